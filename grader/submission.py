@@ -1,0 +1,29 @@
+"""What one student or group handed in, as it travels from the intake to a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A private copy of a submission, and how to import its adapters from it.
+
+    `root` is the copy's top folder: the working directory of the worker. `import_paths` are the
+    folders (relative to `root`, in order) that go on `sys.path`; `module` is the dotted name under
+    which the adapters are imported from there, and `adapters` their file, relative to `root`.
+    `distribution` is the name and version that `importlib.metadata` shall find, if the submission
+    is a package that was installed with pip at home.
+    """
+
+    name: str
+    root: Path
+    adapters: str
+    module: str
+    import_paths: tuple[str, ...] = (".",)
+    distribution: tuple[str, str] | None = None
+
+
+class Unreadable(Exception):
+    """Nothing in what was handed in can be graded; the text is one sentence that says why."""

@@ -1,0 +1,155 @@
+"""Verdicts and grades: plain data that the judge writes and everything after it reads."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SCHEMA = 1
+
+
+class Status(enum.StrEnum):
+    """The outcome of one test."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    MISSING = "missing"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    NOT_GRADED = "not_graded"
+
+
+class GradeStatus(enum.StrEnum):
+    """The outcome of one submission."""
+
+    GRADED = "graded"
+    UNREADABLE = "unreadable"
+    NOT_GRADED = "not_graded"
+
+
+class Aspect(enum.StrEnum):
+    """What a test looks at; each carries a share of its exercise's points."""
+
+    VALUES = "values"
+    GENERALITY = "generality"
+    NUMERICS = "numerics"
+    GRADIENTS = "gradients"
+    DISCIPLINE = "discipline"
+    EFFICIENCY = "efficiency"
+
+
+class Visibility(enum.StrEnum):
+    """Whether students hold the test's source."""
+
+    PUBLIC = "public"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A known mistake that explains a failure."""
+
+    mistake: str
+    explanation: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The line of the submission at which a result goes astray."""
+
+    file: str
+    line: int
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """How far an answer was from the expected one, and how far it was allowed to be."""
+
+    max_abs_error: float
+    max_rel_error: float
+    rtol: float
+    atol: float
+    error_over_tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome of one test for one submission."""
+
+    id: str
+    exercise: str
+    aspect: Aspect
+    status: Status
+    score: float
+    max_score: float
+    visibility: Visibility
+    duration_s: float = 0.0
+    message: str | None = None
+    measurement: Measurement | None = None
+    diagnosis: Diagnosis | None = None
+    where: Where | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as one object of `results.jsonl`."""
+        row = dataclasses.asdict(self)
+        measured = row.pop("measurement") or dict.fromkeys(Measurement.__slots__)
+        diagnosis, where = row.pop("diagnosis"), row.pop("where")
+        return row | measured | {"diagnosis": diagnosis, "where": where}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Verdict:
+        """The verdict that `as_json` wrote."""
+        fields = dict(row)
+        measured = {name: fields.pop(name) for name in Measurement.__slots__}
+        diagnosis, where = fields.pop("diagnosis"), fields.pop("where")
+        return cls(
+            **fields
+            | {
+                "aspect": Aspect(fields["aspect"]),
+                "status": Status(fields["status"]),
+                "visibility": Visibility(fields["visibility"]),
+            },
+            measurement=None if measured["rtol"] is None else Measurement(**measured),
+            diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
+            where=Where(**where) if where else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A submission's verdicts and points."""
+
+    submission: str
+    status: GradeStatus
+    score: float
+    max_score: float
+    seed: int
+    submission_hash: str
+    suite_hash: str
+    duration_s: float
+    message: str | None
+    isolation: Mapping[str, str]
+    tests: tuple[Verdict, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The grade as one line of `results.jsonl`."""
+        row = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            "schema": SCHEMA,
+            **row,
+            "isolation": dict(self.isolation),
+            "tests": [verdict.as_json() for verdict in self.tests],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Grade:
+        """The grade that `as_json` wrote."""
+        fields = {name: value for name, value in row.items() if name != "schema"}
+        tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
+        return cls(**fields | {"status": GradeStatus(fields["status"])}, tests=tests)
