@@ -14,7 +14,8 @@ class Submission:
     folders (relative to `root`, in order) that go on `sys.path`; `module` is the dotted name under
     which the adapters are imported from there, and `adapters` their file, relative to `root`.
     `distribution` is the name and version that `importlib.metadata` shall find, if the submission
-    is a package that was installed with pip at home.
+    is a package that was installed with pip at home. `notes` are sentences for the instructor:
+    what was left out of the copy, what was chosen.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Submission:
     module: str
     import_paths: tuple[str, ...] = (".",)
     distribution: tuple[str, str] | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Unreadable(Exception):

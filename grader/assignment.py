@@ -1,0 +1,109 @@
+"""The course's assignment: where its parts lie, and what each exercise is worth."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.verdict import Aspect
+
+_ASPECTS = {
+    Aspect.VALUES: 60.0,
+    Aspect.GENERALITY: 15.0,
+    Aspect.NUMERICS: 10.0,
+    Aspect.GRADIENTS: 5.0,
+    Aspect.DISCIPLINE: 5.0,
+    Aspect.EFFICIENCY: 5.0,
+}
+_KEYS = {"name", "aspects", "call_timeout", "exercises"}
+
+
+class BadAssignment(Exception):
+    """The assignment cannot be used; the text is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What `[tool.grader]` in the `pyproject.toml` of `root` says.
+
+    `points` are those of each exercise, by the name of its adapter; `aspects` the shares of an
+    exercise's points; `call_timeout` the seconds that one call may take.
+    """
+
+    root: Path
+    name: str
+    points: Mapping[str, float]
+    aspects: Mapping[Aspect, float]
+    call_timeout: float
+
+    @property
+    def public_tests(self) -> Path:
+        """The tests that students hold, with their fixture tensors."""
+        return self.root / "tests" / "public"
+
+    @property
+    def hidden_tests(self) -> Path:
+        """The tests that only the judge holds."""
+        return self.root / "tests" / "hidden"
+
+    @property
+    def solutions(self) -> Path:
+        """The package of references; students never see it."""
+        return self.root / "solutions"
+
+
+def find_assignment(start: Path) -> Assignment:
+    """The assignment whose folder is `start` or the nearest one above it.
+
+    Raises:
+        BadAssignment: if there is none, or its table is not what it must be.
+    """
+    for folder in (start.resolve(), *start.resolve().parents):
+        table = _table(folder / "pyproject.toml")
+        if table is not None:
+            return _assignment(folder, table)
+    raise BadAssignment(
+        f"no pyproject.toml with a [tool.grader] table was found in {start} or above it: "
+        "run the command inside an assignment's folder, or name that with --assignment"
+    )
+
+
+def _table(file: Path) -> Mapping[str, Any] | None:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadAssignment(f"{file} is not TOML: {error}") from error
+    table = content.get("tool", {}).get("grader")
+    return table if isinstance(table, dict) else None
+
+
+def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
+    unknown = sorted(set(table) - _KEYS)
+    if unknown:
+        raise BadAssignment(f"[tool.grader] has {unknown[0]!r}, which is none of {sorted(_KEYS)}")
+    points = _numbers(table.get("exercises", {}), "exercises")
+    if not points:
+        raise BadAssignment("[tool.grader.exercises] lists no exercise: give each one its points")
+    aspects = _numbers(table.get("aspects", {}), "aspects")
+    strange = sorted(set(aspects) - set(Aspect))
+    if strange:
+        raise BadAssignment(
+            f"[tool.grader] aspects has {strange[0]!r}, which is none of {[*map(str, Aspect)]}"
+        )
+    shares = {Aspect(name): share for name, share in aspects.items()} or dict(_ASPECTS)
+    timeout = _numbers({"call_timeout": table.get("call_timeout", 10)}, "grader")["call_timeout"]
+    return Assignment(root, str(table.get("name", root.name)), points, shares, timeout)
+
+
+def _numbers(table: object, where: str) -> dict[str, float]:
+    if not isinstance(table, dict):
+        raise BadAssignment(f"[tool.grader] {where} must be a table of numbers")
+    for name, number in table.items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or number < 0:
+            raise BadAssignment(f"[tool.grader] {where}: {name} must be a number, not {number!r}")
+    return {name: float(number) for name, number in table.items()}

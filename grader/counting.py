@@ -1,0 +1,27 @@
+"""Counts the work of a call: torch operations and the largest tensor, never a clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts torch operations and remembers the size of the largest tensor that one made."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.operations = 0
+        self.largest = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:  # the signature is torch's
+        result = func(*args, **kwargs or {})
+        self.operations += 1
+        for tensor in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(tensor, torch.Tensor) and not func.is_view:
+                self.largest = max(self.largest, tensor.numel())
+        return result

@@ -1,0 +1,122 @@
+"""What pytest shows a student: one quiet line for what is missing, then exercises and points."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.home.fixtures import fixture_file, thaw
+from grader.testing.cases import CaseExhausted
+from grader.testing.exercise import membership
+from grader.testing.outcome import StudentFault
+from grader.verdict import Status
+
+_EXERCISE, _MISSING = "exercise", "missing"
+
+
+@dataclass(slots=True)
+class ExerciseTally:
+    """How an exercise's tests ended, and the points that they carry."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    points: float = 0.0
+    max_points: float = 0.0
+
+
+class HomeReport:
+    """Replaces tracebacks by the messages of the assertions, and sums up by exercise."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._points: dict[str, float] = {}
+        self._tallies: dict[str, ExerciseTally] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Marks what is missing, and shortens what is shown."""
+        report = yield
+        belongs = membership(item)
+        if belongs is None or (report.when == "teardown" and report.passed):
+            return report
+        if report.when == "setup" and report.passed:
+            return report
+        report.user_properties.append((_EXERCISE, belongs.exercise))
+        exception = call.excinfo.value if call.excinfo else None
+        if isinstance(exception, StudentFault):
+            report.when, report.outcome = "call", "failed"
+            missing = exception.status is Status.MISSING
+            report.user_properties.append((_MISSING, missing))
+            report.longrepr = _shown(item, exception.message)
+        elif isinstance(exception, CaseExhausted):
+            report.longrepr = _shown(
+                item, "there are no fixture tensors for this test: `grader freeze` makes them"
+            )
+        elif isinstance(exception, AssertionError) and exception.args:
+            report.longrepr = _shown(item, str(exception))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Adds a test's outcome to its exercise's."""
+        properties = dict(report.user_properties)
+        exercise = properties.get(_EXERCISE)
+        if not isinstance(exercise, str):
+            return
+        tally = self._tallies.setdefault(exercise, ExerciseTally())
+        tally.outcomes["missing" if properties.get(_MISSING) else report.outcome] += 1
+        worth = self._worth(report.nodeid)
+        tally.max_points += worth
+        tally.points += worth if report.passed else 0.0
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Missing is an outcome of its own, so that no page of failures is printed for it."""
+        if report.when == "call" and dict(report.user_properties).get(_MISSING):
+            return "missing", "-", "MISSING"
+        return None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Prints a line per exercise."""
+        if not self._tallies:
+            return
+        show = terminalreporter.write_line
+        terminalreporter.section("exercises")
+        width = max(map(len, self._tallies))
+        for name, tally in self._tallies.items():
+            show(f"{name:<{width}}  {_line(tally)}")
+        if any(tally.max_points for tally in self._tallies.values()):
+            total = sum(tally.points for tally in self._tallies.values())
+            carried = sum(tally.max_points for tally in self._tallies.values())
+            show("")
+            show(
+                f"{total:.4g} of the {carried:.4g} points that these tests carry. "
+                "Your course grades with more tests than these: other shapes, sizes and values."
+            )
+
+    def _worth(self, test_id: str) -> float:
+        if test_id not in self._points:
+            module, _, _ = test_id.partition("::")
+            frozen = thaw(fixture_file(self._root / module))
+            self._points |= {f"{module}::{name}": test.points for name, test in frozen.items()}
+        return self._points.setdefault(test_id, 0.0)
+
+
+def _shown(item: pytest.Item, message: str) -> str:
+    """A calm paragraph: what the test is about, and what was wrong."""
+    docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
+    about = docstring.strip().splitlines()[:1]
+    return "\n".join([*about, message])
+
+
+def _line(tally: ExerciseTally) -> str:
+    outcomes: Mapping[str, int] = tally.outcomes
+    total = sum(outcomes.values())
+    if outcomes.get("missing", 0) == total:
+        return "not implemented yet"
+    points = f", {tally.points:.4g} of {tally.max_points:.4g} points" if tally.max_points else ""
+    return f"{outcomes.get('passed', 0)} of {total} passed{points}"

@@ -1,0 +1,200 @@
+"""Which submissions there are: one for each entry of the folders that the instructor names.
+
+Each function in `_KINDS` recognises one kind of path and says what it holds, or passes (None);
+the first that does not pass decides.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.intake.archive import FOREIGN, READABLE
+from grader.intake.limits import is_clutter, is_clutter_folder
+from grader.intake.naming import natural_order, printable, several
+from grader.intake.regular_file import kind_in_words
+
+_SINGLE_FILES = (".ipynb", ".py")
+_SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *_SINGLE_FILES), key=len, reverse=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A submission before it is taken in: a name fit to print, and where it lies."""
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that lies among the submissions and is none, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The submissions, in natural order of their names, and what an instructor should know.
+
+    `notes` are sentences: names given twice, a path that is itself a submission.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class NothingToGrade(ValueError):
+    """A path that was given holds no submission; the text is one sentence that says why."""
+
+
+def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
+    """The submissions in `paths`: folders of submissions, or submissions themselves.
+
+    Names are unique: where two submissions have one name, the later one gets a number, and a
+    note says so. Raises NothingToGrade for a path that is missing or holds no submission.
+    """
+    found = [_recognise(path, adapters) for path in paths]
+    entries, notes = _named_apart(entry for one in found for entry in one.entries)
+    return Discovery(
+        tuple(sorted(entries, key=lambda entry: (natural_order(entry.name), entry.name))),
+        tuple(skipped for one in found for skipped in one.skipped),
+        (*(note for one in found for note in one.notes), *notes),
+    )
+
+
+def single(path: Path) -> Entry:
+    """The one submission that lies at `path`, be it a folder or a file.
+
+    Raises NothingToGrade when there is none.
+    """
+    mode = _mode(path)
+    if not stat.S_ISDIR(mode) and not _is_submission_file(path.name, mode):
+        raise NothingToGrade(f"{_shown(path)} is {_no_submission(mode)}")
+    resolved = path.resolve()
+    named = path if path.name not in ("", "..") else resolved
+    return Entry(_name(named.name, mode), resolved)
+
+
+def _recognise(path: Path, adapters: str) -> Discovery:
+    for kind in _KINDS:
+        found = kind(path, adapters)
+        if found is not None:
+            return found
+    raise NothingToGrade(f"{_shown(path)} holds no submission")
+
+
+def _one_file(path: Path, _adapters: str) -> Discovery | None:
+    """An archive, a notebook or a Python file."""
+    return None if stat.S_ISDIR(_mode(path)) else Discovery((single(path),))
+
+
+def _one_folder(path: Path, adapters: str) -> Discovery | None:
+    """A folder that is a submission: the adapters lie in it, and not in folders beside them."""
+    if not (path / adapters).is_file():
+        return None
+    others = 0
+    for entry in _listed(path):
+        is_archive = entry.name.lower().endswith(READABLE) and entry.is_file()
+        others += is_archive or Path(entry.path, adapters).is_file()
+    if others > 1:
+        return None
+    note = f"{_shown(path)} has {adapters} in it and is graded as one submission."
+    return Discovery((single(path),), notes=(note,))
+
+
+def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
+    """A folder whose every entry is a submission or is skipped."""
+    folder = path.resolve()
+    entries: list[Entry] = []
+    skipped: list[Skipped] = []
+    for item in _listed(folder):
+        place = folder / item.name
+        mode = item.stat(follow_symlinks=False).st_mode
+        if is_clutter((item.name,)) or is_clutter_folder(item.name):
+            if item.name not in (".DS_Store", "__MACOSX"):
+                skipped.append(Skipped(place, "hidden, or made by a tool"))
+        elif stat.S_ISREG(mode) and not _is_submission_file(item.name, mode):
+            skipped.append(Skipped(place, _no_submission(mode)))
+        else:  # links and special files too: whoever takes them in says why they are not read
+            entries.append(Entry(_name(item.name, mode), place))
+    if not entries:
+        there = several([item.path.name for item in skipped])
+        raise NothingToGrade(
+            f"{_shown(path)} holds no submission, only {there}"
+            if there
+            else f"{_shown(path)} is empty; it should hold a folder or file for each submission"
+        )
+    return Discovery(tuple(entries), tuple(skipped))
+
+
+_KINDS = (_one_file, _one_folder, _folder_of_submissions)
+
+
+def _named_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
+    """The entries under names that differ, each place once, and a note for what was renamed."""
+    unique = list({entry.path: entry for entry in entries}.values())
+    taken = Counter(entry.name for entry in unique)
+    first: dict[str, Entry] = {}
+    named: list[Entry] = []
+    notes: list[str] = []
+    for entry in unique:
+        if entry.name not in first:
+            first[entry.name] = entry
+            named.append(entry)
+            continue
+        number = 2
+        while (name := f"{entry.name}-{number}") in taken:
+            number += 1
+        taken[name] += 1
+        named.append(Entry(name, entry.path))
+        notes.append(
+            f"The name {entry.name} was handed in more than once: it stands for "
+            f"{_shown(first[entry.name].path)}, and {name} for {_shown(entry.path)}."
+        )
+    return named, notes
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as scan:
+            return sorted(scan, key=lambda entry: (natural_order(entry.name), entry.name))
+    except OSError as error:
+        raise NothingToGrade(f"{_shown(folder)} cannot be read: {error.strerror}") from error
+
+
+def _mode(path: Path) -> int:
+    """The mode of what lies at a path that the instructor gave, links followed."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise NothingToGrade(f"{_shown(path)} cannot be found; is the path right?") from error
+
+
+def _is_submission_file(name: str, mode: int) -> bool:
+    return stat.S_ISREG(mode) and name.lower().endswith(_SUFFIXES)
+
+
+def _no_submission(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "neither a folder nor an archive, a notebook or a Python file"
+    return f"{kind_in_words(mode)}, not a folder or file"
+
+
+def _name(file_name: str, mode: int) -> str:
+    """The name of a submission: its folder's or its file's, without what says the format."""
+    if not stat.S_ISDIR(mode):
+        for suffix in _SUFFIXES:
+            if file_name.lower().endswith(suffix) and len(file_name) > len(suffix):
+                return printable(file_name[: -len(suffix)])
+    return printable(file_name)
+
+
+def _shown(path: Path) -> str:
+    return printable(os.fspath(path))

@@ -1,0 +1,78 @@
+"""How much of a submission is copied, and which of its folders are nobody's source code."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MIB = 1 << 20
+
+_SOURCE_SUFFIXES = (".py", ".pyi", ".toml", ".cfg")
+_CLUTTER_FOLDERS = frozenset(
+    {"__pycache__", "__MACOSX", "venv", "site-packages", "node_modules", "lightning_logs", "mlruns"}
+)
+_CLUTTER_FILES = frozenset({"Thumbs.db", "desktop.ini", ".DS_Store"})
+_RUNS_OF_WANDB = ("run-", "offline-run-", "latest-run")
+
+
+class Kind(enum.Enum):
+    """What a file of a submission is for, as far as its name tells."""
+
+    SOURCE = "source"
+    NOTEBOOK = "notebook"
+    DATA = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many files of one kind are copied, and how many bytes of each and of all together."""
+
+    files: int
+    bytes_each: int
+    bytes_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is copied of one submission at most.
+
+    `entries` bounds how many files and folders are looked at, `depth` how many folders deep,
+    `archive` the bytes of an archive as handed in, and `unpacked` the bytes that a tar may unpack
+    to, whether they are wanted or not (of a zip nothing is unpacked that is not wanted).
+    """
+
+    source: Allowance = Allowance(2_000, 2 * MIB, 32 * MIB)
+    notebooks: Allowance = Allowance(50, 32 * MIB, 64 * MIB)
+    data: Allowance = Allowance(2_000, 8 * MIB, 64 * MIB)
+    depth: int = 24
+    entries: int = 100_000
+    archive: int = 512 * MIB
+    unpacked: int = 512 * MIB
+
+    def allowance(self, kind: Kind) -> Allowance:
+        """How much is copied of files of one kind."""
+        return {Kind.SOURCE: self.source, Kind.NOTEBOOK: self.notebooks, Kind.DATA: self.data}[kind]
+
+
+def kind_of(file_name: str) -> Kind:
+    """The kind of a file of this name."""
+    if file_name.endswith(_SOURCE_SUFFIXES):
+        return Kind.SOURCE
+    return Kind.NOTEBOOK if file_name.endswith(".ipynb") else Kind.DATA
+
+
+def is_clutter(parts: Sequence[str]) -> bool:
+    """Whether a path lies in a folder that tools made, or is such a tool's file."""
+    *folders, name = parts
+    if name in _CLUTTER_FILES or name.startswith("._") or name.endswith((".pyc", ".pyo")):
+        return True
+    if any(is_clutter_folder(folder) for folder in folders):
+        return True
+    pairs = zip(parts, parts[1:], strict=False)
+    return any(folder == "wandb" and name.startswith(_RUNS_OF_WANDB) for folder, name in pairs)
+
+
+def is_clutter_folder(name: str) -> bool:
+    """Whether a folder of this name holds what tools made: environments, caches, histories."""
+    return name.startswith(".") or name in _CLUTTER_FOLDERS or name.endswith(".egg-info")

@@ -1,0 +1,131 @@
+"""Finding the adapters in a private copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from grader.intake.limits import Limits
+from grader.intake.naming import several
+from grader.intake.notebook import code_cells
+from grader.intake.regular_file import read_bounded
+from grader.intake.source_facts import SourceFacts, read_facts
+from grader.submission import Unreadable
+
+_NESTED = 4  # folders that hold nothing but one folder
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The adapters' file: the submission's root, the file relative to it, and what it says.
+
+    `cells` are the code cells when the file is a notebook, and None otherwise.
+    """
+
+    root: Path
+    file: PurePosixPath
+    facts: SourceFacts
+    cells: tuple[str, ...] | None = None
+    note: str | None = None
+
+
+def locate(top: Path, adapters: str, limits: Limits) -> Located:
+    """Find the adapters at the top of a copy, or one folder down; else the one notebook with some.
+
+    Where the top holds nothing but one folder, that folder is looked at as if it were the top.
+    Raises Unreadable when there are none, or several and no telling which.
+    """
+    tops = list(_tops(top))
+    if not any(os.scandir(tops[-1])):
+        raise Unreadable("there is nothing in it that the grader would read")
+    for root in tops:
+        if (root / adapters).is_file():
+            return _read(root, PurePosixPath(adapters), limits)
+    root = tops[-1]
+    one_down = [
+        _read(root, PurePosixPath(folder, adapters), limits)
+        for folder in _folders(root)
+        if (root / folder / adapters).is_file()
+    ]
+    if one_down:
+        return _best(one_down, adapters)
+    notebooks = list(_notebooks_with_adapters(root, limits))
+    if len(notebooks) == 1:
+        return notebooks[0]
+    raise Unreadable(_nothing_found(root, adapters, [str(found.file) for found in notebooks]))
+
+
+def _tops(top: Path) -> Iterator[Path]:
+    yield top
+    for _ in range(_NESTED):
+        with os.scandir(top) as scan:
+            entries = list(scan)
+        if len(entries) != 1 or not entries[0].is_dir():
+            return
+        top = top / entries[0].name
+        yield top
+
+
+def _folders(root: Path) -> list[str]:
+    with os.scandir(root) as scan:
+        return sorted(entry.name for entry in scan if entry.is_dir())
+
+
+def _read(root: Path, file: PurePosixPath, limits: Limits) -> Located:
+    if file.suffix == ".ipynb":
+        content = read_bounded(root / file, limits.notebooks.bytes_each)
+        cells = tuple(code_cells(content))
+        facts = read_facts(cell.encode("utf-8", "replace") for cell in cells)
+        return Located(root, file, facts, cells)
+    content = read_bounded(root / file, limits.source.bytes_each)
+    return Located(root, file, read_facts([content]))
+
+
+def _best(found: list[Located], adapters: str) -> Located:
+    """Of several candidates the one that defines most adapters."""
+    most = max(len(candidate.facts.adapters) for candidate in found)
+    best = [candidate for candidate in found if len(candidate.facts.adapters) == most]
+    names = [str(candidate.file) for candidate in found]
+    if len(best) > 1:
+        raise Unreadable(
+            f"{adapters} is there more than once ({several(names)}); say which with --adapters"
+        )
+    if len(found) == 1:
+        return best[0]
+    chosen = best[0]
+    note = f"Of {several(names)} the one with most adapters was taken: {chosen.file}."
+    return Located(chosen.root, chosen.file, chosen.facts, chosen.cells, note)
+
+
+def _notebooks_with_adapters(root: Path, limits: Limits) -> Iterator[Located]:
+    """The readable notebooks at the root, or else one folder down, that define adapters."""
+    found = False
+    for pattern in ("*.ipynb", "*/*.ipynb"):
+        for path in sorted(root.glob(pattern)):
+            try:
+                located = _read(root, PurePosixPath(path.relative_to(root)), limits)
+            except Unreadable:
+                continue
+            if located.facts.adapters:
+                found = True
+                yield located
+        if found:
+            return
+
+
+def _nothing_found(root: Path, adapters: str, notebooks: list[str]) -> str:
+    if notebooks:
+        return (
+            f"there is no {adapters}, and more than one notebook defines adapters "
+            f"({several(notebooks)}); say which with --adapters"
+        )
+    deeper = sorted(str(path.relative_to(root)) for path in root.rglob(adapters))
+    if deeper:
+        return (
+            f"{adapters} lies deeper than one folder down ({several(deeper)}); "
+            "say where with --adapters"
+        )
+    there = sorted(os.listdir(root))
+    return f"there is no {adapters} at the top or one folder down; it holds {several(there)}"

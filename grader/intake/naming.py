@@ -1,0 +1,41 @@
+"""Names that strangers chose, made fit to print, to sort and to tell apart."""
+
+from __future__ import annotations
+
+import re
+
+_MIB = 1 << 20
+
+
+def printable(name: str) -> str:
+    """The name with what does not print (control characters, bytes that are no UTF-8) escaped."""
+    if name.isprintable():
+        return name
+    return "".join(char if char.isprintable() else _escaped(char) for char in name)
+
+
+def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key that puts `group2` before `group10`."""
+    pieces = re.split(r"([0-9]+)", name)
+    return tuple((0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in pieces if p)
+
+
+def size_in_words(size: int) -> str:
+    """A number of bytes as people say it."""
+    if size < 1024:
+        return f"{size} bytes"
+    return f"{size / 1024:.0f} kB" if size < _MIB else f"{size / _MIB:,.1f} MB".replace(".0 ", " ")
+
+
+def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
+    """The first few names, and how many more there are of `count` (default: of `names`)."""
+    more = (len(names) if count is None else count) - len(names[:shown])
+    text = ", ".join(printable(name) for name in names[:shown])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return char.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,143 @@
+"""The judge's end of the fork server: starts it, asks it for workers, has them ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+START_SECONDS = 120.0
+_ORDER_SECONDS = 20.0
+_ENGINE = Path(__file__).resolve().parents[2]
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from grader.worker.forkserver import main; main(int(sys.argv[2]))"
+)
+
+
+class ForkServerLost(Exception):
+    """The fork server did not start, or does not obey; the text says which."""
+
+
+class ForkServer:
+    """A warm process without secrets that forks workers; a context manager.
+
+    It is a fresh interpreter that inherits one descriptor and a scrubbed environment. A fork
+    server that stops obeying is killed with all that it started.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=_environment(scratch),
+                cwd=scratch,
+                start_new_session=True,
+            )
+        self._ready = False
+        self.is_lost = False
+
+    def __enter__(self) -> ForkServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the fork server, the ancestor of all workers."""
+        return self._process.pid
+
+    def spawn(self, memory: int) -> tuple[int, socket.socket]:
+        """Forks a worker with `memory` bytes to use; its process id and the channel to it.
+
+        Raises:
+            ForkServerLost: if none came.
+        """
+        self._wait_until_ready()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            order = json.dumps({"do": "spawn", "memory": memory}).encode()
+            try:
+                socket.send_fds(self._control, [order], [theirs.fileno()])
+                pid = int(self._reply()["pid"])
+            except (OSError, KeyError) as error:
+                ours.close()
+                raise self._lost(f"it forked no worker ({error})") from error
+        return pid, ours
+
+    def end_workers(self) -> dict[int, int]:
+        """Kills every process that a worker left; the exit codes by process id.
+
+        Raises:
+            ForkServerLost: if it does not say that they are gone.
+        """
+        try:
+            self._control.send(json.dumps({"do": "end"}).encode())
+            codes = self._reply()["codes"]
+        except (OSError, KeyError) as error:
+            raise self._lost(f"it ended no worker ({error})") from error
+        return {int(pid): int(code) for pid, code in codes.items()}
+
+    def close(self) -> None:
+        """Ends the fork server and all that it started."""
+        with contextlib.suppress(ForkServerLost, OSError):
+            if self._ready and self._process.poll() is None:
+                self.end_workers()
+        self._control.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+    def _wait_until_ready(self) -> None:
+        if not self._ready:
+            readable, _, _ = select.select([self._control], [], [], START_SECONDS)
+            if not readable or self._control.recv(64) != b"ready":
+                raise self._lost("it did not start")
+            self._ready = True
+
+    def _reply(self) -> dict[str, Any]:
+        readable, _, _ = select.select([self._control], [], [], _ORDER_SECONDS)
+        data = self._control.recv(1 << 16) if readable else b""
+        if not data:
+            raise OSError("it does not answer")
+        reply: dict[str, Any] = json.loads(data)
+        return reply
+
+    def _lost(self, why: str) -> ForkServerLost:
+        self.is_lost = True
+        self._control.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        said = self._process.stderr.read().decode(errors="replace") if self._process.stderr else ""
+        last = said.strip().splitlines()[-1:] or ["nothing more is known"]
+        return ForkServerLost(f"the fork server was lost: {why}: {last[0]}")
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    """What a worker may see: nothing of the course's, the grader's or the user's."""
+    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    return one | {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(scratch),
+        "TMPDIR": str(scratch),
+        "LANG": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+    }

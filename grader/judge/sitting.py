@@ -1,0 +1,137 @@
+"""One submission's sitting: its worker, its time, and what it may still be asked."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.judge.forkserver import ForkServer, ForkServerLost
+from grader.judge.worker import Worker, WorkerLost
+from grader.submission import Submission
+from grader.testing.outcome import StudentFault, fault_of
+from grader.verdict import Status
+from grader.wire.calls import Answer, Call
+
+_LOSSES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a submission may use: seconds in all and for one call, and bytes of memory."""
+
+    submission_seconds: float
+    call_seconds: float
+    memory: int
+
+
+class Sitting:
+    """Asks one submission, and starts a new worker after one was lost.
+
+    Only the time that the submission's own process takes is counted. An exercise that lost two
+    workers is not asked again, so that one endless loop does not use up the others' time.
+    """
+
+    def __init__(
+        self,
+        server: Callable[[], ForkServer],
+        submission: Submission,
+        limits: Limits,
+        scratch: Path,
+    ) -> None:
+        self._server = server
+        self._submission = submission
+        self._limits = limits
+        self._scratch = scratch
+        self._worker: Worker | None = None
+        self._used = 0.0
+        self._losses: Counter[str] = Counter()
+        self._closed: dict[str, StudentFault] = {}
+        self.problem: StudentFault | None = None
+
+    def ask(self, call: Call) -> Answer:
+        """The submission's answer to a call.
+
+        Raises:
+            StudentFault: if there is none.
+            ForkServerLost: if no worker could be had.
+        """
+        if call.adapter in self._closed:
+            raise self._closed[call.adapter]
+        worker = self._running_worker()
+        started = time.monotonic()
+        seconds, whole = self._seconds(self._limits.call_seconds)
+        try:
+            return worker.ask(call, seconds)
+        except WorkerLost as lost:
+            fault = self._fault(lost, whole)
+            self._lose(call.adapter, fault)
+            raise fault from None
+        finally:
+            self._used += time.monotonic() - started
+
+    def close(self) -> None:
+        """Ends the worker, if one is running."""
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            self._end(worker)
+
+    def _running_worker(self) -> Worker:
+        if self.problem is not None:
+            raise self.problem
+        if self._worker is None:
+            self._worker = self._start()
+        return self._worker
+
+    def _start(self) -> Worker:
+        seconds, whole = self._seconds(self._limits.submission_seconds)
+        worker = Worker(self._server(), self._submission, self._limits.memory)
+        started = time.monotonic()
+        try:
+            loaded = worker.load(self._scratch, seconds)
+        except WorkerLost as lost:
+            self._end(worker)
+            self.problem = self._fault(lost, whole)
+            raise self.problem from None
+        finally:
+            self._used += time.monotonic() - started
+        if loaded.problem is not None:
+            self._end(worker)
+            self.problem = fault_of(loaded.problem, self._submission.adapters)
+            raise self.problem
+        return worker
+
+    def _seconds(self, wanted: float) -> tuple[float, bool]:
+        """The seconds that the submission gets now, and whether they are the last of its time."""
+        left = self._limits.submission_seconds - self._used
+        if left <= 0:
+            raise StudentFault(
+                Status.TIMEOUT,
+                f"the submission's {self._limits.submission_seconds:.4g} seconds were used up "
+                "before this test",
+            )
+        return min(wanted, left), left <= wanted
+
+    def _fault(self, lost: WorkerLost, whole: bool) -> StudentFault:
+        message = lost.message
+        if lost.status is Status.TIMEOUT and whole:
+            message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
+        return StudentFault(lost.status, message)
+
+    def _lose(self, adapter: str, fault: StudentFault) -> None:
+        if self._worker is not None:
+            self._end(self._worker)
+            self._worker = None
+        self._losses[adapter] += 1
+        if self._losses[adapter] >= _LOSSES:
+            message = f"{adapter} was not called again after this happened twice: {fault.message}"
+            self._closed[adapter] = StudentFault(fault.status, message)
+
+    def _end(self, worker: Worker) -> None:
+        try:
+            worker.end()
+        except ForkServerLost:
+            # Only this submission's processes ran below it, and they are gone with it.
+            return

@@ -1,0 +1,197 @@
+"""The judge's end of one worker: a channel that believes nothing, with a deadline and a limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.judge.forkserver import ForkServer
+from grader.submission import Submission
+from grader.verdict import Status
+from grader.wire.calls import Answer, Call, Raised, decode_answer, encode_call, raised_from_json
+from grader.wire.frames import BadFrame, Value, decode, encode
+
+_WATCH_SECONDS = 0.05
+
+
+class WorkerLost(Exception):
+    """A worker gave no answer: it took too long, used too much, died, or spoke nonsense."""
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a worker said of the submission's import."""
+
+    adapters: frozenset[str]
+    problem: Raised | None
+
+
+class Worker:
+    """One running worker. Once it is lost, it can only be ended."""
+
+    def __init__(self, server: ForkServer, submission: Submission, memory: int) -> None:
+        self._server = server
+        self._memory = memory
+        self._pid, self._channel = server.spawn(memory)
+        self._baseline = _private_memory([self._pid])
+        self._submission = submission
+        self._channel.setblocking(False)
+
+    def load(self, scratch: Path, seconds: float) -> Loaded:
+        """Has the worker import the submission.
+
+        Raises:
+            WorkerLost: if it did not say how that went.
+        """
+        submission = self._submission
+        order = encode(
+            {
+                "root": str(submission.root),
+                "module": submission.module,
+                "import_paths": list(submission.import_paths),
+                "distribution": submission.distribution,
+                "scratch": str(scratch),
+            },
+            {},
+        )
+        header, _ = self._exchange(order, seconds, "importing the submission")
+        names = header.get("adapters")
+        if not isinstance(names, list):
+            raise WorkerLost(Status.CRASHED, "the worker did not say what it imported")
+        try:
+            problem = raised_from_json(header.get("problem"))
+        except BadFrame as error:
+            raise WorkerLost(Status.CRASHED, str(error)) from error
+        return Loaded(frozenset(map(str, names)), problem)
+
+    def ask(self, call: Call, seconds: float) -> Answer:
+        """The worker's answer to a call.
+
+        Raises:
+            WorkerLost: if none came that can be believed to be one.
+        """
+        header, values = self._exchange(encode_call(call), seconds, f"{call.adapter}(...)")
+        try:
+            return decode_answer(header, values)
+        except BadFrame as error:
+            raise WorkerLost(
+                Status.CRASHED, f"the worker's answer is no answer: {error}"
+            ) from error
+
+    def end(self) -> None:
+        """Kills the worker and everything that it started."""
+        self._channel.close()
+        self._server.end_workers()
+
+    def _exchange(
+        self, frame: bytes, seconds: float, doing: str
+    ) -> tuple[dict[str, Any], dict[str, Value]]:
+        deadline = time.monotonic() + seconds
+        try:
+            self._send(memoryview(frame), deadline)
+            return decode(lambda size: self._receive(size, deadline))
+        except TimeoutError:
+            raise WorkerLost(
+                Status.TIMEOUT, f"{doing} took longer than {seconds:.3g} seconds and was stopped"
+            ) from None
+        except (EOFError, ConnectionError):
+            raise WorkerLost(Status.CRASHED, f"{doing} ended its process{self._end()}") from None
+        except BadFrame as error:
+            raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
+
+    def _send(self, data: memoryview, deadline: float) -> None:
+        while data:
+            try:
+                data = data[self._channel.send(data) :]
+            except BlockingIOError:
+                self._wait(deadline, writing=True)
+
+    def _receive(self, size: int, deadline: float) -> bytearray:
+        data = bytearray(size)
+        view = memoryview(data)
+        while view:
+            try:
+                count = self._channel.recv_into(view)
+            except BlockingIOError:
+                self._wait(deadline)
+                continue
+            if count == 0:
+                raise EOFError
+            view = view[count:]
+        return data
+
+    def _wait(self, deadline: float, writing: bool = False) -> None:
+        """Until the channel is ready, watching the clock, the memory and the worker's life."""
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            wanted = ([], [self._channel]) if writing else ([self._channel], [])
+            ready = select.select(*wanted, [], min(left, _WATCH_SECONDS))
+            if ready[0] or ready[1]:
+                return
+            if _private_memory(_family(self._pid)) - self._baseline > self._memory:
+                raise WorkerLost(
+                    Status.CRASHED,
+                    f"it used more than the {self._memory >> 20} MB of memory that it may",
+                )
+            if not _is_alive(self._pid):
+                raise EOFError
+
+    def _end(self) -> str:
+        """How the worker ended, in words."""
+        with contextlib.suppress(Exception):
+            code = self._server.end_workers().get(self._pid)
+            if code is not None and code < 0:
+                return f" ({signal.Signals(-code).name})"
+            if code is not None:
+                return f" (exit code {code})"
+        return ""
+
+
+def _family(pid: int) -> list[int]:
+    """A process and its descendants, as far as they can be seen."""
+    family, waiting = [pid], [pid]
+    while waiting:
+        parent = waiting.pop()
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                children = [int(child) for child in (task / "children").read_text().split()]
+                family += children
+                waiting += children
+    return family
+
+
+def _private_memory(pids: list[int]) -> int:
+    """The bytes of anonymous and shared memory that processes hold (Linux; elsewhere 0)."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            fields: Mapping[str, str] = dict(
+                line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+            )
+            total += sum(int(fields.get(key, "0").split()[0]) for key in ("RssAnon", "RssShmem"))
+    return total * 1024
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 0)
+            return not Path("/proc/self").exists()
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"

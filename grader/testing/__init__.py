@@ -1,0 +1,37 @@
+"""What an assignment's tests are written with.
+
+A test calls `student` and `reference` on inputs from `draw`, and asserts:
+
+    @exercise("run_softmax")
+    def test_matches_reference(student, reference, draw):
+        x = draw(2, 5)
+        assert_matches(student(x, dim=-1), reference(x, dim=-1))
+"""
+
+from grader.testing.assertions import (
+    assert_gradients_match,
+    assert_inputs_unchanged,
+    assert_keeps_dtype,
+    assert_matches,
+    assert_runs_on_another_device,
+    assert_same_answer_twice,
+    assert_work_does_not_grow,
+)
+from grader.testing.comparison import BFLOAT16, FLOAT16, FLOAT32, Tolerance
+from grader.testing.exercise import aspect, exercise
+
+__all__ = [
+    "BFLOAT16",
+    "FLOAT16",
+    "FLOAT32",
+    "Tolerance",
+    "aspect",
+    "assert_gradients_match",
+    "assert_inputs_unchanged",
+    "assert_keeps_dtype",
+    "assert_matches",
+    "assert_runs_on_another_device",
+    "assert_same_answer_twice",
+    "assert_work_does_not_grow",
+    "exercise",
+]

@@ -1,0 +1,154 @@
+"""The assertions that tests make; their messages are what a student reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from grader.testing.comparison import Tolerance, compare, tolerance_for
+from grader.testing.handle import Reference, Student
+from grader.testing.outcome import StudentFault, measured, note
+from grader.verdict import Status
+from grader.wire.frames import Elsewhere, Value
+
+_MORE_OPERATIONS = 1.5
+_LARGER_TENSORS = 4
+
+
+def assert_matches(
+    actual: Any, expected: Any, tolerance: Tolerance | None = None, what: str = "the result"
+) -> None:
+    """Asserts that an answer equals what was expected, within a tolerance fit for its dtype."""
+    __tracebackhide__ = True
+    if not isinstance(actual, torch.Tensor):
+        assert actual == expected, f"{what} is {actual}, not {expected}"
+        return
+    wanted = torch.as_tensor(expected)
+    assert actual.shape == wanted.shape, (
+        f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"
+    )
+    comparison = compare(actual, wanted, tolerance or tolerance_for(actual.dtype))
+    measured(comparison.measurement)
+    assert comparison.ok, _difference(what, comparison.wrong, comparison)
+
+
+def assert_gradients_match(
+    student: Student,
+    reference: Reference,
+    cotangent: torch.Tensor,
+    wrt: tuple[str, ...],
+    tolerance: Tolerance | None = None,
+    **inputs: Value,
+) -> None:
+    """Asserts that gradients with respect to the named inputs are those of the reference."""
+    __tracebackhide__ = True
+    expected = reference.gradients(cotangent, wrt=wrt, **inputs)
+    actual = student.gradients(cotangent, wrt=wrt, **inputs)
+    for name in wrt:
+        assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
+
+
+def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> None:
+    """Asserts that a call leaves its inputs as they were."""
+    __tracebackhide__ = True
+    arguments = student.adapter.bind(args, kwargs)
+    answer = student.ask(arguments, watch_inputs=True)
+    student.result(answer, arguments)
+    changed = ", ".join(answer.changed_inputs)
+    assert not changed, (
+        f"{student.adapter.name} changes its input {changed}: an operation that ends in _ or an "
+        "assignment to a part of it (x[...] = ...) writes into the caller's tensor"
+    )
+
+
+def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) -> None:
+    """Asserts that two equal calls have equal results."""
+    __tracebackhide__ = True
+    first, second = student(*args, **kwargs), student(*args, **kwargs)
+    same = torch.equal(first, second) if isinstance(first, torch.Tensor) else first == second
+    assert same, (
+        f"{student.adapter.name} returns something else when it is called again with the same "
+        "inputs: is dropout on, a tensor uninitialised (torch.empty), or something kept between "
+        "calls?"
+    )
+
+
+def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
+    """Asserts that a result has the dtype of the inputs."""
+    __tracebackhide__ = True
+    wanted, got = (str(kind).removeprefix("torch.") for kind in (dtype, actual.dtype))
+    assert got == wanted, f"with {wanted} inputs the result must be {wanted}, not {got}"
+
+
+def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:
+    """Asserts that a call stays on the device of its inputs, which is not the CPU.
+
+    torch's meta device plays the GPU: it computes shapes, and refuses tensors of other devices.
+    Code that forgets `device=` only where the default device would be another one gets a note.
+    """
+    __tracebackhide__ = True
+    arguments = student.adapter.bind(args, kwargs)
+    value = _elsewhere(student, arguments, default_device=True)
+    assert value.device == "meta", (
+        f"{student.adapter.name} moves its result to the {value.device}; it must stay on the "
+        "device of its inputs"
+    )
+    try:
+        _elsewhere(student, arguments, default_device=False)
+    except StudentFault as fault:
+        note(
+            "on a GPU this may fail unless that is the default device: make new tensors with "
+            f"device=x.device ({fault.message})"
+        )
+
+
+def assert_work_does_not_grow(
+    student: Student,
+    reference: Reference,
+    small: Mapping[str, Value],
+    large: Mapping[str, Value],
+) -> None:
+    """Asserts that longer inputs take as many torch operations, and no needlessly large tensors."""
+    __tracebackhide__ = True
+    allowed = reference.count_work(**large).largest * _LARGER_TENSORS
+    few, many = student.count_work(**small), student.count_work(**large)
+    assert many.operations <= few.operations * _MORE_OPERATIONS, (
+        f"{student.adapter.name} makes {few.operations} torch operations for a small input and "
+        f"{many.operations} for a larger one: a Python loop over tokens or over the batch can be "
+        "one operation on the whole tensor"
+    )
+    assert many.largest <= allowed, (
+        f"{student.adapter.name} makes a tensor of {many.largest} elements on the way, "
+        f"where {allowed // _LARGER_TENSORS} are enough"
+    )
+
+
+def _elsewhere(student: Student, arguments: Mapping[str, Value], default_device: bool) -> Elsewhere:
+    try:
+        answer = student.ask(arguments, device="meta", default_device=default_device)
+    except StudentFault as fault:
+        if fault.status is not Status.ERROR:
+            raise
+        raise StudentFault(
+            Status.FAILED,
+            f"on another device than the CPU (torch's meta device plays it): {fault.message}",
+            fault.where,
+        ) from None
+    value = student.result(answer, arguments)
+    if isinstance(value, Elsewhere):
+        return value
+    return Elsewhere(str(value.dtype), tuple(value.shape), "cpu")
+
+
+def _difference(what: str, wrong: int, comparison: Any) -> str:
+    measurement = comparison.measurement
+    index = f" at index {list(comparison.worst)}" if comparison.worst else ""
+    amount = f"{wrong} of {comparison.total} numbers in {what} are wrong"
+    if comparison.strange:
+        return f"{amount}: {comparison.strange} are NaN or infinite, the first{index}"
+    return (
+        f"{amount}; the worst,{index}, is off by {measurement.max_abs_error:.3g}, "
+        f"{measurement.error_over_tolerance:.3g} times what is allowed"
+    )

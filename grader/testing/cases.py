@@ -1,0 +1,106 @@
+"""Cases: the drawn inputs and expected outputs of one test, in the order in which it asks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+Expected = Mapping[str, torch.Tensor]
+
+
+class CaseExhausted(Exception):
+    """A test asks for more than was frozen for it."""
+
+
+@dataclass(slots=True)
+class Case:
+    """What one test draws and expects: remembered the first time, played back ever after.
+
+    Fresh inputs come from `generator`; a case without one was frozen and only plays back. Every
+    submission of a batch thereby gets the same inputs, and references are computed once.
+    """
+
+    generator: torch.Generator | None
+    drawn: list[torch.Tensor] = field(default_factory=list)
+    expected: list[Expected] = field(default_factory=list)
+    _next_drawn: int = 0
+    _next_expected: int = 0
+
+    def rewind(self) -> Case:
+        """The case as a test must find it when it starts."""
+        self._next_drawn = self._next_expected = 0
+        return self
+
+    def draw(self, make: Callable[[torch.Generator], torch.Tensor]) -> torch.Tensor:
+        """The next drawn input; a copy, since a test may write into it.
+
+        Raises:
+            CaseExhausted: if the case was frozen and holds no more.
+        """
+        if self._next_drawn == len(self.drawn):
+            if self.generator is None:
+                raise CaseExhausted
+            self.drawn.append(make(self.generator))
+        self._next_drawn += 1
+        return self.drawn[self._next_drawn - 1].clone()
+
+    def expect(self, compute: Callable[[], Expected]) -> dict[str, torch.Tensor]:
+        """The next expected outputs, by name.
+
+        Raises:
+            CaseExhausted: if the case was frozen and holds no more.
+        """
+        if self._next_expected == len(self.expected):
+            if self.generator is None:
+                raise CaseExhausted
+            self.expected.append({name: t.detach() for name, t in compute().items()})
+        self._next_expected += 1
+        return dict(self.expected[self._next_expected - 1])
+
+
+def fresh_case(seed: int, test_id: str) -> Case:
+    """A case whose inputs follow from a batch's seed and the test's id alone."""
+    return Case(torch.Generator().manual_seed(seed_of(seed, test_id)))
+
+
+def seed_of(seed: int, test_id: str) -> int:
+    """The seed of one test in a batch."""
+    digest = hashlib.sha256(f"{seed}:{test_id}".encode()).digest()
+    return int.from_bytes(digest[:6], "big")
+
+
+class Draw:
+    """Draws a test's inputs: fresh for every batch, frozen at home."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+
+    def __call__(
+        self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0
+    ) -> torch.Tensor:
+        """Independent normal numbers of standard deviation `scale`."""
+        return self._case.draw(lambda g: torch.randn(shape, generator=g).mul(scale).to(dtype))
+
+    def uniform(self, *shape: int) -> torch.Tensor:
+        """Independent uniform numbers in [0, 1)."""
+        return self._case.draw(lambda g: torch.rand(shape, generator=g))
+
+    def integers(self, low: int, high: int, *shape: int) -> torch.Tensor:
+        """Independent integers from `low` up to, but without, `high`."""
+        return self._case.draw(lambda g: torch.randint(low, high, shape, generator=g))
+
+    def permutation(self, size: int) -> torch.Tensor:
+        """The integers below `size`, shuffled."""
+        return self._case.draw(lambda g: torch.randperm(size, generator=g))
+
+    def mask(self, *shape: int, keep: float = 0.6) -> torch.Tensor:
+        """A boolean mask that is True with probability `keep`, at least once in every row."""
+
+        def make(generator: torch.Generator) -> torch.Tensor:
+            chance = torch.rand(shape, generator=generator)
+            return (chance < keep) | (chance == chance.amin(-1, keepdim=True))
+
+        return self._case.draw(make)

@@ -1,0 +1,45 @@
+"""Marks a test function with the exercise that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pytest
+
+from grader.verdict import Aspect
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A test's exercise, the aspect of it that the test looks at, and its weight among those."""
+
+    exercise: str
+    aspect: Aspect
+    weight: float
+
+
+def exercise(name: str, *, aspect: str = "values", weight: float = 1.0) -> Callable[[Test], Test]:
+    """Decorates a test of the adapter `name`.
+
+    The tests of one aspect share its part of the exercise's points by `weight`.
+    """
+    return pytest.mark.exercise(name, aspect=Aspect(aspect), weight=weight)
+
+
+def aspect(name: str) -> pytest.MarkDecorator:
+    """A mark for `pytest.param(..., marks=...)`: the aspect that this one parameter looks at."""
+    return pytest.mark.aspect(Aspect(name))
+
+
+def membership(item: pytest.Item) -> Membership | None:
+    """What a collected test was marked with; None if it belongs to no exercise."""
+    mark = item.get_closest_marker("exercise")
+    if mark is None:
+        return None
+    override = item.get_closest_marker("aspect")
+    chosen = override.args[0] if override else mark.kwargs["aspect"]
+    return Membership(mark.args[0], chosen, mark.kwargs["weight"])

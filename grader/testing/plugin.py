@@ -1,0 +1,58 @@
+"""The pytest plugin of an assignment's tests: their marks and fixtures, everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.home.bench import home_bench
+from grader.home.report import HomeReport
+from grader.testing.bench import Bench
+from grader.testing.cases import Case, Draw
+from grader.testing.exercise import Membership, membership
+from grader.testing.handle import Reference, Student
+
+BENCH = pytest.StashKey[Bench]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the marks; without a judge, the bench is the student's own machine."""
+    config.addinivalue_line("markers", "exercise(name, aspect, weight): the exercise of a test")
+    config.addinivalue_line("markers", "aspect(name): the aspect that one parameter looks at")
+    if BENCH not in config.stash:
+        config.stash[BENCH] = home_bench(config.rootpath)
+        config.pluginmanager.register(HomeReport(config.rootpath), "grader-home-report")
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Case:
+    """What this test draws and expects."""
+    return _bench(request).case_of(request.node.nodeid).rewind()
+
+
+@pytest.fixture
+def draw(case: Case) -> Draw:
+    """Draws inputs: fresh for every batch, frozen at home."""
+    return Draw(case)
+
+
+@pytest.fixture
+def student(request: pytest.FixtureRequest) -> Student:
+    """The student's function of this test's exercise."""
+    return _bench(request).student(_membership(request).exercise, request.node.nodeid)
+
+
+@pytest.fixture
+def reference(request: pytest.FixtureRequest, case: Case) -> Reference:
+    """The right solution of this test's exercise, in float64."""
+    return _bench(request).reference(_membership(request).exercise, case)
+
+
+def _bench(request: pytest.FixtureRequest) -> Bench:
+    return request.config.stash[BENCH]
+
+
+def _membership(request: pytest.FixtureRequest) -> Membership:
+    found = membership(request.node)
+    if found is None:
+        raise LookupError(f"{request.node.nodeid} has no @exercise(...)")
+    return found

@@ -1,0 +1,1 @@
+"""Plain data between judge and worker; it knows no secret and imports none of the engine."""

@@ -1,0 +1,182 @@
+"""Calls out and answers back: what judge and worker say to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from grader.wire.frames import BadFrame, Value, encode
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an adapter, and what shall be observed while it runs.
+
+    `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
+    `device` is where the arguments are put, `default_device` whether new tensors go there too.
+    """
+
+    adapter: str
+    arguments: Mapping[str, Value]
+    seed: int = 0
+    wrt: tuple[str, ...] = ()
+    cotangent: torch.Tensor | None = None
+    device: str = "cpu"
+    default_device: bool = False
+    count_work: bool = False
+    watch_inputs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of the submission that an exception passed through."""
+
+    file: str
+    line: int
+    function: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception, as text. `frames` are the submission's own, innermost last."""
+
+    kind: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How many torch operations a call made, and the elements of the largest tensor among them."""
+
+    operations: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a call: a value or what was raised, and what was observed."""
+
+    value: Value = None
+    raised: Raised | None = None
+    gradients: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    changed_inputs: tuple[str, ...] = ()
+    work: Work | None = None
+
+
+def encode_call(call: Call) -> bytes:
+    """The frame that asks a worker for a call."""
+    header = {
+        "do": "call",
+        "adapter": call.adapter,
+        "seed": call.seed,
+        "wrt": list(call.wrt),
+        "device": call.device,
+        "default_device": call.default_device,
+        "count_work": call.count_work,
+        "watch_inputs": call.watch_inputs,
+    }
+    values: dict[str, Value] = {f"argument.{name}": v for name, v in call.arguments.items()}
+    if call.cotangent is not None:
+        values["cotangent"] = call.cotangent
+    return encode(header, values)
+
+
+def decode_call(header: Mapping[str, Any], values: Mapping[str, Value]) -> Call:
+    """The call in a frame that the judge sent."""
+    cotangent = values.get("cotangent")
+    return Call(
+        adapter=header["adapter"],
+        arguments={
+            name.removeprefix("argument."): value
+            for name, value in values.items()
+            if name.startswith("argument.")
+        },
+        seed=header["seed"],
+        wrt=tuple(header["wrt"]),
+        cotangent=cotangent if isinstance(cotangent, torch.Tensor) else None,
+        device=header["device"],
+        default_device=header["default_device"],
+        count_work=header["count_work"],
+        watch_inputs=header["watch_inputs"],
+    )
+
+
+def encode_answer(answer: Answer) -> bytes:
+    """The frame in which a worker answers a call."""
+    values: dict[str, Value] = {"value": answer.value}
+    values |= {f"gradient.{name}": gradient for name, gradient in answer.gradients.items()}
+    work = answer.work
+    header = {
+        "raised": raised_as_json(answer.raised),
+        "changed_inputs": list(answer.changed_inputs),
+        "work": [work.operations, work.largest] if work else None,
+    }
+    return encode(header, values)
+
+
+def decode_answer(header: Mapping[str, Any], values: Mapping[str, Value]) -> Answer:
+    """The answer in a frame that a worker sent.
+
+    Raises:
+        BadFrame: if it is not an answer.
+    """
+    changed, work = header.get("changed_inputs"), header.get("work")
+    if not isinstance(changed, list) or not all(isinstance(name, str) for name in changed):
+        raise BadFrame("the changed inputs are not a list of names")
+    return Answer(
+        value=values.get("value"),
+        raised=raised_from_json(header.get("raised")),
+        gradients={
+            name.removeprefix("gradient."): value
+            for name, value in values.items()
+            if name.startswith("gradient.") and isinstance(value, torch.Tensor)
+        },
+        changed_inputs=tuple(name[:100] for name in changed[:100]),
+        work=None if work is None else Work(*_two_counts(work)),
+    )
+
+
+def _two_counts(numbers: object) -> tuple[int, int]:
+    if not isinstance(numbers, list) or len(numbers) != 2:
+        raise BadFrame("the work done is not two counts")
+    if any(type(count) is not int or not 0 <= count < 1 << 62 for count in numbers):
+        raise BadFrame("the work done is not two counts")
+    return numbers[0], numbers[1]
+
+
+def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
+    """What was raised, as a JSON object."""
+    if raised is None:
+        return None
+    return {
+        "kind": raised.kind,
+        "message": raised.message,
+        "missing": raised.missing,
+        "frames": [[f.file, f.line, f.function, f.source] for f in raised.frames],
+    }
+
+
+def raised_from_json(entry: object) -> Raised | None:
+    """What `raised_as_json` wrote, its texts bounded.
+
+    Raises:
+        BadFrame: if it is something else.
+    """
+    if entry is None:
+        return None
+    if not isinstance(entry, dict) or not isinstance(entry.get("frames"), list):
+        raise BadFrame("what was raised is not described as it must be")
+    frames = []
+    for row in entry["frames"][-20:]:
+        if not isinstance(row, list) or len(row) != 4 or type(row[1]) is not int:
+            raise BadFrame("a frame of what was raised is not described as it must be")
+        file, line, function, source = row
+        frames.append(Frame(str(file)[:300], line, str(function)[:100], str(source)[:300]))
+    kind, message = str(entry.get("kind"))[:100], str(entry.get("message"))[:4000]
+    return Raised(kind, message, tuple(frames), entry.get("missing") is True)

@@ -1,0 +1,151 @@
+"""The warm process that workers are forked from: torch is loaded, and no secret is.
+
+It obeys the judge over one socket: `spawn` forks a worker that gets the descriptor sent along as
+its channel; `end` kills whatever the last worker and its descendants left running. When the judge
+hangs up, everything here dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import signal
+import site
+import socket
+import sys
+import sysconfig
+from pathlib import Path
+
+_MESSAGE = 4096
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def main(control_descriptor: int) -> None:
+    """Warms up, says so, and serves the judge until it hangs up."""
+    control = socket.socket(fileno=control_descriptor)
+    with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
+        adopt_descendants()
+        warm_up()
+        control.send(b"ready")
+        _obey(control)
+    end_descendants()
+
+
+def _obey(control: socket.socket) -> None:
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 1)
+        if not message:
+            return
+        order = json.loads(message)
+        if order["do"] == "spawn":
+            pid = _fork(control, descriptors[0], order["memory"])
+            control.send(json.dumps({"pid": pid}).encode())
+        else:
+            control.send(json.dumps({"codes": end_descendants()}).encode())
+
+
+def _fork(control: socket.socket, descriptor: int, memory: int) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(descriptor)
+        return pid
+    try:
+        die_with_parent(parent)
+        control.close()
+        from grader.worker.serving import serve
+
+        serve(socket.socket(fileno=descriptor), memory)
+    except (EOFError, ConnectionError):
+        pass
+    finally:
+        os._exit(0)
+
+
+def warm_up() -> None:
+    """Loads what submissions need, leaves only the interpreter's and the packages' import paths."""
+    import beartype
+    import einops
+    import jaxtyping
+    import numpy
+    import torch
+
+    import grader.worker.serving
+
+    loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
+    jaxtyping.config.update("jaxtyping_disable", True)
+    torch.set_num_threads(1)
+    einops.rearrange(torch.einsum("i j, j -> i", torch.ones(2, 2), torch.ones(2)), "a -> a 1")
+    del loaded
+    forget_the_project()
+    gc.collect()
+    gc.freeze()
+
+
+def forget_the_project() -> None:
+    """Makes only the standard library and installed packages importable.
+
+    The grader itself is often installed in place, from the folder that also holds the references.
+    """
+    paths = sysconfig.get_paths()
+    allowed = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
+    allowed += [*site.getsitepackages(), site.getusersitepackages()]
+    archives = {path for path in sys.path if path.endswith(".zip")}
+    dynamic = {path for path in sys.path if path.endswith("lib-dynload")}
+    sys.path[:] = [
+        path for path in sys.path if path in archives | dynamic or path in map(str, allowed)
+    ]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not _is_editable(finder)]
+    sys.path_hooks[:] = [hook for hook in sys.path_hooks if not _is_editable(hook)]
+    sys.path_importer_cache.clear()
+
+
+def _is_editable(finder: object) -> bool:
+    module = getattr(finder, "__module__", type(finder).__module__)
+    return str(module).startswith("__editable__")
+
+
+def adopt_descendants() -> None:
+    """Orphans of a worker become this process's children, so that they can be ended (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent(parent: int) -> None:
+    """A worker never outlives its fork server (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def end_descendants() -> dict[int, int]:
+    """Kills and reaps every descendant; the exit codes (negative: the signal) by process id."""
+    codes: dict[int, int] = {}
+    while True:
+        for pid in children():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+                if sys.platform != "linux":
+                    os.killpg(pid, signal.SIGKILL)
+        try:
+            pid, status = os.waitpid(-1, 0)
+        except ChildProcessError:
+            return codes
+        codes[pid] = os.waitstatus_to_exitcode(status)
+
+
+def children() -> list[int]:
+    """The process ids of this process's children."""
+    here = os.getpid()
+    try:
+        return [int(pid) for pid in Path(f"/proc/{here}/task/{here}/children").read_text().split()]
+    except OSError:
+        import subprocess
+
+        listed = subprocess.run(["pgrep", "-P", str(here)], capture_output=True, check=False)
+        return [int(pid) for pid in listed.stdout.split()]

@@ -1,0 +1,88 @@
+"""Imports a submission as its author did at home, inside the worker."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from grader.wire.calls import Raised
+from grader.worker.raising import describe_exception
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A submission's adapters, or what its import raised."""
+
+    functions: dict[str, Callable[..., Any]]
+    problem: Raised | None = None
+
+
+class EngineIsNotHere(importlib.abc.MetaPathFinder):
+    """Lets a submission import a `grader` of its own, and never the engine's."""
+
+    def __init__(self, own_paths: Sequence[str]) -> None:
+        self._own_paths = list(own_paths)
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of the submission's own `grader`; for every other module, none."""
+        if fullname != "grader":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, self._own_paths, target)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return spec
+
+
+def load(
+    root: Path,
+    module: str,
+    import_paths: Sequence[str],
+    distribution: tuple[str, str] | None,
+    scratch: Path,
+) -> Loaded:
+    """Imports `module` with the submission's folders first on `sys.path`.
+
+    The working directory becomes `root`; `distribution` becomes findable for `importlib.metadata`
+    through a folder below `scratch`.
+    """
+    own_paths = [os.path.normpath(root / path) for path in import_paths]
+    os.chdir(root)
+    sys.path[:0] = own_paths
+    sys.argv = ["adapters"]
+    sys.meta_path.insert(0, EngineIsNotHere(own_paths))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "grader"]:
+        del sys.modules[name]
+    if distribution is not None:
+        sys.path.append(str(_installed(distribution, scratch)))
+    importlib.invalidate_caches()
+    try:
+        adapters = importlib.import_module(module)
+    except BaseException as exception:  # a submission may raise anything at all
+        return Loaded({}, describe_exception(exception, root))
+    return Loaded(
+        {
+            name: value
+            for name, value in list(vars(adapters).items())
+            if name.startswith("run_") and callable(value)
+        }
+    )
+
+
+def _installed(distribution: tuple[str, str], scratch: Path) -> Path:
+    """A folder in which `importlib.metadata` finds a distribution of that name and version."""
+    name, version = distribution
+    site = scratch / "installed"
+    info = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    return site
