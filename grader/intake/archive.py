@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader.intake.admission import Admission
 from grader.intake.limits import Limits
-from grader.intake.naming import printable, size_in_words
+from grader.intake.naming import shortened, size_in_words
 from grader.intake.private_copy import CopyFailed, PrivateCopy
 from grader.intake.regular_file import open_regular
 from grader.intake.tar_archive import unpack_tar
@@ -52,5 +52,5 @@ def unpack(archive: Path, copy: PrivateCopy, limits: Limits) -> Admission:
         except (Unreadable, CopyFailed, MemoryError):
             raise
         except Exception as error:  # the standard library's parsers raise of every kind
-            reason = printable(str(error))[:200] or type(error).__name__
+            reason = shortened(str(error)) or type(error).__name__
             raise Unreadable(f"the archive is damaged or no zip or tar: {reason}") from error

@@ -97,12 +97,12 @@ def _one_file(path: Path, _adapters: str) -> Discovery | None:
 
 def _one_folder(path: Path, adapters: str) -> Discovery | None:
     """A folder that is a submission: the adapters lie in it, and not in folders beside them."""
-    if not (path / adapters).is_file():
+    if not _is_file(path / adapters):
         return None
     others = 0
     for entry in _listed(path):
         is_archive = entry.name.lower().endswith(READABLE) and entry.is_file()
-        others += is_archive or Path(entry.path, adapters).is_file()
+        others += is_archive or _is_file(Path(entry.path, adapters))
     if others > 1:
         return None
     note = f"{_shown(path)} has {adapters} in it and is graded as one submission."
@@ -175,6 +175,13 @@ def _mode(path: Path) -> int:
         return path.stat().st_mode
     except (OSError, ValueError) as error:
         raise NothingToGrade(f"{_shown(path)} cannot be found; is the path right?") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # in a folder that may not be looked into
+        return False
 
 
 def _is_submission_file(name: str, mode: int) -> bool:

@@ -10,11 +10,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from grader.intake.limits import MIB
 from grader.intake.regular_file import read_bounded
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
+_LONGEST = 1 << 15  # bytes; a longer file would be cut off, and so is no use
 _NO_VERSION = "0.0.0"
 
 
@@ -30,7 +30,7 @@ def read_distribution(root: Path) -> tuple[str, str] | None:
     }
     for file, read in readers.items():
         try:
-            text = read_bounded(root / file, MIB).decode("utf-8", "replace")
+            text = read_bounded(root / file, _LONGEST).decode("utf-8", "replace")
             name, version = read(text)
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError, configparser.Error):
             continue  # no such file, or one that its own tools would not read either

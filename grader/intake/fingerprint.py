@@ -9,12 +9,12 @@ from pathlib import Path
 
 from grader.intake.discovery import Entry
 from grader.intake.folder import survey
-from grader.intake.limits import Limits
+from grader.intake.limits import DEFAULT_LIMITS, Limits
 from grader.intake.regular_file import read_chunks
 from grader.submission import Unreadable
 
 
-def fingerprint(entry: Entry, limits: Limits = Limits()) -> str:
+def fingerprint(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> str:
     """SHA-256, in hexadecimal, of the paths and contents that would be copied.
 
     Of an archive or a single file, of its bytes up to the limit. Copies and raises nothing: what

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -39,28 +38,28 @@ def plan_imports(
     own = ("/".join(folders),) if folders else ()
 
     if facts.relative_level > len(folders) or (
-        not folders and _imports_own_package(root, home_name, facts)
+        not folders and _imports_by_name(root, home_name, facts)
     ):
-        package = home_name if _imports_own_package(root, home_name, facts) else ANY_PACKAGE
+        package = home_name if _imports_by_name(root, home_name, facts) else ANY_PACKAGE
         return ImportPlan(f"{package}.{dotted}", at_root, package)
 
     siblings = bool(folders) and _imports_siblings(root, own_folder, facts)
     package_style = bool(folders) and (
         facts.relative_level > 0
-        or any(name.split(".")[0] == folders[0] for name in facts.imports)
+        or _imports_by_name(root / folders[0], folders[0], facts)
         or ((own_folder / "__init__.py").is_file() and not siblings)
     )
     if package_style and not any("." in folder for folder in folders):
         return ImportPlan(dotted, (*at_root, *(own if siblings else ())))
-    return ImportPlan(adapters.stem, (*own, *at_root))
+    return ImportPlan(adapters.stem, tuple(dict.fromkeys((*own, *at_root))))
 
 
-def _imports_own_package(root: Path, home_name: str, facts: SourceFacts) -> bool:
-    """Whether the root's files import each other by the name of the root, from above it."""
-    if _module_in(root, home_name):
+def _imports_by_name(folder: Path, name: str, facts: SourceFacts) -> bool:
+    """Whether what lies in a folder is imported as part of a package of the folder's name."""
+    if _module_in(folder, name):
         return False
-    below = (name.split(".")[1] for name in facts.imports if name.startswith(f"{home_name}."))
-    return any(_module_in(root, name) for name in below)
+    below = (dotted.split(".")[1] for dotted in facts.imports if dotted.startswith(f"{name}."))
+    return any(_module_in(folder, module) for module in below)
 
 
 def _imports_siblings(root: Path, own_folder: Path, facts: SourceFacts) -> bool:
@@ -68,11 +67,14 @@ def _imports_siblings(root: Path, own_folder: Path, facts: SourceFacts) -> bool:
     tops = {name.split(".")[0] for name in facts.imports}
     return any(
         _module_in(own_folder, name)
-        and not _module_in(root, name)
+        and (name == own_folder.name or not _module_in(root, name))
         and not _module_in(root / "src", name)
         for name in tops
     )
 
 
 def _module_in(folder: Path, name: str) -> bool:
-    return os.path.isfile(folder / f"{name}.py") or os.path.isdir(folder / name)
+    try:
+        return (folder / f"{name}.py").is_file() or (folder / name).is_dir()
+    except OSError:  # a longer name than a file can have
+        return False

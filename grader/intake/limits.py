@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,6 +56,9 @@ class Limits:
         return {Kind.SOURCE: self.source, Kind.NOTEBOOK: self.notebooks, Kind.DATA: self.data}[kind]
 
 
+DEFAULT_LIMITS = Limits()
+
+
 def kind_of(file_name: str) -> Kind:
     """The kind of a file of this name."""
     if file_name.endswith(_SOURCE_SUFFIXES):
@@ -69,8 +73,10 @@ def is_clutter(parts: Sequence[str]) -> bool:
         return True
     if any(is_clutter_folder(folder) for folder in folders):
         return True
-    pairs = zip(parts, parts[1:], strict=False)
-    return any(folder == "wandb" and name.startswith(_RUNS_OF_WANDB) for folder, name in pairs)
+    return any(
+        folder == "wandb" and name.startswith(_RUNS_OF_WANDB)
+        for folder, name in itertools.pairwise(parts)
+    )
 
 
 def is_clutter_folder(name: str) -> bool:

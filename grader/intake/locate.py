@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -38,8 +37,8 @@ def locate(top: Path, adapters: str, limits: Limits) -> Located:
     Raises Unreadable when there are none, or several and no telling which.
     """
     tops = list(_tops(top))
-    if not any(os.scandir(tops[-1])):
-        raise Unreadable("there is nothing in it that the grader would read")
+    if not any(tops[-1].iterdir()):
+        raise Unreadable("it is empty, or holds nothing that the grader reads")
     for root in tops:
         if (root / adapters).is_file():
             return _read(root, PurePosixPath(adapters), limits)
@@ -60,23 +59,21 @@ def locate(top: Path, adapters: str, limits: Limits) -> Located:
 def _tops(top: Path) -> Iterator[Path]:
     yield top
     for _ in range(_NESTED):
-        with os.scandir(top) as scan:
-            entries = list(scan)
+        entries = list(top.iterdir())
         if len(entries) != 1 or not entries[0].is_dir():
             return
-        top = top / entries[0].name
+        top = entries[0]
         yield top
 
 
 def _folders(root: Path) -> list[str]:
-    with os.scandir(root) as scan:
-        return sorted(entry.name for entry in scan if entry.is_dir())
+    return sorted(path.name for path in root.iterdir() if path.is_dir())
 
 
 def _read(root: Path, file: PurePosixPath, limits: Limits) -> Located:
     if file.suffix == ".ipynb":
         content = read_bounded(root / file, limits.notebooks.bytes_each)
-        cells = tuple(code_cells(content))
+        cells = tuple(code_cells(content, limits.source))
         facts = read_facts(cell.encode("utf-8", "replace") for cell in cells)
         return Located(root, file, facts, cells)
     content = read_bounded(root / file, limits.source.bytes_each)
@@ -127,5 +124,5 @@ def _nothing_found(root: Path, adapters: str, notebooks: list[str]) -> str:
             f"{adapters} lies deeper than one folder down ({several(deeper)}); "
             "say where with --adapters"
         )
-    there = sorted(os.listdir(root))
+    there = sorted(path.name for path in root.iterdir())
     return f"there is no {adapters} at the top or one folder down; it holds {several(there)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grader.intake.naming import printable
+from grader.intake.naming import shortened
 from grader.submission import Unreadable
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -20,7 +20,7 @@ def member_parts(name: str) -> tuple[str, ...]:
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     if path.startswith("/") or _DRIVE.match(path) or ".." in parts:
         raise Unreadable(
-            f"the archive has a member that leads out of it, {printable(name)[:200]!r}; "
+            f"the archive has a member that leads out of it, {shortened(name)}; "
             "make it anew from inside the folder"
         )
     return parts

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_MIB = 1 << 20
+from grader.intake.limits import MIB
+
+_LONGEST = 120  # characters of one name in a sentence
 
 
 def printable(name: str) -> str:
@@ -12,6 +14,13 @@ def printable(name: str) -> str:
     if name.isprintable():
         return name
     return "".join(char if char.isprintable() else _escaped(char) for char in name)
+
+
+def shortened(name: str) -> str:
+    """The name, printable, its middle cut out if it is very long."""
+    text = printable(name)
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
 
 
 def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -24,13 +33,13 @@ def size_in_words(size: int) -> str:
     """A number of bytes as people say it."""
     if size < 1024:
         return f"{size} bytes"
-    return f"{size / 1024:.0f} kB" if size < _MIB else f"{size / _MIB:,.1f} MB".replace(".0 ", " ")
+    return f"{size / 1024:.0f} kB" if size < MIB else f"{size / MIB:,.1f} MB".replace(".0 ", " ")
 
 
 def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
     """The first few names, and how many more there are of `count` (default: of `names`)."""
     more = (len(names) if count is None else count) - len(names[:shown])
-    text = ", ".join(printable(name) for name in names[:shown])
+    text = ", ".join(shortened(name) for name in names[:shown])
     return f"{text} and {more} more" if more > 0 else text
 
 

@@ -22,7 +22,7 @@ class PrivateCopy:
     """The folder that a submission is copied into."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = os.fspath(folder)
+        self._folder = folder
         self._made: set[tuple[str, ...]] = set()
         self._make_folder(())
 
@@ -46,11 +46,11 @@ class PrivateCopy:
 
     def remove(self, parts: Sequence[str]) -> None:
         """Take one file out again."""
-        os.unlink(os.path.join(self._folder, *parts))
+        self._folder.joinpath(*parts).unlink()
 
     def _open(self, parts: tuple[str, ...]) -> int:
         self._make_folder(parts[:-1])
-        descriptor = os.open(os.path.join(self._folder, *parts), _NEW_FILE, _FILE_MODE)
+        descriptor = os.open(self._folder.joinpath(*parts), _NEW_FILE, _FILE_MODE)
         os.fchmod(descriptor, _FILE_MODE)  # whatever the umask
         return descriptor
 
@@ -59,9 +59,9 @@ class PrivateCopy:
             return
         if parts:
             self._make_folder(parts[:-1])
-        path = os.path.join(self._folder, *parts)
-        os.mkdir(path, _FOLDER_MODE)
-        os.chmod(path, _FOLDER_MODE)
+        path = self._folder.joinpath(*parts)
+        path.mkdir()
+        path.chmod(_FOLDER_MODE)  # whatever the umask
         self._made.add(parts)
 
 

@@ -12,8 +12,8 @@ from grader.intake.archive import FOREIGN, READABLE, unpack
 from grader.intake.discovery import Entry
 from grader.intake.distribution import read_distribution
 from grader.intake.folder import copy_folder
-from grader.intake.import_plan import plan_imports
-from grader.intake.limits import Allowance, Limits
+from grader.intake.import_plan import ImportPlan, plan_imports
+from grader.intake.limits import DEFAULT_LIMITS, Allowance, Limits
 from grader.intake.locate import Located, locate
 from grader.intake.naming import size_in_words
 from grader.intake.notebook import runner
@@ -26,7 +26,7 @@ _ADAPTERS = "adapters.py"
 
 
 def take_in(
-    entry: Entry, into: Path, adapters: str = _ADAPTERS, limits: Limits = Limits()
+    entry: Entry, into: Path, adapters: str = _ADAPTERS, limits: Limits = DEFAULT_LIMITS
 ) -> Submission:
     """Copy a submission into the empty folder `into` and find its adapters, running nothing.
 
@@ -66,9 +66,8 @@ def _copy(
         copy.write([_ADAPTERS], [_read_single(entry.path, limits.source)])
         return _ADAPTERS, ()
     if suffix == ".ipynb":
-        name = "notebook.ipynb" if len(os.fsencode(entry.path.name)) > 200 else entry.path.name
-        copy.write([name], [_read_single(entry.path, limits.notebooks)])
-        return name, ()
+        copy.write([entry.path.name], [_read_single(entry.path, limits.notebooks)])
+        return entry.path.name, ()
     if not entry.path.name.lower().endswith((*READABLE, *FOREIGN)):
         raise Unreadable("it is neither a folder nor an archive, a notebook or a Python file")
     admission: Admission = unpack(entry.path, copy, limits)
@@ -115,6 +114,7 @@ def _with_runner(located: Located) -> Located:
 def _submission(name: str, located: Located, home_name: str, notes: tuple[str, ...]) -> Submission:
     root, file = located.root, located.file
     plan = plan_imports(root, home_name, file, located.facts)
+    _mark_as_packages(root, file, plan)
     import_paths = plan.import_paths
     distribution = read_distribution(root)
     if plan.package is not None:
@@ -122,3 +122,20 @@ def _submission(name: str, located: Located, home_name: str, notes: tuple[str, .
         import_paths = (*(str(PurePosixPath(plan.package, path)) for path in import_paths), ".")
         root, file = root.parent, PurePosixPath(plan.package, file)
     return Submission(name, root, str(file), plan.module, import_paths, distribution, notes)
+
+
+def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None:
+    """Make regular packages of the folders that `module` names.
+
+    Without, any other package of that name on the worker's path (many call theirs `tests`) would
+    be found before them.
+    """
+    folders = plan.module.count(".") - (plan.package is not None)
+    packages = [root.joinpath(*file.parts[: depth + 1]) for depth in range(folders)]
+    if plan.package is not None:
+        packages.append(root)
+    for package in packages:
+        init = package / "__init__.py"
+        if not init.exists():
+            init.touch()
+            init.chmod(0o644)

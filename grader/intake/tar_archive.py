@@ -84,7 +84,7 @@ class _Meter:
         self._source = source
         self._total = total
         self._total_left = total
-        self._allowed = 0
+        self._allowed = _HEADERS_OF_ONE_MEMBER
 
     def allow(self, size: int) -> None:
         """Until the next call, no more than `size` bytes may be read."""

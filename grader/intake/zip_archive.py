@@ -11,7 +11,7 @@ from typing import BinaryIO
 from grader.intake.admission import Admission
 from grader.intake.limits import Limits
 from grader.intake.member import member_parts
-from grader.intake.naming import printable
+from grader.intake.naming import shortened
 from grader.intake.private_copy import PrivateCopy
 from grader.intake.regular_file import CHUNK
 from grader.submission import Unreadable
@@ -32,6 +32,8 @@ def unpack_zip(file: BinaryIO, copy: PrivateCopy, limits: Limits) -> Admission:
     """
     admission = Admission(limits)
     with zipfile.ZipFile(_BoundedReads(file, limits.entries * _BYTES_PER_ENTRY)) as archive:
+        if len(archive.infolist()) > limits.entries:
+            raise Unreadable(f"the archive holds more than {limits.entries} files")
         members = _files(archive.infolist(), admission)
         by_size = sorted(members.items(), key=lambda item: (item[1].file_size, item[0]))
         for parts, info in by_size:
@@ -108,7 +110,7 @@ def _check_readable(info: zipfile.ZipInfo) -> None:
         raise Unreadable("the zip is encrypted; hand it in without a password")
     if info.compress_type not in _BOUNDED_METHODS:
         raise Unreadable(
-            f"{printable(info.filename)[:200]!r} in the zip is compressed in an unusual way; "
+            f"{shortened(info.filename)} in the zip is compressed in an unusual way; "
             "make the zip with ordinary settings"
         )
 

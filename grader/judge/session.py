@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from grader.assignment import Assignment, BadAssignment
 from grader.judge.points import share_points
-from grader.judge.sitting import Sitting
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.course import load_contract, load_references
@@ -26,6 +26,16 @@ _QUIET = (
     "cacheprovider debugging doctest faulthandler junitxml logging pastebin setuponly setupplan "
     "stepwise terminal threadexception unraisableexception warnings"
 )
+
+
+class Examinee(Protocol):
+    """Whoever answers the calls of the tests for one submission."""
+
+    def ask(self, call: Call) -> Answer:
+        """The answer to a call; raises StudentFault if there is none."""
+
+    def close(self) -> None:
+        """Called when no more calls will come."""
 
 
 class Judge:
@@ -45,7 +55,7 @@ class Judge:
         self._items: list[pytest.Item] = []
         self._tests: dict[str, Membership] = {}
         self._points: dict[str, float] = {}
-        self._sitting: Sitting | None = None
+        self._sitting: Examinee | None = None
         self._problem: Exception | None = None
         self._observed = Observations()
         self._raised: BaseException | None = None
@@ -69,6 +79,8 @@ class Judge:
             "-pgrader.testing.plugin",
             *(f"-pno:{name}" for name in _QUIET.split()),
         ]
+        # Other people's plugins have no business in a grade.
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         code = pytest.main(arguments, plugins=[self])
         if self._problem is not None:
             raise self._problem
@@ -80,7 +92,7 @@ class Judge:
         """The points that all selected tests carry."""
         return round(sum(self._points[item.nodeid] for item in self._items), 6)
 
-    def grade(self, sitting: Sitting) -> Iterator[Verdict]:
+    def grade(self, sitting: Examinee) -> Iterator[Verdict]:
         """The verdict of every test on a submission, as each is reached."""
         self._sitting = sitting
         following = [*self._items[1:], self._items[0]] if self._items else []
@@ -102,7 +114,7 @@ class Judge:
         root = self._assignment.root
         with self._stopping():
             contract, references = load_contract(root), load_references(root)
-            config.stash[BENCH] = Bench(contract, self._ask, references, self._case, self._seed)
+            config.stash[BENCH] = Bench(contract, self._ask, references, self.case, self._seed)
 
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -162,7 +174,8 @@ class Judge:
             raise RuntimeError("a test asked for a submission while none was being graded")
         return self._sitting.ask(call)
 
-    def _case(self, test_id: str) -> Case:
+    def case(self, test_id: str) -> Case:
+        """What a test draws and expects: the same for every submission."""
         if test_id not in self._cases:
             self._cases[test_id] = fresh_case(self._seed, test_id)
         return self._cases[test_id]

@@ -67,19 +67,26 @@ def _fork(control: socket.socket, descriptor: int, memory: int) -> int:
 
 
 def warm_up() -> None:
-    """Loads what submissions need, leaves only the interpreter's and the packages' import paths."""
+    """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
+
+    A backward pass is left to the workers: autograd's threads do not survive a fork. What it
+    imports on its first use is loaded here.
+    """
     import beartype
     import einops
     import jaxtyping
     import numpy
     import torch
+    import torch.fx.experimental.symbolic_shapes
 
     import grader.worker.serving
+    from grader.counting import WorkCounter
 
     loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
     jaxtyping.config.update("jaxtyping_disable", True)
     torch.set_num_threads(1)
-    einops.rearrange(torch.einsum("i j, j -> i", torch.ones(2, 2), torch.ones(2)), "a -> a 1")
+    with WorkCounter(), torch.device("meta"):
+        einops.rearrange(torch.einsum("i j, j -> i", torch.ones(2, 2), torch.ones(2)), "a -> a 1")
     del loaded
     forget_the_project()
     gc.collect()

@@ -1,0 +1,26 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test check clean
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": try make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch .venv/installed
+
+demo: setup
+	$(BIN)/grader batch examples/class --out demo-results
+
+test: setup
+	$(BIN)/pytest tests/harness
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv demo-results .pytest_cache .mypy_cache .ruff_cache

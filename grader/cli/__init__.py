@@ -1,0 +1,5 @@
+"""The commands."""
+
+from grader.cli.main import main
+
+__all__ = ["main"]

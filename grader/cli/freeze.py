@@ -1,0 +1,23 @@
+"""`grader freeze`: the fixture tensors of the public tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.assignment import find_assignment
+from grader.cli.options import assignment_option
+from grader.handout.freezing import freeze_public_tests
+
+
+@click.command()
+@assignment_option
+def freeze(assignment_folder: Path) -> None:
+    """Makes the fixture tensors of the public tests anew, from the references.
+
+    For authors: run it after a public test or a reference was changed.
+    """
+    assignment = find_assignment(assignment_folder)
+    for file in freeze_public_tests(assignment, assignment.public_tests):
+        click.echo(f"{file.relative_to(assignment.root)}  {file.stat().st_size / 1024:.0f} KiB")

@@ -1,0 +1,89 @@
+"""Lays out the folder that students get."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import grader
+from grader.assignment import Assignment, BadAssignment
+from grader.handout.freezing import freeze_public_tests
+
+_IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
+_STUDENTS_PAGE = Path("docs/students.md")
+_PROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{name}-assignment"
+version = "1"
+requires-python = ">=3.11"
+dependencies = [{dependencies}]
+
+[tool.setuptools]
+packages = []
+
+[tool.grader]
+name = "{name}"
+
+[tool.grader.exercises]
+{exercises}
+
+[tool.pytest.ini_options]
+testpaths = ["tests/public"]
+pythonpath = ["."]
+addopts = "--import-mode=importlib"
+"""
+_PACKAGES = ("beartype", "einops", "jaxtyping", "numpy", "pytest", "safetensors", "torch")
+
+
+def lay_out(assignment: Assignment, folder: Path) -> None:
+    """Writes the handout into `folder`, which must not exist yet or be empty.
+
+    Raises:
+        BadAssignment: if the folder is in use, or a reference does not pass a public test.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise BadAssignment(f"{folder} is not empty: name a new folder for the handout")
+    root = assignment.root
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in ("adapters.py", "assignment", "tests/conftest.py", "tests/public"):
+        _copy(root / part, folder / part)
+    _copy(Path(grader.__file__).parent, folder / "grader")
+    freeze_public_tests(assignment, folder / "tests" / "public")
+    (folder / "pyproject.toml").write_text(_project(assignment), encoding="utf-8")
+    if (root / "constraints.txt").is_file():
+        _copy(root / "constraints.txt", folder / "constraints.txt")
+    page = root / _STUDENTS_PAGE
+    if page.is_file():
+        _copy(page, folder / "README.md")
+    else:
+        (folder / "README.md").write_text(_readme(assignment), encoding="utf-8")
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=_IGNORED)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _project(assignment: Assignment) -> str:
+    return _PROJECT.format(
+        name=assignment.name,
+        dependencies=", ".join(f'"{package}"' for package in _PACKAGES),
+        exercises="\n".join(f"{name} = {points:g}" for name, points in assignment.points.items()),
+    )
+
+
+def _readme(assignment: Assignment) -> str:
+    return (
+        f"# {assignment.name}\n\n"
+        "Fill in the functions in `assignment/`, then run the tests:\n\n"
+        "    python3 -m venv .venv\n"
+        "    .venv/bin/pip install -e .\n"
+        "    .venv/bin/pytest\n"
+    )

@@ -1,0 +1,133 @@
+"""The SQLite file: its tables, and whether it is one of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+SCHEMA_VERSION = 1
+
+# A row of `test` is a test as it was when a grade was made: one whose points changed is a new row.
+# An error that is NULL where rtol is not is infinite, as in `results.jsonl`.
+_TABLES = """
+CREATE TABLE batch (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE test (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    exercise TEXT NOT NULL,
+    aspect TEXT NOT NULL,
+    max_score REAL NOT NULL,
+    visibility TEXT NOT NULL,
+    UNIQUE (id, exercise, aspect, max_score, visibility)
+);
+CREATE TABLE submission (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    position INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    finished INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    score REAL NOT NULL,
+    max_score REAL NOT NULL,
+    seed INTEGER NOT NULL,
+    submission_hash TEXT NOT NULL,
+    suite_hash TEXT NOT NULL,
+    duration_s REAL NOT NULL,
+    message TEXT,
+    isolation TEXT NOT NULL
+);
+CREATE INDEX submission_in_class_order ON submission (position, name);
+CREATE TABLE verdict (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    test INTEGER NOT NULL REFERENCES test,
+    status TEXT NOT NULL,
+    score REAL NOT NULL,
+    duration_s REAL NOT NULL,
+    message TEXT,
+    max_abs_error REAL,
+    max_rel_error REAL,
+    rtol REAL,
+    atol REAL,
+    error_over_tolerance REAL,
+    mistake TEXT,
+    explanation TEXT,
+    hint TEXT,
+    file TEXT,
+    line INTEGER,
+    step TEXT,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE INDEX verdict_by_mistake ON verdict (mistake) WHERE mistake IS NOT NULL;
+"""
+
+
+class StoreError(Exception):
+    """The results cannot be read or written; the text is one sentence that says why."""
+
+
+class ForeignStore(StoreError):
+    """The folder's results are not this assignment's, or not of this version of the grader."""
+
+
+def connect(file: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{file.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+@contextlib.contextmanager
+def saying(file: Path, done: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{file} cannot be {done}: {error}") from error
+
+
+@contextlib.contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def tables(database: sqlite3.Connection, file: Path) -> set[str]:
+    try:
+        return {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise ForeignStore(_foreign(file, "is no store of results")) from error
+
+
+def create(database: sqlite3.Connection, assignment: str) -> None:
+    with transaction(database):
+        for statement in _TABLES.split(";"):
+            database.execute(statement)
+        meta = {"schema": str(SCHEMA_VERSION), "assignment": assignment}
+        database.executemany("INSERT INTO batch VALUES (?, ?)", meta.items())
+
+
+def check(database: sqlite3.Connection, file: Path, assignment: str | None = None) -> str:
+    """The name of the assignment that the results are of, which must be `assignment` if given."""
+    if "batch" not in tables(database, file):
+        raise ForeignStore(_foreign(file, "is no store of results"))
+    meta = dict(database.execute("SELECT * FROM batch"))
+    schema, found = meta.get("schema"), str(meta.get("assignment"))
+    if schema != str(SCHEMA_VERSION):
+        what = f"has schema {schema}, where this version of the grader has {SCHEMA_VERSION}"
+        raise ForeignStore(_foreign(file, what))
+    if assignment is not None and found != assignment:
+        what = f"belongs to the assignment {found!r}, not to {assignment!r}"
+        raise ForeignStore(_foreign(file, what))
+    return found
+
+
+def _foreign(file: Path, what: str) -> str:
+    return f"{file} {what}: name another folder with --out, or move that file away"
