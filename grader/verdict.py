@@ -162,6 +162,13 @@ class Grade:
     isolation: Mapping[str, str]
     tests: tuple[Verdict, ...]
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every test was judged; if not, the submission wants grading once more."""
+        if self.status is GradeStatus.NOT_GRADED:
+            return False
+        return all(test.status is not Status.NOT_GRADED for test in self.tests)
+
     def as_json(self) -> dict[str, Any]:
         """The grade as one line of `results.jsonl`."""
         row = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

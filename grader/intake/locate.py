@@ -71,7 +71,7 @@ def _folders(root: Path) -> list[str]:
 
 
 def _read(root: Path, file: PurePosixPath, limits: Limits) -> Located:
-    if file.suffix == ".ipynb":
+    if file.suffix.lower() == ".ipynb":
         content = read_bounded(root / file, limits.notebooks.bytes_each)
         cells = tuple(code_cells(content, limits.source))
         facts = read_facts(cell.encode("utf-8", "replace") for cell in cells)

@@ -22,7 +22,7 @@ from typing import Any, TextIO
 import torch
 
 from grader.assignment import BadAssignment, find_assignment
-from grader.intake import Entry, take_in
+from grader.intake import CopyFailed, Entry, take_in
 from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.judge.session import Judge
 from grader.judge.sitting import Limits, Sitting
@@ -151,6 +151,9 @@ class JudgeProcess:
             except Unreadable as problem:
                 tests = tuple(judge.unexamined(Status.MISSING, str(problem)))
                 return GradeStatus.UNREADABLE, str(problem), tests
+            except CopyFailed as problem:
+                tests = tuple(judge.unexamined(Status.NOT_GRADED, str(problem)))
+                return GradeStatus.NOT_GRADED, str(problem), tests
             return self._judge(judge, submission, folder)
 
     def _judge(

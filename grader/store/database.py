@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SCHEMA_VERSION = 1
+FILE = "results.sqlite"
 
 # A row of `test` is a test as it was when a grade was made: one whose points changed is a new row.
 # An error that is NULL where rtol is not is infinite, as in `results.jsonl`.
@@ -73,12 +74,14 @@ class ForeignStore(StoreError):
 
 
 def connect(file: Path, mode: str) -> sqlite3.Connection:
+    """Opens a file (mode `ro` or `rwc`) that any one thread at a time may use."""
     uri = f"{file.absolute().as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
 @contextlib.contextmanager
 def saying(file: Path, done: str) -> Iterator[None]:
+    """What SQLite raises inside is raised again as a `StoreError`: the file cannot be `done`."""
     try:
         yield
     except sqlite3.Error as error:
@@ -87,6 +90,7 @@ def saying(file: Path, done: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """What is done inside is kept as a whole, or not at all if something is raised."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -98,6 +102,11 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def tables(database: sqlite3.Connection, file: Path) -> set[str]:
+    """The names of the tables and indices; none in a new file.
+
+    Raises:
+        ForeignStore: if it is no file of SQLite.
+    """
     try:
         return {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     except sqlite3.OperationalError:
@@ -107,6 +116,7 @@ def tables(database: sqlite3.Connection, file: Path) -> set[str]:
 
 
 def create(database: sqlite3.Connection, assignment: str) -> None:
+    """Makes the tables in an empty file."""
     with transaction(database):
         for statement in _TABLES.split(";"):
             database.execute(statement)
@@ -115,7 +125,11 @@ def create(database: sqlite3.Connection, assignment: str) -> None:
 
 
 def check(database: sqlite3.Connection, file: Path, assignment: str | None = None) -> str:
-    """The name of the assignment that the results are of, which must be `assignment` if given."""
+    """The name of the assignment that the results are of, which must be `assignment` if given.
+
+    Raises:
+        ForeignStore: if they are of another assignment or schema, or no results at all.
+    """
     if "batch" not in tables(database, file):
         raise ForeignStore(_foreign(file, "is no store of results"))
     meta = dict(database.execute("SELECT * FROM batch"))

@@ -16,7 +16,14 @@ class StoreInUse(StoreError):
 
 
 def lock_folder(folder: Path) -> int:
-    """A descriptor that holds the folder's lock; the system lets go of it whatever ends us."""
+    """Makes the folder if need be; the descriptor returned holds its lock until it is closed.
+
+    The system closes it whatever ends the process, so that no lock is left behind.
+
+    Raises:
+        StoreInUse: if another process holds the lock.
+        StoreError: if the folder cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -34,5 +41,8 @@ def lock_folder(folder: Path) -> int:
         ) from error
     except OSError as error:
         os.close(lock)
-        raise StoreError(f"{folder} cannot be locked against other batches: {error.strerror}") from error
+        raise StoreError(
+            f"{folder} cannot be locked against other batches ({error.strerror}): "
+            "name a folder on a local disk with --out"
+        ) from error
     return lock

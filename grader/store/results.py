@@ -9,6 +9,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from grader.store.database import StoreError, connect, saying
+from grader.store.rows import (
+    OF_A_SUBMISSION,
+    OF_A_TEST,
+    OF_A_VERDICT,
+    grade_of,
+    test_of,
+    verdict_of,
+)
 from grader.verdict import Grade
 
 _BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
@@ -29,7 +38,8 @@ class Results:
         """
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
-            tests = {number: test for number, *test in db.execute("SELECT * FROM test")}
+            all_tests = db.execute(f"SELECT number, {OF_A_TEST} FROM test")
+            tests = {number: test_of(test) for number, *test in all_tests}
             ordered = f"SELECT number, {OF_A_SUBMISSION} FROM submission ORDER BY position, name"
             of_one = f"SELECT {OF_A_VERDICT} FROM verdict WHERE submission = ? ORDER BY place"
             for number, *row in db.execute(ordered):

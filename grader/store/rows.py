@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from grader.verdict import (Aspect, Diagnosis, Grade, GradeStatus, Measurement, Status, Verdict, Visibility, Where)
+from grader.verdict import (
+    Aspect,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+    Visibility,
+    Where,
+)
 
 OF_A_SUBMISSION = (
     "name, status, score, max_score, seed, submission_hash, suite_hash, duration_s, message, "
@@ -17,6 +26,8 @@ OF_A_VERDICT = (
     "test, status, score, duration_s, message, max_abs_error, max_rel_error, rtol, atol, "
     "error_over_tolerance, mistake, explanation, hint, file, line, step"
 )
+OF_A_TEST = "id, exercise, aspect, max_score, visibility"
+ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
 ADD_SUBMISSION = (
     f"INSERT INTO submission ({OF_A_SUBMISSION}, position, key, finished) "
     f"VALUES ({', '.join('?' * 13)})"
@@ -25,71 +36,116 @@ ADD_VERDICT = (
     f"INSERT INTO verdict (submission, place, {OF_A_VERDICT}) VALUES ({', '.join('?' * 18)})"
 )
 
+_UNKNOWN = (None,)
 
-def is_finished(grade: Grade) -> bool:
-    if grade.status is GradeStatus.NOT_GRADED:
-        return False
-    return all(verdict.status is not Status.NOT_GRADED for verdict in grade.tests)
+TestRow = tuple[str, str, str, float, str]
+Test = tuple[str, str, Aspect, float, Visibility]
 
 
-def _text(text: str | None) -> Any:
+def well_formed(text: str | None) -> Any:
     """The text; halves of surrogate pairs, which UTF-8 does not have, are escaped."""
     return text and text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def row_of_test(verdict: Verdict) -> TestRow:
-    return verdict.id, verdict.exercise, verdict.aspect, verdict.max_score, verdict.visibility
+    """The test of a verdict: its id, exercise, aspect, points and visibility."""
+    return (
+        verdict.id,
+        verdict.exercise,
+        verdict.aspect.value,
+        verdict.max_score,
+        verdict.visibility.value,
+    )
 
 
 def submission_row(grade: Grade) -> tuple[Any, ...]:
+    """A grade without its verdicts, in the order of `OF_A_SUBMISSION`."""
     return (
-        _text(grade.submission),
-        grade.status,
+        well_formed(grade.submission),
+        grade.status.value,
         grade.score,
         grade.max_score,
         grade.seed,
         grade.submission_hash,
         grade.suite_hash,
         grade.duration_s,
-        _text(grade.message),
+        well_formed(grade.message),
         json.dumps(dict(grade.isolation)),
     )
 
 
 def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
+    """A verdict without its test, in the order of `OF_A_VERDICT`."""
     measurement, diagnosis, where = verdict.measurement, verdict.diagnosis, verdict.where
     return (
-        verdict.status,
+        verdict.status.value,
         verdict.score,
         verdict.duration_s,
-        _text(verdict.message),
-        *(measurement.as_json().values() if measurement else (None,) * 5),
-        *(map(_text, dataclasses.astuple(diagnosis)) if diagnosis else (None,) * 3),
-        *((_text(where.file), where.line, _text(where.step)) if where else (None,) * 3),
+        well_formed(verdict.message),
+        *(measurement.as_json().values() if measurement else _UNKNOWN * 5),
+        *(_diagnosis_row(diagnosis) if diagnosis else _UNKNOWN * 3),
+        *(
+            (well_formed(where.file), where.line, well_formed(where.step))
+            if where
+            else _UNKNOWN * 3
+        ),
     )
 
 
 def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...]) -> Grade:
-    name, status, *numbers, message, isolation = row
-    return Grade(name, GradeStatus(status), *numbers, message, json.loads(isolation), tests)
+    """The grade whose `submission_row` this is."""
+    name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
+    duration_s, message, isolation = rest
+    return Grade(
+        submission=name,
+        status=GradeStatus(status),
+        score=score,
+        max_score=max_score,
+        seed=seed,
+        submission_hash=submission_hash,
+        suite_hash=suite_hash,
+        duration_s=duration_s,
+        message=message,
+        isolation=json.loads(isolation),
+        tests=tests,
+    )
 
 
-def verdict_of(test: Sequence[Any], row: Sequence[Any]) -> Verdict:
+def test_of(row: Sequence[Any]) -> Test:
+    """The test whose `row_of_test` this is."""
+    test_id, exercise, aspect, max_score, visibility = row
+    return test_id, exercise, Aspect(aspect), max_score, Visibility(visibility)
+
+
+def verdict_of(test: Test, row: Sequence[Any]) -> Verdict:
+    """The verdict of a test whose `verdict_row` this is, but for the test's number."""
     test_id, exercise, aspect, max_score, visibility = test
-    status, score, duration_s, message, *rest = row
-    errors, (mistake, explanation, hint), (file, line, step) = rest[:5], rest[5:8], rest[8:]
-    measured: Mapping[str, float | None] = dict(zip(Measurement.__slots__, errors, strict=True))
+    status, score, duration_s, message, *errors, mistake, explanation, hint, file, line, step = row
     return Verdict(
         id=test_id,
         exercise=exercise,
-        aspect=Aspect(aspect),
+        aspect=aspect,
         status=Status(status),
         score=score,
         max_score=max_score,
-        visibility=Visibility(visibility),
+        visibility=visibility,
         duration_s=duration_s,
         message=message,
-        measurement=None if measured["rtol"] is None else Measurement.from_json(measured),
+        measurement=_measurement(errors),
         diagnosis=None if mistake is None else Diagnosis(mistake, explanation, hint),
         where=None if file is None else Where(file, line, step),
     )
+
+
+def _diagnosis_row(diagnosis: Diagnosis) -> tuple[Any, ...]:
+    return (
+        well_formed(diagnosis.mistake),
+        well_formed(diagnosis.explanation),
+        well_formed(diagnosis.hint),
+    )
+
+
+def _measurement(errors: Sequence[float | None]) -> Measurement | None:
+    if all(error is None for error in errors):
+        return None
+    return Measurement.from_json(dict(zip(Measurement.__slots__, errors, strict=True)))

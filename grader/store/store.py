@@ -9,6 +9,29 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from grader.store.database import (
+    FILE,
+    StoreError,
+    check,
+    connect,
+    create,
+    saying,
+    tables,
+    transaction,
+)
+from grader.store.lock import lock_folder
+from grader.store.results import Results
+from grader.store.rows import (
+    ADD_SUBMISSION,
+    ADD_TEST,
+    ADD_VERDICT,
+    OF_A_TEST,
+    TestRow,
+    row_of_test,
+    submission_row,
+    verdict_row,
+    well_formed,
+)
 from grader.verdict import Grade
 
 
@@ -26,8 +49,8 @@ class Store(Results):
         self._database = database
         self._folder_lock = lock
         self._one_at_a_time = threading.Lock()
-        rows = database.execute("SELECT number, id, exercise, aspect, max_score, visibility FROM test")
-        self._tests: dict[TestRow, int] = {tuple(test): number for number, *test in rows}
+        rows = database.execute(f"SELECT {OF_A_TEST}, number FROM test")
+        self._tests: dict[TestRow, int] = {row[:5]: row[5] for row in rows}
 
     @classmethod
     def open(cls, folder: Path, assignment: str) -> Store:
@@ -39,7 +62,7 @@ class Store(Results):
             StoreError: if it cannot be written.
         """
         lock = lock_folder(folder)
-        file = folder / _FILE
+        file = folder / FILE
         with contextlib.ExitStack() as undo:
             undo.callback(os.close, lock)
             with saying(file, "opened"):
@@ -62,9 +85,9 @@ class Store(Results):
             ForeignStore: if they are not results of this version of the grader.
             StoreError: if there are none.
         """
-        file = folder / _FILE
+        file = folder / FILE
         if not file.exists():
-            raise StoreError(f"{folder} holds no {_FILE}: give the folder that --out named")
+            raise StoreError(f"{folder} holds no {FILE}: give the folder that --out named")
         with saying(file, "opened"), contextlib.closing(connect(file, "ro")) as database:
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
@@ -103,24 +126,20 @@ class Store(Results):
         `key` stands for all that the grade depends on; `position` is the submission's place in the
         class.
         """
-        name = _text(grade.submission)
-        numbers: dict[TestRow, int] = {}
+        name = well_formed(grade.submission)
         with self._change() as database:
             database.execute("DELETE FROM submission WHERE name = ?", (name,))
-            tail = (position, key, is_finished(grade))
+            tail = (position, key, grade.is_complete)
             number = database.execute(ADD_SUBMISSION, submission_row(grade) + tail).lastrowid
-            for verdict in grade.tests:
-                test = row_of_test(verdict)
-                if test not in self._tests and test not in numbers:
-                    numbers[test] = _add_test(database, test)
-            known = self._tests | numbers if numbers else self._tests
-            rows = ((number, place, known[row_of_test(v)], *verdict_row(v)) for place, v in enumerate(grade.tests))
+            rows = [
+                (number, place, self._number_of(row_of_test(verdict)), *verdict_row(verdict))
+                for place, verdict in enumerate(grade.tests)
+            ]
             database.executemany(ADD_VERDICT, rows)
-        self._tests |= numbers
 
     def keep_only(self, names: Sequence[str]) -> None:
         """Forgets submissions that are not among `names`, the class as it is now, in its order."""
-        positions = {_text(name): position for position, name in enumerate(names)}
+        positions = {well_formed(name): position for position, name in enumerate(names)}
         with self._change() as database:
             known = database.execute("SELECT name, position FROM submission").fetchall()
             gone = [(name,) for name, _ in known if name not in positions]
@@ -138,16 +157,22 @@ class Store(Results):
             for table in ("verdict", "submission", "test"):
                 database.execute(f"DELETE FROM {table}")
             database.execute("DELETE FROM batch WHERE key = 'seed'")
-        self._tests.clear()
+            self._tests.clear()
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        with self._one_at_a_time, saying(self._file, "written"), transaction(self._database):
-            yield self._database
+        with self._one_at_a_time, saying(self._file, "written"):
+            tests = dict(self._tests)
+            try:
+                with transaction(self._database):
+                    yield self._database
+            except BaseException:
+                self._tests = tests
+                raise
 
-
-def _add_test(database: sqlite3.Connection, test: TestRow) -> int:
-    insert = "INSERT INTO test (id, exercise, aspect, max_score, visibility) VALUES (?, ?, ?, ?, ?)"
-    number = database.execute(insert, test).lastrowid
-    assert number is not None
-    return number
+    def _number_of(self, test: TestRow) -> int:
+        if test not in self._tests:
+            number = self._database.execute(ADD_TEST, test).lastrowid
+            assert number is not None
+            self._tests[test] = number
+        return self._tests[test]

@@ -1,0 +1,1 @@
+"""Attention assignment, Elif Yılmaz."""

@@ -1,0 +1,1 @@
+"""What people read of grades, derived from the grades alone."""

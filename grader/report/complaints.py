@@ -1,0 +1,71 @@
+"""What went wrong most often in a submission, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.report.standing import ExerciseStanding, Standing, standings
+from grader.report.text import one_line
+from grader.verdict import Grade, GradeStatus, Verdict
+
+_KINDS = 3
+_NAMES = 3
+_LONGEST = 200
+
+
+def complaints(grade: Grade) -> str:
+    """What went wrong, the commonest first: "wrong values: run_rope; missing: 5 exercises"."""
+    exercises = standings(grade)
+    unsound = [each for each in exercises if each.standing is not Standing.FULL]
+    if grade.status is not GradeStatus.GRADED:
+        return one_line(grade.message or str(grade.status).replace("_", " "), _LONGEST)
+    if not unsound:
+        return "everything right"
+    groups: dict[str, list[ExerciseStanding]] = {}
+    for each in unsound:
+        groups.setdefault(_kind(each), []).append(each)
+    ranked = sorted(groups.items(), key=lambda group: _rank(group[1]))
+    phrases = [_phrase(kind, group, len(exercises)) for kind, group in ranked[:_KINDS]]
+    rest = sum(len(group) for _, group in ranked[_KINDS:])
+    if rest:
+        phrases.append(f"and {_exercises(rest)} more")
+    return "; ".join(phrases)
+
+
+def _rank(group: Sequence[ExerciseStanding]) -> tuple[int, bool]:
+    """The commonest first; among equals, what is wrong before what is nearly right."""
+    return -len(group), group[0].standing is Standing.PARTIAL
+
+
+def _kind(exercise: ExerciseStanding) -> str:
+    """What an exercise has in common with others that went wrong in the same way."""
+    telling = exercise.telling
+    if exercise.standing is Standing.ERROR and telling is not None:
+        return _error(telling)
+    if exercise.standing is Standing.FAILED and telling is not None and telling.diagnosis:
+        return one_line(telling.diagnosis.mistake)
+    return exercise.words
+
+
+def _error(verdict: Verdict) -> str:
+    """What was raised, without the place: the same slip at two lines is one kind."""
+    message, where = verdict.message or "", verdict.where
+    if where is not None:
+        message, _, _ = message.partition(f" ({where.file}, line {where.line}")
+    return one_line(f"error {message}")
+
+
+def _phrase(kind: str, group: Sequence[ExerciseStanding], of: int) -> str:
+    names = [one_line(each.exercise) for each in group]
+    if len(group) == of > _NAMES:
+        listed = f"all {of} exercises"
+    elif len(group) > _NAMES and group[0].standing is Standing.MISSING:
+        listed = _exercises(len(group))
+    else:
+        more = len(names) - _NAMES
+        listed = ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return f"{listed}: {kind}" if group[0].standing is Standing.ERROR else f"{kind}: {listed}"
+
+
+def _exercises(count: int) -> str:
+    return f"{count} exercise" if count == 1 else f"{count} exercises"

@@ -1,0 +1,101 @@
+"""The table that a batch ends with."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from grader.report.complaints import complaints
+from grader.report.text import one_line, points
+from grader.verdict import Grade, GradeStatus
+
+_ROWS = 300
+_NOT_GRADED_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One submission in the table."""
+
+    name: str
+    status: GradeStatus
+    score: float
+    max_score: float
+    words: str
+
+
+def print_summary(grades: Iterable[Grade], console: Console, rows: int = _ROWS) -> bool:
+    """Prints a row for each submission (the first `rows` of them), the counts, what was not graded.
+
+    Returns whether every submission got its grade.
+    """
+    found = [_row(grade) for grade in grades]
+    if found:
+        console.print(_table(found[:rows]))
+    if len(found) > rows:
+        console.print(Text(f"and {len(found) - rows} more, counted below"))
+    console.print(Text(_counts(found)))
+    not_graded = [row for row in found if row.status is GradeStatus.NOT_GRADED]
+    if not_graded:
+        console.print(_alarm(not_graded))
+    return not not_graded
+
+
+def _row(grade: Grade) -> Row:
+    status = grade.status if grade.is_complete else GradeStatus.NOT_GRADED
+    return Row(one_line(grade.submission), status, grade.score, grade.max_score, complaints(grade))
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("submission", max_width=40, overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("what went wrong", overflow="fold", ratio=1)
+    for row in rows:
+        table.add_row(Text(row.name), _score(row), Text(row.words))
+    return table
+
+
+def _score(row: Row) -> Text:
+    if row.status is GradeStatus.NOT_GRADED:
+        return Text("not graded", style="bold red")
+    style = "green" if row.score >= row.max_score else ""
+    return Text(f"{points(row.score)} / {points(row.max_score)}", style)
+
+
+def _counts(rows: Sequence[Row]) -> str:
+    of = Counter(row.status for row in rows)
+    noun = "submission" if len(rows) == 1 else "submissions"
+    words = (
+        f"{len(rows)} {noun}: {of[GradeStatus.GRADED]} graded, "
+        f"{of[GradeStatus.UNREADABLE]} unreadable, {of[GradeStatus.NOT_GRADED]} not graded"
+    )
+    scored = [row for row in rows if row.status is not GradeStatus.NOT_GRADED]
+    if not scored:
+        return words
+    scores = [row.score for row in scored]
+    full = max(row.max_score for row in scored)
+    mean, median = points(statistics.fmean(scores)), points(statistics.median(scores))
+    remark = " (an unreadable one counts 0)" if of[GradeStatus.UNREADABLE] else ""
+    return f"{words}; mean {mean}, median {median} of {points(full)} points{remark}"
+
+
+def _alarm(rows: Sequence[Row]) -> Panel:
+    text = Text()
+    for row in rows[:_NOT_GRADED_LISTED]:
+        text.append(f"{row.name}", style="bold").append(f": {row.words}\n")
+    if len(rows) > _NOT_GRADED_LISTED:
+        text.append(f"and {len(rows) - _NOT_GRADED_LISTED} more\n")
+    text.append(
+        "This is the machine's fault or the grader's, and costs nobody points: "
+        "run the same command again to grade what is left."
+    )
+    return Panel(text, title=f"{len(rows)} NOT GRADED", border_style="bold red")

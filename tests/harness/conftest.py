@@ -1,0 +1,212 @@
+"""A tiny assignment of its own for the engine's tests, and a judge that is started once."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.batch.judge_client import JudgeClient
+from grader.intake import Entry
+from grader.judge.process import Settings
+from grader.verdict import Grade, Verdict
+
+ROOT = Path(__file__).parents[2]
+
+TINY = {
+    "pyproject.toml": """
+        [tool.grader]
+        name = "tiny"
+        call_timeout = 2
+        [tool.grader.exercises]
+        run_double = 4
+        run_count = 1
+        [tool.pytest.ini_options]
+        testpaths = ["tests/public"]
+        pythonpath = ["."]
+        addopts = "--import-mode=importlib"
+        """,
+    "adapters.py": """
+        from beartype import beartype
+        from jaxtyping import Float, jaxtyped
+        from torch import Tensor
+
+        import assignment
+
+        @jaxtyped(typechecker=beartype)
+        def run_double(x: Float[Tensor, "... n"]) -> Float[Tensor, "... n"]:
+            return assignment.double(x)
+
+        @jaxtyped(typechecker=beartype)
+        def run_count(x: Float[Tensor, "... n"]) -> int:
+            return assignment.count(x)
+        """,
+    "assignment/__init__.py": """
+        def double(x):
+            raise NotImplementedError("double is not written yet")
+
+        def count(x):
+            raise NotImplementedError("count is not written yet")
+        """,
+    "solutions/__init__.py": """
+        def run_double(x):
+            return 2 * x
+
+        def run_count(x):
+            return x.numel()
+        """,
+    "tests/conftest.py": """
+        pytest_plugins = ["grader.testing.plugin"]
+        """,
+    "tests/public/test_tiny.py": """
+        import torch
+        from grader.testing import assert_matches, exercise
+
+        @exercise("run_double")
+        def test_doubles(student, reference, draw):
+            '''Every number is doubled.'''
+            x = draw(2, 3)
+            assert_matches(student(x), reference(x))
+
+        @exercise("run_count")
+        def test_counts(student, reference, draw):
+            '''The numbers are counted.'''
+            x = draw(2, 3)
+            assert_matches(student(x), reference(x))
+        """,
+    "tests/hidden/test_tiny.py": """
+        import pytest
+        import torch
+        from grader.testing import (
+            aspect,
+            assert_gradients_match,
+            assert_inputs_unchanged,
+            assert_matches,
+            assert_runs_on_another_device,
+            assert_same_answer_twice,
+            assert_work_does_not_grow,
+            exercise,
+        )
+
+        @exercise("run_double", aspect="generality")
+        @pytest.mark.parametrize("shape", [pytest.param((4,), marks=aspect("values")), (2, 2, 5)], ids=str)
+        def test_doubles_any_shape(student, reference, draw, shape):
+            '''Every number is doubled, whatever the shape.'''
+            x = draw(*shape)
+            assert_matches(student(x), reference(x))
+
+        @exercise("run_double", aspect="gradients")
+        def test_gradient(student, reference, draw):
+            '''A gradient reaches x.'''
+            x, cotangent = draw(3), draw(3)
+            assert_gradients_match(student, reference, cotangent, wrt=("x",), x=x)
+
+        @exercise("run_double", aspect="discipline")
+        def test_leaves_its_input_alone(student, draw):
+            '''The caller's tensor stays as it was.'''
+            assert_inputs_unchanged(student, draw(3))
+
+        @exercise("run_double", aspect="discipline")
+        def test_is_the_same_twice(student, draw):
+            '''Two equal calls have equal results.'''
+            assert_same_answer_twice(student, draw(3))
+
+        @exercise("run_double", aspect="discipline")
+        def test_other_strides(student, reference, draw):
+            '''The input may be a transposed or expanded view.'''
+            x = draw(3, 1).expand(3, 4).transpose(0, 1)
+            assert_matches(student(x), reference(x))
+
+        @exercise("run_double", aspect="discipline")
+        def test_another_device(student, draw):
+            '''The result is where the input is.'''
+            assert_runs_on_another_device(student, draw(3))
+
+        @exercise("run_double", aspect="efficiency")
+        def test_work(student, reference, draw):
+            '''No Python loop over the numbers.'''
+            assert_work_does_not_grow(student, reference, {"x": draw(4)}, {"x": draw(64)})
+        """,
+}
+
+RIGHT = """
+def run_double(x):
+    return x + x
+
+def run_count(x):
+    return x.numel()
+"""
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> Path:
+    """Writes files (dedented) below a folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an assignment with two exercises that has nothing to do with attention."""
+    return write_files(tmp_path_factory.mktemp("tiny"), TINY)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Graded:
+    """A grade, with its verdicts by the tests' names."""
+
+    grade: Grade
+
+    def __getitem__(self, test: str) -> Verdict:
+        (verdict,) = [v for v in self.grade.tests if v.id.partition("::")[2] == test]
+        return verdict
+
+    def statuses(self, exercise: str) -> set[str]:
+        """How the tests of an exercise ended."""
+        return {str(v.status) for v in self.grade.tests if v.exercise == exercise}
+
+
+@pytest.fixture(scope="session")
+def judge(tiny: Path) -> Iterator[JudgeClient]:
+    """A judge of the tiny assignment: 2 seconds a call, 8 a submission, 512 MB."""
+    settings = Settings(str(tiny), 1, (), "adapters.py", 8.0, 512, "suite")
+    client = JudgeClient(settings)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def grade(judge: JudgeClient, tmp_path: Path) -> Callable[..., Graded]:
+    """Grades a submission: the text of its adapters, and further files."""
+
+    def grade_submission(adapters: str = RIGHT, **files: str) -> Graded:
+        folder = tmp_path / "submission"
+        named = {name.replace("__", "/").replace("_py", ".py"): t for name, t in files.items()}
+        write_files(folder, {"adapters.py": adapters, **named})
+        return Graded(judge.grade(Entry("submission", folder), "hash"))
+
+    return grade_submission
+
+
+@pytest.fixture(scope="session")
+def grader() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command `grader` in a folder, and returns what it printed."""
+
+    def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "grader", *map(str, arguments)],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    return run

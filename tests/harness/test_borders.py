@@ -1,0 +1,148 @@
+"""The layout's promises: who may import whom, and what a worker can reach."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ENGINE = ROOT / "grader"
+# Everything of the engine that is ever loaded in a worker's process. A new name here is a decision.
+LOADED_IN_WORKERS = {
+    "grader",
+    "grader.counting",
+    "grader.wire",
+    "grader.wire.calls",
+    "grader.wire.frames",
+    "grader.worker",
+    "grader.worker.forkserver",
+    "grader.worker.loading",
+    "grader.worker.performing",
+    "grader.worker.raising",
+    "grader.worker.serving",
+}
+COURSE = {"adapters", "assignment", "solutions", "tests"}
+# Arrows only run down: a part may import those below it in this list, and itself.
+LAYERS = [
+    {"grader.cli", "grader.__main__"},
+    {"grader.report", "grader.handout"},
+    {"grader.batch", "grader.store"},
+    {"grader.judge"},
+    {"grader.testing", "grader.home", "grader.intake"},
+    {"grader.worker"},
+    {"grader.counting", "grader.assignment"},
+    {"grader.wire", "grader.verdict", "grader.submission", "grader"},
+]
+
+
+def imports_of(file: Path) -> set[str]:
+    """The modules that a file imports anywhere in it, functions included."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def part_of(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def layer_of(part: str) -> int | None:
+    return next((depth for depth, parts in enumerate(LAYERS) if part in parts), None)
+
+
+def modules_of_the_engine() -> dict[str, set[str]]:
+    """Every module of the engine, and what it imports."""
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): (
+            imports_of(file)
+        )
+        for file in ENGINE.rglob("*.py")
+    }
+
+
+def test_the_engine_imports_nothing_of_an_assignment():
+    """Another course's assignment needs no change in the engine."""
+    for module, imported in modules_of_the_engine().items():
+        assert not {name.split(".")[0] for name in imported} & COURSE, module
+
+
+def test_arrows_between_the_parts_only_run_down():
+    """The tree reads as a submission's way; nothing below knows what is above it."""
+    for module, imported in modules_of_the_engine().items():
+        here = layer_of(part_of(module))
+        assert here is not None, f"{module} is in no layer"
+        for name in imported:
+            there = layer_of(part_of(name)) if name.startswith("grader.") else None
+            assert there is None or there >= here, f"{module} imports {name}, which is above it"
+
+
+def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
+    """Trusted and untrusted code share plain data only."""
+    allowed = {"grader.worker", "grader.wire", "grader.counting"}
+    for file in (ENGINE / "worker").glob("*.py"):
+        own = {part_of(name) for name in imports_of(file) if name.startswith("grader.")}
+        assert own <= allowed, file
+
+
+OUT_OF_REACH = [
+    "grader.judge",
+    "grader.judge.session",
+    "grader.wire",
+    "solutions",
+    "tests.hidden",
+    "assignment",
+]
+SCRIPT = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from grader.worker.forkserver import warm_up
+warm_up()
+loaded = sorted(name for name in sys.modules if name.split(".")[0] == "grader")
+from grader.worker.loading import load
+submission, wanted = Path(sys.argv[2]), sys.argv[3:]
+load(submission, "adapters", ["."], None, submission)
+imported = []
+for module in wanted:
+    try:
+        __import__(module)
+        imported.append(module)
+    except ModuleNotFoundError:
+        pass
+print(json.dumps({"loaded": loaded, "imported": imported}))
+"""
+
+
+def in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
+    """What of the engine is loaded in a worker, and which of `modules` it can import."""
+    (submission / "adapters.py").write_text("def run_softmax(in_features, dim): ...\n")
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", SCRIPT, str(ROOT), str(submission), *modules],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_worker_holds_few_modules_and_reaches_no_other(tmp_path):
+    """What is not loaded cannot be found by searching memory.
+
+    The grader is often installed in place, from the folder that also holds the references.
+    """
+    found = in_a_worker(tmp_path, OUT_OF_REACH)
+    assert set(found["loaded"]) == LOADED_IN_WORKERS
+    assert found["imported"] == []
+
+
+def test_a_submission_may_have_a_grader_of_its_own(tmp_path):
+    """A module that happens to be called like the engine is the submission's own business."""
+    (tmp_path / "grader.py").write_text("name = 'mine'\n")
+    assert in_a_worker(tmp_path, ["grader"])["imported"] == ["grader"]

@@ -1,0 +1,167 @@
+"""Taking in notebooks: their cells run in order, and each keeps its own lines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Allowance, Entry, Limits, take_in
+from grader.submission import Submission, Unreadable
+
+
+def a_notebook(path: Path, *cells: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {},
+        "cells": [
+            {"cell_type": "markdown", "source": ["# Attention\n"]},
+            *({"cell_type": "code", "source": cell.splitlines(True)} for cell in cells),
+        ],
+    }
+    path.write_text(json.dumps(document))
+    return path
+
+
+def taken(path: Path, into: Path) -> Submission:
+    into.mkdir()
+    return take_in(Entry("alice", path), into)
+
+
+def run(submission: Submission, program: str) -> subprocess.CompletedProcess[str]:
+    paths = [str(submission.root / path) for path in submission.import_paths]
+    begin = (
+        f"import sys, importlib; sys.path[:0] = {paths!r}\n"
+        f"module = importlib.import_module({submission.module!r})\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", begin + program],
+        cwd=submission.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_error_in_a_cell_does_not_hide_later_ones(tmp_path: Path) -> None:
+    """As in a notebook, where one goes on to the next cell; the error is kept with its cell."""
+    path = a_notebook(
+        tmp_path / "my work.ipynb",
+        "x = 1\n",
+        "raise ValueError('first')\n",
+        "def broken(:\n",
+        "",
+        "import sys; sys.exit(3)\n",
+        "display(x)\ndef run_softmax(in_features, dim):\n    return x + dim\n",
+    )
+    done = run(
+        taken(path, tmp_path / "into"),
+        "print(module.run_softmax(None, 4)); print(*module.__cell_errors__)",
+    )
+    assert done.stdout == "5\ncell 2 cell 3 cell 4\n"
+    assert "ValueError: first" in done.stderr
+
+
+def test_cells_keep_their_own_lines(tmp_path: Path) -> None:
+    """Tracebacks and `inspect` say the cell and the line in it, and show the source."""
+    path = a_notebook(
+        tmp_path / "work.ipynb",
+        "x = 1\n",
+        "%matplotlib inline\n\ndef run_softmax(in_features, dim):\n    return in_features / 0\n",
+    )
+    done = run(
+        taken(path, tmp_path / "into"),
+        "import inspect; print(inspect.getsource(module.run_softmax)); module.run_softmax(1, 1)",
+    )
+    assert "return in_features / 0" in done.stdout
+    assert 'work.ipynb/cell 2", line 4, in run_softmax' in done.stderr
+
+
+def test_magics_and_shell_lines_are_skipped(tmp_path: Path) -> None:
+    """In every form that students use, and nowhere where they are Python."""
+    path = a_notebook(
+        tmp_path / "work.ipynb",
+        "%load_ext autoreload\n!pip install \\\n   einops\nfiles = !ls\ntorch.nn?\n?torch\na = 1\n",
+        "%%bash\nexit 1\n",
+        "%%time\nb = 2\n",
+        "if True:\n    %time foo()\n    !ls\nc = 3\n",
+        "text = '''\n%not magic\n!nor this\n'''\nd = (9\n%5\n) != 0\n",
+        "!ls\ne = (1\n  != 2)  # really?\n",
+        "run_softmax = lambda in_features, dim: (a, b, c, d, e, text)\n",
+    )
+    done = run(taken(path, tmp_path / "into"), "print(module.run_softmax(0, 0))")
+    assert done.stdout == "(1, 2, 3, True, True, '\\n%not magic\\n!nor this\\n')\n", done.stderr
+
+
+def test_a_future_import_holds_for_later_cells(tmp_path: Path) -> None:
+    """As it does in a notebook."""
+    path = a_notebook(
+        tmp_path / "work.ipynb",
+        "from __future__ import annotations\n",
+        "def run_softmax(in_features: Unknown, dim): return 1\n",
+    )
+    assert run(taken(path, tmp_path / "into"), "print(module.run_softmax(0, 0))").stdout == "1\n"
+
+
+def test_a_notebook_with_nothing_left_fails_with_its_first_error(tmp_path: Path) -> None:
+    """Else every exercise would be missing, and nobody would know why."""
+    path = a_notebook(tmp_path / "work.ipynb", "import no_such_package\n", "def run_x(:\n")
+    done = run(taken(path, tmp_path / "into"), "")
+    assert done.returncode == 1
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'no_such_package'\n")
+
+
+def test_a_folder_with_one_notebook_of_adapters_needs_no_adapters_file(tmp_path: Path) -> None:
+    """Also where a module beside it is called as the notebook is."""
+    home = tmp_path / "alice"
+    a_notebook(
+        home / "attention.ipynb", "from attention import answer", "def run_x(): return answer"
+    )
+    a_notebook(home / "exploration.ipynb", "print(1)")
+    (home / "attention.py").write_text("answer = 7\n")
+    submission = taken(home, tmp_path / "into")
+    assert submission.adapters == "adapters.py"
+    assert run(submission, "print(module.run_x())").stdout == "7\n"
+
+
+def test_two_notebooks_of_adapters_need_a_choice(tmp_path: Path) -> None:
+    """The grader does not guess which of them counts; `--adapters` may name one."""
+    home = tmp_path / "alice"
+    a_notebook(home / "a.ipynb", "def run_x(): return 1")
+    a_notebook(home / "b.ipynb", "def run_x(): return 2")
+    with pytest.raises(Unreadable, match=r"more than one notebook .*a\.ipynb, b\.ipynb"):
+        taken(home, tmp_path / "into")
+    (tmp_path / "second").mkdir()
+    submission = take_in(Entry("alice", home), tmp_path / "second", "b.ipynb")
+    assert run(submission, "print(module.run_x())").stdout == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("not JSON", "damaged"),
+        ("[" * 100_000, "damaged"),
+        ("[1, 2]", "no code cells"),
+        ('{"cells": [3, {"cell_type": "code", "source": [1, {}]}]}', "no code cells"),
+        ('{"cells": {"a": 1}, "worksheets": 4}', "no code cells"),
+    ],
+)
+def test_what_is_no_notebook_is_unreadable(tmp_path: Path, content: str, reason: str) -> None:
+    """Whatever the JSON is."""
+    (tmp_path / "work.ipynb").write_text(content)
+    with pytest.raises(Unreadable, match=reason):
+        taken(tmp_path / "work.ipynb", tmp_path / "into")
+
+
+def test_too_many_cells_are_refused(tmp_path: Path) -> None:
+    """Each would be a file."""
+    path = a_notebook(tmp_path / "work.ipynb", *["x = 1"] * 11)
+    (tmp_path / "into").mkdir()
+    limits = Limits(source=Allowance(10, 1000, 1000))
+    with pytest.raises(Unreadable, match="more than 10 code cells"):
+        take_in(Entry("alice", path), tmp_path / "into", limits=limits)

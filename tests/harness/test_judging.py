@@ -1,0 +1,257 @@
+"""What the judge makes of right, wrong, broken and stubborn submissions."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+
+def with_double(body: str) -> str:
+    """The right submission, but for the body of `run_double`."""
+    return f"import torch\n\ndef run_double(x):\n    {body}\n\ndef run_count(x):\n    return x.numel()\n"
+
+
+def test_a_right_submission_gets_every_point(grade):
+    """Full marks are exactly the points of the exercises."""
+    graded = grade()
+    assert {str(v.status) for v in graded.grade.tests} == {"passed"}
+    assert graded.grade.score == graded.grade.max_score == 5.0
+
+
+def test_values_carry_at_least_sixty_percent_of_an_exercise(grade):
+    """What is right in the plain case earns most of the points."""
+    tests = [v for v in grade().grade.tests if v.exercise == "run_double"]
+    values = sum(v.max_score for v in tests if v.aspect == "values")
+    assert values >= 0.6 * sum(v.max_score for v in tests)
+
+
+def test_a_wrong_answer_is_measured(grade):
+    """By how much, and by how much more than allowed, is part of the verdict."""
+    verdict = grade(with_double("return 2 * x + 0.5"))["test_doubles"]
+    assert verdict.status == "failed"
+    assert verdict.measurement.max_abs_error == pytest.approx(0.5, abs=1e-5)
+    assert verdict.measurement.error_over_tolerance > 1000
+    assert "6 of 6 numbers in the result are wrong" in verdict.message
+
+
+def test_a_passed_test_is_measured_too(grade):
+    """An instructor can see how near right answers come to the tolerance."""
+    verdict = grade(with_double("return 2 * x + 1e-6"))["test_doubles"]
+    assert verdict.status == "passed"
+    assert 0 < verdict.measurement.error_over_tolerance < 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return None", "not None"),
+        ("return (x, x)", "a tuple of 2"),
+        ("return 'done'", "an object of type str"),
+        ("return [1.0]", "a list of 1"),
+        ("return x.to_sparse()", "torch.sparse"),
+        ("return x.to(torch.complex64)", "complex64"),
+        ("return x.long()", "not one of dtype int64"),
+        ("return (2 * x).unsqueeze(0)", "which is [2, 3] with n=3, not [1, 2, 3]"),
+        ("return x.new_zeros(1).expand(2 ** 20, 2 ** 20)", "too large to be an answer"),
+        ("return 2 * x / 0", "6 are NaN or infinite"),
+    ],
+)
+def test_an_answer_of_the_wrong_kind_fails_and_says_why(grade, body, said):
+    """What comes back is looked at before it is believed to be an answer."""
+    verdict = grade(with_double(body))["test_doubles"]
+    assert verdict.status == "failed"
+    assert said in verdict.message
+
+
+def test_an_exception_is_an_error_at_its_line(grade):
+    """The submission's own innermost line is named, with its source."""
+    verdict = grade(with_double("return x.reshape(7)"))["test_doubles"]
+    assert verdict.status == "error"
+    assert (verdict.where.file, verdict.where.line) == ("adapters.py", 4)
+    assert "RuntimeError" in verdict.message
+    assert "x.reshape(7)" in verdict.message
+
+
+def test_the_line_of_an_exception_is_the_submission_s_own(grade):
+    """Frames inside torch, or of the grader, are of no use to a student."""
+    verdict = grade(
+        "from parts import double\ndef run_double(x): return double(x)\n",
+        parts_py="import torch\ndef double(x):\n    return torch.nn.Linear(5, 5)(x)\n",
+    )["test_doubles"]
+    assert (verdict.where.file, verdict.where.line) == ("parts.py", 3)
+
+
+def test_what_is_not_written_yet_is_missing(grade):
+    """A stub, and an adapter that is not there, cost only their own exercise."""
+    graded = grade("def run_double(x):\n    raise NotImplementedError('later')\n")
+    assert graded.statuses("run_double") == {"missing"}
+    assert graded.statuses("run_count") == {"missing"}
+
+
+def test_an_absent_adapter_leaves_the_others_graded(grade):
+    """A submission may lack adapters."""
+    graded = grade("def run_count(x):\n    return x.numel()\n")
+    assert graded.statuses("run_double") == {"missing"}
+    assert graded.statuses("run_count") == {"passed"}
+
+
+@pytest.mark.parametrize(
+    "body", ["raise SystemExit(0)", "raise KeyboardInterrupt", "raise BaseException('all of it')"]
+)
+def test_whatever_is_raised_is_an_error_and_no_more(grade, body):
+    """Leaving is no way to pass."""
+    graded = grade(with_double(body))
+    assert graded["test_doubles"].status == "error"
+    assert graded.statuses("run_count") == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("import os; os._exit(0)", "exit code 0"),
+        ("import os; os.abort()", "SIGABRT"),
+        ("import os; os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
+    ],
+)
+def test_a_worker_that_dies_is_a_crash_of_that_exercise_only(grade, body, said):
+    """The next exercise gets a new worker."""
+    graded = grade(with_double(body))
+    assert graded.statuses("run_double") == {"crashed"}
+    assert said in graded["test_doubles"].message
+    assert graded.statuses("run_count") == {"passed"}
+
+
+def test_an_endless_loop_times_out_and_leaves_time_for_the_rest(grade):
+    """An exercise that took too long twice is not called again."""
+    started = time.monotonic()
+    graded = grade(with_double("while True: pass"))
+    assert graded.statuses("run_double") == {"timeout"}
+    assert graded.statuses("run_count") == {"passed"}
+    assert time.monotonic() - started < 8
+    assert "took longer than 2 seconds" in graded["test_doubles"].message
+
+
+def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
+    """The limit of a submission holds for its import as well."""
+    graded = grade("while True: pass\n")
+    assert {str(v.status) for v in graded.grade.tests} == {"timeout"}
+    assert "importing the submission took longer than 8 seconds" in graded.grade.message
+
+
+def test_memory_is_limited(grade):
+    """A submission that wants more than its memory gets an error, not the machine's memory."""
+    verdict = grade(with_double("return torch.ones(1 << 28).sum() + 2 * x"))["test_doubles"]
+    assert verdict.status in ("error", "crashed")
+    assert "memory" in verdict.message.lower()
+
+
+def test_what_a_worker_started_dies_with_it(grade, tmp_path):
+    """Even a process that made itself a daemon."""
+    alive = tmp_path / "alive"
+    body = (
+        "import os, subprocess, sys; "
+        "subprocess.Popen([sys.executable, '-c', "
+        f"'import os, time; open({str(alive)!r}, \"w\").write(str(os.getpid())); time.sleep(60)'"
+        "], start_new_session=True); "
+        "import time; time.sleep(1); return 2 * x"
+    )
+    grade(with_double(body))
+    if alive.exists():
+        assert not Path(f"/proc/{alive.read_text()}").exists()
+
+
+def test_an_input_that_is_overwritten_in_place_is_the_submission_s_own_copy(grade):
+    """The judge's reference sees the judge's own inputs; only the discipline test fails."""
+    graded = grade(with_double("return x.mul_(2)"))
+    failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
+    assert "test_leaves_its_input_alone" in failed
+    assert "test_doubles" not in failed
+    assert "changes its input x" in graded["test_leaves_its_input_alone"].message
+
+
+def test_a_detached_result_fails_the_gradient_test_only(grade):
+    """No gradient is not a wrong value."""
+    graded = grade(with_double("return (2 * x).detach()"))
+    failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
+    assert failed == {"test_gradient"}
+    assert "no gradient reaches x" in graded["test_gradient"].message
+
+
+def test_another_answer_the_second_time_fails(grade):
+    """State that is kept between calls shows."""
+    state = "calls = []\n" + with_double("calls.append(1); return 2 * x + 1e-7 * len(calls)")
+    assert (
+        "something else when it is called again" in grade(state)["test_is_the_same_twice"].message
+    )
+
+
+def test_a_loop_over_the_numbers_fails_efficiency_only(grade):
+    """Operations are counted at two sizes; a clock is never asked."""
+    body = "return torch.stack([2 * row for row in x.reshape(-1)]).reshape(x.shape)"
+    graded = grade(with_double(body))
+    failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
+    assert failed == {"test_work"}
+    assert re.search(
+        r"makes \d+ torch operations for a small input and \d+", graded["test_work"].message
+    )
+
+
+def test_code_that_names_the_cpu_fails_on_another_device(grade):
+    """A machine without a GPU can tell: torch's meta device plays one."""
+    graded = grade(with_double("return x + x + torch.zeros(x.shape, device='cpu')"))
+    verdict = graded["test_another_device"]
+    assert verdict.status == "failed"
+    assert "on another device than the CPU" in verdict.message
+    assert verdict.where.line == 4
+
+
+def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
+    """Adapters commonly build modules on the default device."""
+    verdict = grade(with_double("return x + x + torch.zeros(x.shape)"))["test_another_device"]
+    assert verdict.status == "passed"
+    assert "device=x.device" in verdict.message
+
+
+def test_annotations_of_the_submission_are_not_enforced(grade):
+    """A wrong annotation in a student's own adapters must not fail right code."""
+    annotated = """
+    from beartype import beartype
+    from jaxtyping import Int, jaxtyped
+    from torch import Tensor
+
+    @jaxtyped(typechecker=beartype)
+    def run_double(x: Int[Tensor, "1"]) -> Int[Tensor, "1"]:
+        return 2 * x
+
+    def run_count(x):
+        return x.numel()
+    """
+    assert grade(annotated).grade.score == 5.0
+
+
+def test_output_and_patches_of_the_submission_change_nothing_outside_it(grade):
+    """Printing, closing descriptors and patching torch are its own affair."""
+    code = """
+    import builtins, os, sys, torch
+    print("passed" * 1000)
+    sys.stdout.close()
+    torch.equal = torch.allclose = lambda *a, **k: True
+    torch.Tensor.__eq__ = lambda *a: True
+    builtins.AssertionError = type("Never", (Exception,), {})
+    def run_double(x):
+        return x
+    def run_count(x):
+        return 0
+    """
+    graded = grade(code)
+    assert graded.grade.score < graded.grade.max_score / 2
+    assert graded["test_doubles"].status == "failed"
+    assert graded["test_counts"].status == "failed"
+
+
+def test_a_submission_s_own_modules_do_not_reach_the_next_submission(grade):
+    """Each submission gets a process of its own."""
+    grade("import torch\ntorch.Tensor.__add__ = lambda a, b: a * 0\n" + with_double("return x + x"))
+    assert grade().grade.score == 5.0
