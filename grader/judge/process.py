@@ -68,8 +68,6 @@ def main() -> None:
             JudgeProcess(settings, servers, scratch, replies).run()
     except BadAssignment as problem:
         _say(replies, {"stopped": str(problem)})
-    except ForkServerLost as problem:
-        _say(replies, {"stopped": str(problem)})
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -145,16 +143,16 @@ class JudgeProcess:
     ) -> tuple[GradeStatus, str | None, tuple[Verdict, ...]]:
         with self._private_folder() as folder:
             try:
-                taken_in = folder / "submission"
+                taken_in = folder / "taken-in"
                 taken_in.mkdir()
                 submission = take_in(entry, taken_in, self._settings.adapters)
+                return self._judge(judge, submission, folder)
             except Unreadable as problem:
                 tests = tuple(judge.unexamined(Status.MISSING, str(problem)))
                 return GradeStatus.UNREADABLE, str(problem), tests
-            except CopyFailed as problem:
+            except (CopyFailed, ForkServerLost) as problem:
                 tests = tuple(judge.unexamined(Status.NOT_GRADED, str(problem)))
                 return GradeStatus.NOT_GRADED, str(problem), tests
-            return self._judge(judge, submission, folder)
 
     def _judge(
         self, judge: Judge, submission: Submission, folder: Path
@@ -163,12 +161,15 @@ class JudgeProcess:
             self._settings.timeout, self._assignment.call_timeout, self._settings.memory_mb << 20
         )
         sitting = Sitting(self._servers.current, submission, limits, folder)
+        problem = sitting.open()
+        if problem is not None:
+            tests = tuple(judge.unexamined(problem.status, problem.message, problem.where))
+            return GradeStatus.UNREADABLE, problem.message, tests
         tests = tuple(judge.grade(sitting))
         if any(test.status is Status.NOT_GRADED for test in tests):
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
             return GradeStatus.NOT_GRADED, reason, tests
-        message = sitting.problem.message if sitting.problem is not None else None
-        return GradeStatus.GRADED, message, tests
+        return GradeStatus.GRADED, None, tests
 
     @contextlib.contextmanager
     def _private_folder(self) -> Iterator[Path]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -103,10 +103,12 @@ class Judge:
             self._sitting = None
             sitting.close()
 
-    def unexamined(self, status: Status, message: str) -> Iterator[Verdict]:
+    def unexamined(
+        self, status: Status, message: str, where: Where | None = None
+    ) -> Iterator[Verdict]:
         """The same verdict of every test, for a submission that cannot be examined."""
         for item in self._items:
-            yield self._verdict(item, status, message, 0.0)
+            yield self._verdict(item, status, message, 0.0, where=where)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -146,11 +148,18 @@ class Judge:
             self._observed = observations
             return (yield)
 
-    @pytest.hookimpl
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[Any]) -> None:
-        """Keeps the exception that decides the verdict: the first."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> pytest.TestReport:
+        """Keeps the exception that decides the verdict: the first. No traceback is rendered."""
         if call.excinfo is not None and self._raised is None:
             self._raised = call.excinfo.value
+        outcome: Literal["passed", "failed"] = "passed" if call.excinfo is None else "failed"
+        phase = cast(Literal["setup", "call", "teardown"], call.when)
+        return pytest.TestReport(
+            item.nodeid, item.location, {}, outcome, None, phase, duration=call.duration
+        )
 
     @contextmanager
     def _stopping(self) -> Iterator[None]:

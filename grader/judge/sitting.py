@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -51,6 +52,16 @@ class Sitting:
         self._closed: dict[str, StudentFault] = {}
         self.problem: StudentFault | None = None
 
+    def open(self) -> StudentFault | None:
+        """Has a worker import the submission; what went wrong if it cannot be imported.
+
+        Raises:
+            ForkServerLost: if no worker could be had.
+        """
+        with contextlib.suppress(StudentFault):
+            self._running_worker()
+        return self.problem
+
     def ask(self, call: Call) -> Answer:
         """The submission's answer to a call.
 
@@ -59,7 +70,7 @@ class Sitting:
             ForkServerLost: if no worker could be had.
         """
         if call.adapter in self._closed:
-            raise self._closed[call.adapter]
+            raise self._closed[call.adapter].again()
         worker = self._running_worker()
         started = time.monotonic()
         seconds, whole = self._seconds(self._limits.call_seconds)
@@ -80,7 +91,7 @@ class Sitting:
 
     def _running_worker(self) -> Worker:
         if self.problem is not None:
-            raise self.problem
+            raise self.problem.again()
         if self._worker is None:
             self._worker = self._start()
         return self._worker

@@ -20,6 +20,10 @@ class StudentFault(Exception):
         self.message = message
         self.where = where
 
+    def again(self) -> StudentFault:
+        """The same fault, to be raised once more: an exception object gathers its tracebacks."""
+        return StudentFault(self.status, self.message, self.where)
+
 
 @dataclass(slots=True)
 class Observations:
