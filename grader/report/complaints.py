@@ -28,7 +28,7 @@ def complaints(grade: Grade) -> str:
     phrases = [_phrase(kind, group, len(exercises)) for kind, group in ranked[:_KINDS]]
     rest = sum(len(group) for _, group in ranked[_KINDS:])
     if rest:
-        phrases.append(f"and {_exercises(rest)} more")
+        phrases.append(f"and {rest} other exercise{'s' if rest > 1 else ''}")
     return "; ".join(phrases)
 
 
@@ -44,6 +44,9 @@ def _kind(exercise: ExerciseStanding) -> str:
         return _error(telling)
     if exercise.standing is Standing.FAILED and telling is not None and telling.diagnosis:
         return one_line(telling.diagnosis.mistake)
+    if exercise.standing is Standing.PARTIAL:
+        # The first aspect alone: a line for each combination would hide what they share.
+        return f"values right, {exercise.lacking[0]} not yet"
     return exercise.words
 
 
@@ -60,12 +63,8 @@ def _phrase(kind: str, group: Sequence[ExerciseStanding], of: int) -> str:
     if len(group) == of > _NAMES:
         listed = f"all {of} exercises"
     elif len(group) > _NAMES and group[0].standing is Standing.MISSING:
-        listed = _exercises(len(group))
+        listed = f"{len(group)} exercises"
     else:
         more = len(names) - _NAMES
         listed = ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
     return f"{listed}: {kind}" if group[0].standing is Standing.ERROR else f"{kind}: {listed}"
-
-
-def _exercises(count: int) -> str:
-    return f"{count} exercise" if count == 1 else f"{count} exercises"

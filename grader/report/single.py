@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -15,6 +16,7 @@ from grader.report.text import one_line, plain, points
 from grader.verdict import Diagnosis, Grade, GradeStatus, Status, Verdict, Where
 
 _IDS = 3
+_OTHER_COLUMNS = 40
 
 
 def print_grade(grade: Grade, console: Console) -> None:
@@ -24,7 +26,7 @@ def print_grade(grade: Grade, console: Console) -> None:
         console.print(Text(plain(grade.message)))
     exercises = standings(grade)
     if exercises and grade.status is not GradeStatus.UNREADABLE:
-        console.print(_table(exercises))
+        console.print(_table(exercises, console.width - _OTHER_COLUMNS))
         _print_failures(grade, exercises, console)
         _print_notes(grade, console)
 
@@ -37,11 +39,13 @@ def _headline(grade: Grade) -> str:
     return f"{name}: {points(grade.score)} of {points(grade.max_score)} points{unreadable}"
 
 
-def _table(exercises: Sequence[ExerciseStanding]) -> Table:
+def _table(exercises: Sequence[ExerciseStanding], widest: int) -> Table:
+    """A row for each exercise; names up to `widest` cells are never broken."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("exercise", overflow="fold")
+    longest = max(cell_len(one_line(each.exercise)) for each in exercises)
+    table.add_column("exercise", overflow="fold", no_wrap=longest <= widest)
     table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("tests passed", justify="right", overflow="fold")
+    table.add_column("passed", justify="right", overflow="fold")
     table.add_column("", overflow="fold")
     for each in exercises:
         table.add_row(

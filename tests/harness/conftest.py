@@ -94,7 +94,9 @@ TINY = {
         )
 
         @exercise("run_double", aspect="generality")
-        @pytest.mark.parametrize("shape", [pytest.param((4,), marks=aspect("values")), (2, 2, 5)], ids=str)
+        @pytest.mark.parametrize(
+            "shape", [pytest.param((4,), marks=aspect("values")), (2, 2, 5)], ids=str
+        )
         def test_doubles_any_shape(student, reference, draw, shape):
             '''Every number is doubled, whatever the shape.'''
             x = draw(*shape)

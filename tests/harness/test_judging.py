@@ -9,7 +9,8 @@ import pytest
 
 def with_double(body: str) -> str:
     """The right submission, but for the body of `run_double`."""
-    return f"import torch\n\ndef run_double(x):\n    {body}\n\ndef run_count(x):\n    return x.numel()\n"
+    count = "def run_count(x):\n    return x.numel()\n"
+    return f"import torch\n\ndef run_double(x):\n    {body}\n\n{count}"
 
 
 def test_a_right_submission_gets_every_point(grade):

@@ -136,6 +136,20 @@ def test_the_commonest_fault_comes_first() -> None:
     )
 
 
+def test_what_is_beyond_the_three_commonest_faults_is_counted() -> None:
+    """A row that fills the screen is read by nobody; exercises that lack much share a word."""
+    partial = [
+        a_verdict(f"run_{number}", status, aspect)
+        for number, aspects in enumerate([[GENERALITY], [GENERALITY, NUMERICS], [NUMERICS]])
+        for status, aspect in [(PASSED, VALUES), *((FAILED, aspect) for aspect in aspects)]
+    ]
+    others = [a_verdict("run_a", Status.TIMEOUT), a_verdict("run_b", Status.CRASHED)]
+    assert complaints(a_grade(*partial, *others)) == (
+        "values right, generality not yet: run_0, run_1; no answer in time: run_a; "
+        "crashed: run_b; and 1 other exercise"
+    )
+
+
 def test_the_same_slip_at_two_lines_is_one_fault() -> None:
     """An error is told once, with the exercises that it hit, and without its place."""
     raised = "ModuleNotFoundError: No module named 'einx'"
@@ -264,7 +278,7 @@ def test_what_a_submission_wrote_is_shown_and_never_obeyed(
         assert forbidden not in output
 
 
-@pytest.mark.parametrize("width", [36, 80, 200])
+@pytest.mark.parametrize("width", [50, 72, 80, 200])
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(width: int) -> None:
     """Long and wide names, ids and messages are folded."""
     name = "名" * 60
@@ -273,6 +287,8 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(width: int) -
         a_verdict(
             "run_multihead_self_attention_with_rope", FAILED, message=message, name="t" * 150
         ),
+        a_verdict("run_parameter_count"),
+        *(a_verdict("run_parameter_count", FAILED, aspect) for aspect in [*Aspect][1:]),
         name=name,
         status=GradeStatus.GRADED,
     )
@@ -281,6 +297,8 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(width: int) -
     for line in (single + summary).splitlines():
         assert cell_len(line) <= width
     assert single.count("x") >= 300
+    for word in ("generality,", "numerics,", "gradients,", "discipline", "efficiency"):
+        assert word in single.partition("not yet")[0]
     assert summary.count("名") == 60
 
 
