@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ _BOOT = (
 
 class ForkServerLost(Exception):
     """The fork server did not start, or does not obey; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A worker that was forked: its process id, the channel to it, and what it prints."""
+
+    pid: int
+    channel: socket.socket
+    printed: int
 
 
 class ForkServer:
@@ -48,6 +58,7 @@ class ForkServer:
                 start_new_session=True,
             )
         self._ready = False
+        self._user: int | None = None
         self.is_lost = False
 
     def __enter__(self) -> ForkServer:
@@ -61,23 +72,26 @@ class ForkServer:
         """The process id of the fork server, the ancestor of all workers."""
         return self._process.pid
 
-    def spawn(self, memory: int) -> tuple[int, socket.socket]:
-        """Forks a worker with `memory` bytes to use; its process id and the channel to it.
+    def spawn(self) -> Spawned:
+        """Forks a worker.
 
         Raises:
             ForkServerLost: if none came.
         """
-        self._wait_until_ready()
+        self.wait_until_ready()
         ours, theirs = socket.socketpair()
-        with theirs:
-            order = json.dumps({"do": "spawn", "memory": memory}).encode()
-            try:
-                socket.send_fds(self._control, [order], [theirs.fileno()])
-                pid = int(self._reply()["pid"])
-            except (OSError, KeyError) as error:
-                ours.close()
-                raise self._lost(f"it forked no worker ({error})") from error
-        return pid, ours
+        printed, output = os.pipe()
+        try:
+            order = json.dumps({"do": "spawn"}).encode()
+            socket.send_fds(self._control, [order], [theirs.fileno(), output])
+            return Spawned(int(self._reply()["pid"]), ours, printed)
+        except (OSError, KeyError) as error:
+            ours.close()
+            os.close(printed)
+            raise self._lost(f"it forked no worker ({error})") from error
+        finally:
+            theirs.close()
+            os.close(output)
 
     def end_workers(self) -> dict[int, int]:
         """Kills every process that a worker left; the exit codes by process id.
@@ -104,12 +118,20 @@ class ForkServer:
         if self._process.stderr is not None:
             self._process.stderr.close()
 
-    def _wait_until_ready(self) -> None:
+    def wait_until_ready(self) -> int | None:
+        """The user id that its workers will have, if they are to have one of their own.
+
+        Raises:
+            ForkServerLost: if it did not start.
+        """
         if not self._ready:
             readable, _, _ = select.select([self._control], [], [], START_SECONDS)
-            if not readable or self._control.recv(64) != b"ready":
+            said = self._control.recv(64) if readable else b""
+            if not said:
                 raise self._lost("it did not start")
+            self._user = json.loads(said)["user"]
             self._ready = True
+        return self._user
 
     def _reply(self) -> dict[str, Any]:
         readable, _, _ = select.select([self._control], [], [], _ORDER_SECONDS)

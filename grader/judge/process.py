@@ -14,8 +14,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,6 +24,7 @@ import torch
 from grader.assignment import BadAssignment, find_assignment
 from grader.intake import CopyFailed, Entry, take_in
 from grader.judge.forkserver import ForkServer, ForkServerLost
+from grader.judge.scratch import PASSABLE, new_scratch
 from grader.judge.session import Judge
 from grader.judge.sitting import Limits, Sitting
 from grader.submission import Submission, Unreadable
@@ -62,7 +63,7 @@ def main() -> None:
     os.dup2(2, 1)
     torch.set_num_threads(1)
     settings = Settings.from_json(json.loads(sys.stdin.readline()))
-    scratch = Path(tempfile.mkdtemp(prefix="grader-"))
+    scratch = new_scratch()
     try:
         with ForkServers(scratch) as servers:
             JudgeProcess(settings, servers, scratch, replies).run()
@@ -70,6 +71,16 @@ def main() -> None:
         _say(replies, {"stopped": str(problem)})
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one submission."""
+
+    status: GradeStatus
+    message: str | None
+    tests: tuple[Verdict, ...]
+    isolation: Mapping[str, str] = field(default_factory=dict)
 
 
 class ForkServers:
@@ -123,24 +134,22 @@ class JudgeProcess:
 
     def _grade(self, judge: Judge, entry: Entry, submission_hash: str) -> Grade:
         started = time.monotonic()
-        status, message, tests = self._examine(judge, entry)
+        outcome = self._examine(judge, entry)
         return Grade(
             submission=entry.name,
-            status=status,
-            score=round(sum(test.score for test in tests), 4),
+            status=outcome.status,
+            score=round(sum(test.score for test in outcome.tests), 4),
             max_score=round(judge.max_score, 4),
             seed=self._settings.seed,
             submission_hash=submission_hash,
             suite_hash=self._settings.suite_hash,
             duration_s=round(time.monotonic() - started, 4),
-            message=message,
-            isolation={},
-            tests=tests,
+            message=outcome.message,
+            isolation=outcome.isolation,
+            tests=outcome.tests,
         )
 
-    def _examine(
-        self, judge: Judge, entry: Entry
-    ) -> tuple[GradeStatus, str | None, tuple[Verdict, ...]]:
+    def _examine(self, judge: Judge, entry: Entry) -> Outcome:
         with self._private_folder() as folder:
             try:
                 taken_in = folder / "taken-in"
@@ -148,15 +157,13 @@ class JudgeProcess:
                 submission = take_in(entry, taken_in, self._settings.adapters)
                 return self._judge(judge, submission, folder)
             except Unreadable as problem:
-                tests = tuple(judge.unexamined(Status.MISSING, str(problem)))
-                return GradeStatus.UNREADABLE, str(problem), tests
+                tests = judge.unexamined(Status.MISSING, str(problem))
+                return Outcome(GradeStatus.UNREADABLE, str(problem), tuple(tests))
             except (CopyFailed, ForkServerLost) as problem:
-                tests = tuple(judge.unexamined(Status.NOT_GRADED, str(problem)))
-                return GradeStatus.NOT_GRADED, str(problem), tests
+                tests = judge.unexamined(Status.NOT_GRADED, str(problem))
+                return Outcome(GradeStatus.NOT_GRADED, str(problem), tuple(tests))
 
-    def _judge(
-        self, judge: Judge, submission: Submission, folder: Path
-    ) -> tuple[GradeStatus, str | None, tuple[Verdict, ...]]:
+    def _judge(self, judge: Judge, submission: Submission, folder: Path) -> Outcome:
         limits = Limits(
             self._settings.timeout, self._assignment.call_timeout, self._settings.memory_mb << 20
         )
@@ -164,16 +171,17 @@ class JudgeProcess:
         problem = sitting.open()
         if problem is not None:
             tests = tuple(judge.unexamined(problem.status, problem.message, problem.where))
-            return GradeStatus.UNREADABLE, problem.message, tests
+            return Outcome(GradeStatus.UNREADABLE, problem.message, tests, sitting.isolation)
         tests = tuple(judge.grade(sitting))
         if any(test.status is Status.NOT_GRADED for test in tests):
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
-            return GradeStatus.NOT_GRADED, reason, tests
-        return GradeStatus.GRADED, None, tests
+            return Outcome(GradeStatus.NOT_GRADED, reason, tests, sitting.isolation)
+        return Outcome(GradeStatus.GRADED, None, tests, sitting.isolation)
 
     @contextlib.contextmanager
     def _private_folder(self) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
+        folder.chmod(PASSABLE)
         try:
             yield folder
         finally:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import os
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.judge.forkserver import ForkServer, ForkServerLost
-from grader.judge.worker import Worker, WorkerLost
+from grader.judge.redaction import redacted
+from grader.judge.worker import Allowance, Worker, WorkerLost
 from grader.submission import Submission
 from grader.testing.outcome import StudentFault, fault_of
 from grader.verdict import Status
-from grader.wire.calls import Answer, Call
+from grader.wire.calls import Answer, Call, Raised
 
 _LOSSES = 2
+_SPARE_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,7 @@ class Sitting:
         self._losses: Counter[str] = Counter()
         self._closed: dict[str, StudentFault] = {}
         self.problem: StudentFault | None = None
+        self.isolation: Mapping[str, str] = {}
 
     def open(self) -> StudentFault | None:
         """Has a worker import the submission; what went wrong if it cannot be imported.
@@ -75,7 +81,10 @@ class Sitting:
         started = time.monotonic()
         seconds, whole = self._seconds(self._limits.call_seconds)
         try:
-            return worker.ask(call, seconds)
+            answer = worker.ask(call, seconds)
+            if answer.raised is None:
+                return answer
+            return dataclasses.replace(answer, raised=self._redact(answer.raised))
         except WorkerLost as lost:
             fault = self._fault(lost, whole)
             self._lose(call.adapter, fault)
@@ -98,21 +107,40 @@ class Sitting:
 
     def _start(self) -> Worker:
         seconds, whole = self._seconds(self._limits.submission_seconds)
-        worker = Worker(self._server(), self._submission, self._limits.memory)
+        worker = self._new_worker()
         started = time.monotonic()
         try:
-            loaded = worker.load(self._scratch, seconds)
+            loaded = worker.load(self._submission, seconds)
         except WorkerLost as lost:
             self._end(worker)
             self.problem = self._fault(lost, whole)
-            raise self.problem from None
+            raise self.problem.again() from None
+        except ForkServerLost:
+            self._end(worker)
+            raise
         finally:
             self._used += time.monotonic() - started
+            self.isolation = worker.isolation
         if loaded.problem is not None:
             self._end(worker)
-            self.problem = fault_of(loaded.problem, self._submission.adapters)
-            raise self.problem
+            self.problem = fault_of(self._redact(loaded.problem), self._submission.adapters)
+            raise self.problem.again()
         return worker
+
+    def _new_worker(self) -> Worker:
+        """A worker with an empty folder of its own to write to."""
+        server = self._server()
+        user = server.wait_until_ready()
+        scratch = Path(tempfile.mkdtemp(dir=self._scratch))
+        if user is not None:
+            os.chown(scratch, user, user)
+        seconds = int(self._limits.submission_seconds) + _SPARE_SECONDS
+        allowance = Allowance(self._limits.memory, cpu_seconds=seconds)
+        return Worker(server, scratch, allowance)
+
+    def _redact(self, raised: Raised) -> Raised:
+        """What was raised, without the folders of this machine."""
+        return redacted(raised, self._submission.root, self._scratch)
 
     def _seconds(self, wanted: float) -> tuple[float, bool]:
         """The seconds that the submission gets now, and whether they are the last of its time."""

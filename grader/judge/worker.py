@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.judge.forkserver import ForkServer
+from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.submission import Submission
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Raised, decode_answer, encode_call, raised_from_json
 from grader.wire.frames import BadFrame, Value, decode, encode
 
 _WATCH_SECONDS = 0.05
+_CONFINING_SECONDS = 30.0
+_PRINTED = 4096
 
 
 class WorkerLost(Exception):
@@ -31,6 +33,17 @@ class WorkerLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one worker may use: bytes of memory, bytes and files on disk, processor seconds."""
+
+    memory: int
+    disk: int = 256 << 20
+    files: int = 10_000
+    file_size: int = 64 << 20
+    cpu_seconds: int = 600
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """What a worker said of the submission's import."""
 
@@ -39,34 +52,53 @@ class Loaded:
 
 
 class Worker:
-    """One running worker. Once it is lost, it can only be ended."""
+    """One running worker. Once it is lost, it can only be ended.
 
-    def __init__(self, server: ForkServer, submission: Submission, memory: int) -> None:
+    `isolation` is what each layer of its confinement came to, and `printed` the end of what it
+    wrote to stdout and stderr.
+    """
+
+    def __init__(self, server: ForkServer, scratch: Path, allowance: Allowance) -> None:
         self._server = server
-        self._memory = memory
-        self._pid, self._channel = server.spawn(memory)
+        self._allowance = allowance
+        self._scratch = scratch
+        spawned = server.spawn()
+        self._pid, self._channel, self._output = spawned.pid, spawned.channel, spawned.printed
         self._baseline = _private_memory([self._pid])
-        self._submission = submission
         self._channel.setblocking(False)
+        os.set_blocking(self._output, False)
+        self.isolation: Mapping[str, str] = {}
+        self.printed = b""
 
-    def load(self, scratch: Path, seconds: float) -> Loaded:
-        """Has the worker import the submission.
+    def load(self, submission: Submission, seconds: float) -> Loaded:
+        """Has the worker confine itself, then import the submission.
 
         Raises:
             WorkerLost: if it did not say how that went.
+            ForkServerLost: if it did not confine itself: no line of the submission ran.
         """
-        submission = self._submission
+        allowance = self._allowance
         order = encode(
             {
                 "root": str(submission.root),
                 "module": submission.module,
                 "import_paths": list(submission.import_paths),
                 "distribution": submission.distribution,
-                "scratch": str(scratch),
+                "scratch": str(self._scratch),
+                "bounds": {
+                    "memory": allowance.memory,
+                    "file_size": allowance.file_size,
+                    "cpu_seconds": allowance.cpu_seconds,
+                },
             },
             {},
         )
-        header, _ = self._exchange(order, seconds, "importing the submission")
+        try:
+            header, _ = self._exchange(order, _CONFINING_SECONDS, "confining the worker")
+            self.isolation = dict(header["isolation"])
+        except (WorkerLost, KeyError, TypeError, ValueError) as error:
+            raise ForkServerLost(f"a worker could not be confined: {error}") from error
+        header, _ = self._exchange(b"", seconds, "importing the submission")
         names = header.get("adapters")
         if not isinstance(names, list):
             raise WorkerLost(Status.CRASHED, "the worker did not say what it imported")
@@ -93,6 +125,9 @@ class Worker:
     def end(self) -> None:
         """Kills the worker and everything that it started."""
         self._channel.close()
+        if self._output >= 0:
+            os.close(self._output)
+            self._output = -1
         self._server.end_workers()
 
     def _exchange(
@@ -100,6 +135,7 @@ class Worker:
     ) -> tuple[dict[str, Any], dict[str, Value]]:
         deadline = time.monotonic() + seconds
         try:
+            self._drain()
             self._send(memoryview(frame), deadline)
             return decode(lambda size: self._receive(size, deadline))
         except TimeoutError:
@@ -133,22 +169,42 @@ class Worker:
         return data
 
     def _wait(self, deadline: float, writing: bool = False) -> None:
-        """Until the channel is ready, watching the clock, the memory and the worker's life."""
+        """Until the channel is ready, watching the clock, the limits and the worker's life."""
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            wanted = ([], [self._channel]) if writing else ([self._channel], [])
-            ready = select.select(*wanted, [], min(left, _WATCH_SECONDS))
-            if ready[0] or ready[1]:
+            channel = self._channel.fileno()
+            reading = [self._output] if writing else [channel, self._output]
+            to_write = [channel] if writing else []
+            ready, writable, _ = select.select(reading, to_write, [], min(left, _WATCH_SECONDS))
+            if self._output in ready:
+                self._drain()
+            if writable or channel in ready:
                 return
-            if _private_memory(_family(self._pid)) - self._baseline > self._memory:
-                raise WorkerLost(
-                    Status.CRASHED,
-                    f"it used more than the {self._memory >> 20} MB of memory that it may",
-                )
-            if not _is_alive(self._pid):
-                raise EOFError
+            if not ready:
+                self._look_at_limits()
+
+    def _drain(self) -> None:
+        """Keeps the end of what the worker prints, so that it need never wait to print."""
+        with contextlib.suppress(BlockingIOError):
+            self.printed = (self.printed + os.read(self._output, 1 << 16))[-_PRINTED:]
+
+    def _look_at_limits(self) -> None:
+        allowance = self._allowance
+        if _private_memory(_family(self._pid)) - self._baseline > allowance.memory:
+            raise WorkerLost(
+                Status.CRASHED,
+                f"it used more than the {allowance.memory >> 20} MB of memory that it may",
+            )
+        if not _fits(self._scratch, allowance.disk, allowance.files):
+            raise WorkerLost(
+                Status.CRASHED,
+                f"it wrote more than the {allowance.disk >> 20} MB or {allowance.files} files "
+                "that it may",
+            )
+        if not _is_alive(self._pid):
+            raise EOFError
 
     def _end(self) -> str:
         """How the worker ended, in words."""
@@ -184,6 +240,22 @@ def _private_memory(pids: list[int]) -> int:
             )
             total += sum(int(fields.get(key, "0").split()[0]) for key in ("RssAnon", "RssShmem"))
     return total * 1024
+
+
+def _fits(folder: Path, size: int, files: int) -> bool:
+    """Whether what lies in a folder stays within so many bytes and files."""
+    waiting = [folder]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                files -= 1
+                with contextlib.suppress(OSError):
+                    size -= entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                if files < 0 or size < 0:
+                    return False
+    return True
 
 
 def _is_alive(pid: int) -> bool:

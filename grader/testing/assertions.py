@@ -149,6 +149,10 @@ def _difference(what: str, wrong: int, comparison: Any) -> str:
     if comparison.strange:
         return f"{amount}: {comparison.strange} are NaN or infinite, the first{index}"
     return (
-        f"{amount}; the worst,{index}, is off by {measurement.max_abs_error:.3g}, "
-        f"{measurement.error_over_tolerance:.3g} times what is allowed"
+        f"{amount}; the worst{index} is off by {measurement.max_abs_error:.3g}, "
+        f"{_times(measurement.error_over_tolerance)} what is allowed"
     )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from grader.testing.newer_python import wanted_python
 from grader.verdict import Measurement, Status, Where
 from grader.wire.calls import Raised
 
@@ -74,4 +76,9 @@ def fault_of(raised: Raised, adapter: str) -> StudentFault:
     if raised.missing:
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
     text = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
+    if (needed := wanted_python(raised)) is not None:
+        this = ".".join(map(str, sys.version_info[:2]))
+        text = (
+            f"this is code for Python {needed[0]}.{needed[1]} or newer, and this is {this}: {text}"
+        )
     return StudentFault(Status.ERROR, f"{text}{place}", where)

@@ -1,8 +1,8 @@
 """The warm process that workers are forked from: torch is loaded, and no secret is.
 
-It obeys the judge over one socket: `spawn` forks a worker that gets the descriptor sent along as
-its channel; `end` kills whatever the last worker and its descendants left running. When the judge
-hangs up, everything here dies.
+It obeys the judge over one socket: `spawn` forks a worker that gets the two descriptors sent along
+as its channel and for what it prints; `end` kills whatever the last worker and its descendants left
+running. When the judge hangs up, everything here dies.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from grader.worker.confinement.identity import unprivileged_user
+
 _MESSAGE = 4096
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -30,36 +32,37 @@ def main(control_descriptor: int) -> None:
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
         adopt_descendants()
         warm_up()
-        control.send(b"ready")
-        _obey(control)
+        user = unprivileged_user()
+        control.send(json.dumps({"user": user}).encode())
+        _obey(control, user)
     end_descendants()
 
 
-def _obey(control: socket.socket) -> None:
+def _obey(control: socket.socket, user: int | None) -> None:
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 1)
+        message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
         if not message:
             return
-        order = json.loads(message)
-        if order["do"] == "spawn":
-            pid = _fork(control, descriptors[0], order["memory"])
+        if json.loads(message)["do"] == "spawn":
+            channel, output = descriptors
+            pid = _fork(channel, output, user)
+            os.close(channel)
+            os.close(output)
             control.send(json.dumps({"pid": pid}).encode())
         else:
             control.send(json.dumps({"codes": end_descendants()}).encode())
 
 
-def _fork(control: socket.socket, descriptor: int, memory: int) -> int:
+def _fork(channel: int, output: int, user: int | None) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
-        os.close(descriptor)
         return pid
     try:
         die_with_parent(parent)
-        control.close()
         from grader.worker.serving import serve
 
-        serve(socket.socket(fileno=descriptor), memory)
+        serve(socket.socket(fileno=channel), output, user)
     except (EOFError, ConnectionError):
         pass
     finally:

@@ -1,37 +1,37 @@
-"""The life of a worker: load one submission, then answer calls until the judge hangs up."""
+"""The life of a worker: confined, it loads one submission, then answers calls until it is ended."""
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import socket
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json
 from grader.wire.frames import BadFrame, decode, encode
+from grader.worker.confinement import Territory, confine
+from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.loading import Loaded, load
 from grader.worker.performing import absent, perform
 
 
-def serve(channel: socket.socket, memory: int) -> None:
-    """Serves one submission over `channel`, within `memory` bytes beyond what is there already."""
+def serve(channel: socket.socket, output: int, user: int | None) -> None:
+    """Serves one submission over `channel`; what it prints goes to the descriptor `output`."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
-    _silence()
-    _limit(memory)
+    _redirect(output)
+    close_descriptors({channel.fileno()})
     order, _ = decode(lambda size: receive_exactly(channel, size), trusted=True)
-    root = Path(order["root"])
-    loaded = load(
-        root,
-        order["module"],
-        order["import_paths"],
-        _distribution(order["distribution"]),
-        Path(order["scratch"]),
-    )
+    root, scratch = Path(order["root"]), Path(order["scratch"])
+    _settle(scratch)
+    reached = confine(Territory([root], scratch), Bounds(**order["bounds"]), user)
+    channel.sendall(encode({"isolation": reached}, {}))
+    loaded = _load(order, root, scratch)
     problem = raised_as_json(loaded.problem)
     channel.sendall(encode({"adapters": sorted(loaded.functions), "problem": problem}, {}))
     while True:
@@ -54,6 +54,17 @@ def receive_exactly(channel: socket.socket, size: int) -> bytearray:
     return data
 
 
+def _load(order: Mapping[str, Any], root: Path, scratch: Path) -> Loaded:
+    distribution = order["distribution"]
+    return load(
+        root,
+        order["module"],
+        order["import_paths"],
+        None if distribution is None else (distribution[0], distribution[1]),
+        scratch,
+    )
+
+
 def _answer(channel: socket.socket, loaded: Loaded, root: Path) -> bytes:
     call = decode_call(*decode(lambda size: receive_exactly(channel, size), trusted=True))
     function = loaded.functions.get(call.adapter)
@@ -64,24 +75,17 @@ def _answer(channel: socket.socket, loaded: Loaded, root: Path) -> bytes:
         return encode_answer(Answer())
 
 
-def _distribution(pair: Any) -> tuple[str, str] | None:
-    return None if pair is None else (pair[0], pair[1])
-
-
-def _silence() -> None:
+def _redirect(output: int) -> None:
     """Nothing that a submission prints may mix with anything of the judge."""
     sys.stdout.flush()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
     os.close(nowhere)
+    for stream in (1, 2):
+        os.dup2(output, stream)
 
 
-def _limit(memory: int) -> None:
-    """Bounds private memory: an address-space limit would refuse the mappings that torch makes."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        here = Path("/proc/self/status").read_text()
-        data = next(line for line in here.splitlines() if line.startswith("VmData:"))
-        limit = int(data.split()[1]) * 1024 + memory
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+def _settle(scratch: Path) -> None:
+    """Makes the scratch folder the place for temporary files and for what programs keep at home."""
+    os.environ["HOME"] = os.environ["TMPDIR"] = str(scratch)
+    tempfile.tempdir = None

@@ -68,9 +68,10 @@ def test_bad_submissions_are_one_row_each_and_say_why(grader, tiny, submissions,
     """One broken submission neither stops the batch nor loses another's grade."""
     hand_in(submissions, "right")
     hand_in(submissions, "syntax-error", "def run_double(x:\n    return 2 * x\n")
-    hand_in(submissions, "newer-python", "def run_double[T, *Ts = 3](x): type type = (\n")
+    hand_in(submissions, "newer-python", "type Number = int | float\n" + RIGHT)
+    hand_in(submissions, "newer-typing", "from typing import TypeIs\n" + RIGHT)
     hand_in(submissions, "no-such-package", "import attention_tools\n" + RIGHT)
-    hand_in(submissions, "not-utf8", b"# caf\xe9\n" + RIGHT.encode())
+    hand_in(submissions, "not-utf8", b"name = 'caf\xe9'\n" + RIGHT.encode())
     (submissions / "empty").mkdir()
     (submissions / "no-adapters").mkdir()
     (submissions / "no-adapters" / "model.py").write_text("x = 1\n")
@@ -84,6 +85,8 @@ def test_bad_submissions_are_one_row_each_and_say_why(grader, tiny, submissions,
     assert {row["score"] for row in graded.values()} == {0.0}
     said = {name: row["message"] for name, row in graded.items()}
     assert "line 1" in said["syntax-error"]
+    assert "Python 3.12 or newer" in said["newer-python"]
+    assert "Python 3.13 or newer" in said["newer-typing"]
     assert "attention_tools" in said["no-such-package"]
     assert "utf-8" in said["not-utf8"]
     assert "empty" in said["empty"]

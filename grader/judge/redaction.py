@@ -1,0 +1,35 @@
+"""Keeps the folders of the machine out of what students read."""
+
+from __future__ import annotations
+
+import dataclasses
+import site
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+from grader.wire.calls import Raised
+
+_ENGINE = Path(__file__).resolve().parents[2]
+
+
+def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
+    """What was raised, its text without the places of this machine.
+
+    A path below `root` becomes the submission's own, one below `scratch` says so, packages and
+    the standard library keep what follows their folder.
+    """
+    names = _names(root, scratch)
+    message = raised.message
+    for folder in sorted(names, key=len, reverse=True):
+        message = message.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
+    return dataclasses.replace(raised, message=message)
+
+
+def _names(root: Path, scratch: Path) -> Mapping[str, str]:
+    """What stands in a text for a folder, by the folder."""
+    paths = sysconfig.get_paths()
+    names = {str(Path.home()): "~/", str(_ENGINE): "grader/", sys.prefix: "", sys.base_prefix: ""}
+    names |= dict.fromkeys((*site.getsitepackages(), paths["stdlib"], paths["platstdlib"]), "")
+    return names | {str(scratch): "scratch/", str(root): ""}

@@ -1,0 +1,39 @@
+"""Confines a worker before the first line of a submission runs, layer by layer.
+
+Each layer is tried, and what was reached is told to the judge; a layer that the machine does not
+grant is "none". Nothing here can be undone by the process that it confines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.worker.confinement.filesystem import restrict_files
+from grader.worker.confinement.identity import drop_privileges
+from grader.worker.confinement.limits import Bounds, limit_resources
+from grader.worker.confinement.syscalls import restrict_system_calls
+
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Territory:
+    """What a worker may see: folders to read, one folder to write to."""
+
+    readable: Sequence[Path]
+    writable: Path
+
+
+def confine(territory: Territory, bounds: Bounds, user: int | None) -> dict[str, str]:
+    """Applies every layer; what each came to, by its name.
+
+    `user` is the id that a worker of a privileged grader takes on, where packages can be read by
+    others; None keeps the user and drops its capabilities.
+    """
+    reached = {"memory": limit_resources(bounds)}
+    reached["identity"] = drop_privileges(user)
+    reached["filesystem"] = restrict_files(territory.readable, territory.writable)
+    reached |= restrict_system_calls()
+    return reached

@@ -1,0 +1,62 @@
+"""Files: Landlock lets a worker read what Python needs and write to its scratch folder."""
+
+from __future__ import annotations
+
+import contextlib
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+if sys.platform == "linux":
+    from landlockpy import AccessFS, LandlockError, Ruleset, Scope
+
+# Shared libraries, and where the loader finds them.
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
+# What numeric libraries ask about the machine; nothing about its processes or users.
+_MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu")
+_SOURCES_OF_BYTES = ("/dev/urandom", "/dev/random", "/dev/zero")
+_TIME_ZONES = "/usr/share/zoneinfo"
+
+
+def restrict_files(readable: Sequence[Path], writable: Path) -> str:
+    """Allows `readable` and the interpreter to be read, `writable` to be written, nothing else.
+
+    Where the kernel can (Landlock ABI 6), signals and abstract sockets stay inside too.
+    """
+    if sys.platform != "linux":
+        return "none"
+    look = AccessFS.READ_FILE | AccessFS.READ_DIR
+    change = (
+        look
+        | AccessFS.WRITE_FILE
+        | AccessFS.TRUNCATE
+        | AccessFS.MAKE_REG
+        | AccessFS.MAKE_DIR
+        | AccessFS.MAKE_SYM
+        | AccessFS.REMOVE_FILE
+        | AccessFS.REMOVE_DIR
+        | AccessFS.REFER
+    )
+    try:
+        with Ruleset(scoped=Scope.SIGNAL | Scope.ABSTRACT_UNIX_SOCKET) as rules:
+            for path in (*_of_the_interpreter(), *readable):
+                with contextlib.suppress(FileNotFoundError, PermissionError):
+                    rules.allow_path(path, look if path.is_dir() else AccessFS.READ_FILE)
+            rules.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+            rules.allow_path(writable, change)
+            rules.restrict()
+            return f"landlock {rules.abi_version}"
+    except LandlockError:
+        return "none"
+
+
+def _of_the_interpreter() -> Iterable[Path]:
+    """The standard library, installed packages, shared libraries, and facts about the machine."""
+    paths = sysconfig.get_paths()
+    found = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    found |= {*site.getsitepackages(), site.getusersitepackages()}
+    found |= {str(Path(sys.base_prefix) / "lib")}
+    found |= {*_LIBRARIES, *_MACHINE, *_SOURCES_OF_BYTES, _TIME_ZONES}
+    return [Path(path) for path in sorted(found)]

@@ -1,0 +1,81 @@
+"""Identity: a worker of a privileged grader gives up its user, or at least its capabilities."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+_PR_CAPBSET_DROP = 24
+_PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITIES = 64
+_CAPABILITY_VERSION = 0x20080522
+
+
+# A range that systemd, too, takes for users who exist only while a service runs.
+_FIRST_USER, _USERS = 61184, 4000
+
+
+class _Header(ctypes.Structure):
+    """`struct __user_cap_header_struct` (capget(2))."""
+
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+def unprivileged_user() -> int | None:
+    """A user id of its own for the workers of this process; None if they could not read packages.
+
+    Only a privileged process has the choice, and only where the interpreter does not lie in a
+    folder that is closed to others, such as root's home.
+    """
+    if os.geteuid() != 0:
+        return None
+    user = _FIRST_USER + os.getpid() % _USERS
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+            paths = sysconfig.get_paths()
+            for key in ("stdlib", "purelib", "platlib"):
+                next(Path(paths[key]).iterdir())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    return user if status == 0 else None
+
+
+def drop_privileges(user: int | None) -> str:
+    """Takes on `user` (also as group) if it is given; what this process is afterwards."""
+    if os.geteuid() != 0:
+        _no_new_privileges()
+        return "ordinary user"
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        _no_new_privileges()
+        return "unprivileged user"
+    if sys.platform != "linux":
+        return "none"
+    _drop_capabilities()
+    _no_new_privileges()
+    return "root without capabilities"
+
+
+def _no_new_privileges() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def _drop_capabilities() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(_CAPABILITIES):
+        libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    if libc.capset(ctypes.byref(_Header(_CAPABILITY_VERSION, 0)), nothing) != 0:
+        raise OSError(ctypes.get_errno(), "the capabilities could not be dropped")
