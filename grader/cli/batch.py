@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,10 @@ def _grade(store: Store, settings: Settings, discovery: Discovery, jobs: int) ->
     if not tasks:
         return
     with Progress(len(tasks)) as progress, Coordinator(settings, jobs) as coordinator:
+        isolation: Mapping[str, str] = {}
         for graded in coordinator.grade(tasks):
+            if not isolation and (isolation := graded.grade.isolation):
+                click.echo(f"isolation: {_in_words(isolation)}", err=True)
             store.add(graded.grade, graded.task.key, graded.task.position)
             progress.advance(graded.grade)
 
@@ -95,6 +98,10 @@ def _tasks(store: Store, settings: Settings, discovery: Discovery) -> Sequence[T
         if finished.get(entry.name) != key:
             tasks.append(Task(entry, position, digest, key))
     return tasks
+
+
+def _in_words(isolation: Mapping[str, str]) -> str:
+    return ", ".join(f"{layer} {reached}" for layer, reached in sorted(isolation.items()))
 
 
 def _say_what_was_found(discovery: Discovery) -> None:

@@ -9,13 +9,16 @@ import click
 import grader
 from grader.assignment import BadAssignment
 from grader.cli.batch import batch
+from grader.cli.doctor import doctor
 from grader.cli.freeze import freeze
 from grader.cli.handout import handout
+from grader.cli.options import NotIsolated
 from grader.cli.run import run
 from grader.intake import NothingToGrade
+from grader.judge.forkserver import ForkServerLost
 from grader.store import StoreError
 
-_REFUSALS = (BadAssignment, NothingToGrade, StoreError)
+_REFUSALS = (BadAssignment, ForkServerLost, NotIsolated, NothingToGrade, StoreError)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,7 +34,7 @@ def cli() -> None:
     """
 
 
-for command in (batch, run, handout, freeze):
+for command in (batch, run, handout, freeze, doctor):
     cli.add_command(command)
 
 

@@ -11,7 +11,13 @@ import click
 
 from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.batch.fingerprints import suite_hash
+from grader.judge.probe import examine_confinement
 from grader.judge.process import Settings
+
+
+class NotIsolated(Exception):
+    """This machine does not grant every layer of isolation; the text says which."""
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -69,6 +75,11 @@ def grading_options(command: Command) -> Command:
                 help="What one submission may use.",
                 show_default=True,
             ),
+            click.option(
+                "--require-isolation",
+                is_flag=True,
+                help="Refuse to grade where a layer of isolation does not hold (grader doctor).",
+            ),
         )
     ):
         command = option(command)
@@ -82,12 +93,16 @@ def chosen_settings(
     adapters: str,
     timeout: float,
     memory: int,
+    require_isolation: bool,
 ) -> tuple[Assignment, Settings]:
     """The assignment, and the settings for its judges.
 
     Raises:
         BadAssignment: if there is no usable assignment, or an exercise is not one of its own.
+        NotIsolated: if isolation is required, and some layer of it does not hold.
     """
+    if require_isolation:
+        _require_isolation()
     assignment = find_assignment(assignment_folder)
     for exercise in exercises:
         if exercise not in assignment.points:
@@ -102,3 +117,14 @@ def chosen_settings(
         memory_mb=memory,
         suite_hash=suite_hash(assignment),
     )
+
+
+def _require_isolation() -> None:
+    examination = examine_confinement()
+    missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]
+    missing += [attempt.what for attempt in examination.attempts if not attempt.ok]
+    if missing:
+        raise NotIsolated(
+            f"isolation is required and does not hold here ({', '.join(missing)}): "
+            "see `grader doctor`, or grade without --require-isolation"
+        )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -128,15 +126,9 @@ class Sitting:
         return worker
 
     def _new_worker(self) -> Worker:
-        """A worker with an empty folder of its own to write to."""
-        server = self._server()
-        user = server.wait_until_ready()
-        scratch = Path(tempfile.mkdtemp(dir=self._scratch))
-        if user is not None:
-            os.chown(scratch, user, user)
         seconds = int(self._limits.submission_seconds) + _SPARE_SECONDS
         allowance = Allowance(self._limits.memory, cpu_seconds=seconds)
-        return Worker(server, scratch, allowance)
+        return Worker.in_new_folder(self._server(), self._scratch, allowance)
 
     def _redact(self, raised: Raised) -> Raised:
         """What was raised, without the folders of this machine."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,6 +70,15 @@ class Worker:
         os.set_blocking(self._output, False)
         self.isolation: Mapping[str, str] = {}
         self.printed = b""
+
+    @classmethod
+    def in_new_folder(cls, server: ForkServer, folder: Path, allowance: Allowance) -> Worker:
+        """A worker with an empty folder of its own, below `folder`, to write to."""
+        user = server.wait_until_ready()
+        scratch = Path(tempfile.mkdtemp(dir=folder))
+        if user is not None:
+            os.chown(scratch, user, user)
+        return cls(server, scratch, allowance)
 
     def load(self, submission: Submission, seconds: float) -> Loaded:
         """Has the worker confine itself, then import the submission.

@@ -24,6 +24,7 @@ def grades(grader, tmp_path_factory) -> dict[str, Grade]:
     others, out = tmp_path_factory.mktemp("others"), tmp_path_factory.mktemp("results")
     shutil.copytree(ROOT / "solutions", others / "references" / "model_answers")
     (others / "references" / "adapters.py").write_text("from model_answers import *\n")
+    stage_half_precision(others / "half-precision")
     (others / "stubs").mkdir()
     shutil.copy(ROOT / "adapters.py", others / "stubs")
     shutil.copytree(ROOT / "assignment", others / "stubs" / "assignment")
@@ -31,6 +32,16 @@ def grades(grader, tmp_path_factory) -> dict[str, Grade]:
     assert done.returncode == 0, done.stderr
     rows = map(json.loads, (out / "results.jsonl").read_text().splitlines())
     return {row["submission"]: Grade.from_json(row) for row in rows}
+
+
+def stage_half_precision(folder: Path) -> None:
+    """A right submission, but for a softmax that computes in float16."""
+    shutil.copytree(ROOT / "examples" / "class" / "alice-jones", folder)
+    module = folder / "attention.py"
+    exact = "    e = torch.exp(x)\n"
+    text = module.read_text()
+    assert exact in text
+    module.write_text(text.replace(exact, "    e = torch.exp(x.half()).to(x.dtype)\n"))
 
 
 def expectations() -> list[tuple[str, dict]]:
@@ -65,6 +76,23 @@ def test_the_stubs_get_nothing_and_every_exercise_is_missing(grades):
     """What students start from is neither wrong nor an error."""
     assert grades["stubs"].score == 0
     assert {str(verdict.status) for verdict in grades["stubs"].tests} == {"missing"}
+
+
+def test_a_softmax_in_half_precision_fails_whatever_builds_on_it(grades):
+    """Tolerances leave room for another order of summation, not for half the digits."""
+    got = {one.exercise: str(one.standing) for one in standings(grades["half-precision"])}
+    assert got.pop("run_softmax") == "failed"
+    assert got.pop("run_scaled_dot_product_attention") == "failed"
+    assert got.pop("run_multihead_self_attention_with_rope") == "failed"
+    assert got["run_rope"] == "full"
+
+
+def test_every_right_submission_is_far_within_the_tolerances(grades):
+    """Half of what is allowed is for figures that were printed with four digits."""
+    right = [grade for grade in grades.values() if grade.score == grade.max_score]
+    assert len(right) == 7
+    ratios = [v.measurement.error_over_tolerance for g in right for v in g.tests if v.measurement]
+    assert max(ratios) < 0.75
 
 
 def test_every_message_is_free_of_the_machine_s_paths(grades):

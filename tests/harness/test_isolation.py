@@ -1,0 +1,58 @@
+"""Confinement is tried for real, reported with every grade, and can be required."""
+
+import json
+import re
+
+import pytest
+
+from grader.judge.probe import examine_confinement
+
+
+@pytest.fixture(scope="module")
+def examination():
+    """What confined processes could and could not do on this machine."""
+    return examine_confinement()
+
+
+def test_every_attempt_of_a_confined_process_ends_as_it_must(examination):
+    """Where the machine grants every layer, nothing gets out, and honest needs are met."""
+    if "none" in examination.isolation.values():
+        pytest.skip(f"this machine does not grant every layer: {examination.isolation}")
+    wrong = [attempt for attempt in examination.attempts if not attempt.ok]
+    assert wrong == []
+
+
+def test_what_is_denied_is_denied_by_a_layer_that_says_so(examination):
+    """A layer that calls itself there must have refused its attempts."""
+    for attempt in examination.attempts:
+        if examination.isolation.get(attempt.layer, "none") != "none":
+            assert attempt.ok, attempt
+
+
+def test_the_doctor_prints_a_table_of_layers_and_attempts(grader, examination):
+    """Its exit code says whether strangers' code may be graded here."""
+    done = grader("doctor")
+    assert done.returncode == (0 if examination.holds else 1), done.stdout + done.stderr
+    for layer in ("filesystem", "identity", "memory", "network", "processes", "syscalls"):
+        assert layer in done.stdout
+    assert re.search(r"read /etc/passwd\s+│ refused", done.stdout) or not examination.holds
+
+
+def test_every_grade_says_how_its_worker_was_confined(grader, tiny, tmp_path, examination):
+    """Programs that read the results can insist on it."""
+    (tmp_path / "alice.py").write_text("def run_double(x):\n    return 2 * x\n")
+    done = grader("run", tmp_path / "alice.py", "--format", "json", cwd=tiny)
+    isolation = json.loads(done.stdout)["isolation"]
+    assert isolation.keys() == examination.isolation.keys()
+    assert isolation["filesystem"] == examination.isolation["filesystem"]
+
+
+def test_isolation_can_be_required(grader, tiny, tmp_path, examination):
+    """Where a layer does not hold, nothing is graded and the command says which."""
+    (tmp_path / "alice.py").write_text("def run_double(x):\n    return 2 * x\n")
+    done = grader("run", tmp_path / "alice.py", "--require-isolation", cwd=tiny)
+    if examination.holds:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 2
+        assert "isolation is required" in done.stderr
