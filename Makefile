@@ -15,6 +15,7 @@ demo: setup
 	$(BIN)/grader batch examples/class --out demo-results
 
 test: setup
+	$(BIN)/grader verify
 	$(BIN)/pytest tests/harness
 
 check: setup

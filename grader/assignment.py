@@ -18,7 +18,7 @@ _ASPECTS = {
     Aspect.DISCIPLINE: 5.0,
     Aspect.EFFICIENCY: 5.0,
 }
-_KEYS = {"name", "aspects", "call_timeout", "exercises"}
+_KEYS = {"name", "aspects", "call_timeout", "exercises", "forbidden"}
 
 
 class BadAssignment(Exception):
@@ -30,7 +30,9 @@ class Assignment:
     """What `[tool.grader]` in the `pyproject.toml` of `root` says.
 
     `points` are those of each exercise, by the name of its adapter; `aspects` the shares of an
-    exercise's points; `call_timeout` the seconds that one call may take.
+    exercise's points; `call_timeout` the seconds that one call may take. `forbidden` are dotted
+    names of functions and classes, with the percentage of its points that an exercise loses which
+    calls one (0: it is only noted).
     """
 
     root: Path
@@ -38,6 +40,7 @@ class Assignment:
     points: Mapping[str, float]
     aspects: Mapping[Aspect, float]
     call_timeout: float
+    forbidden: Mapping[str, float]
 
     @property
     def public_tests(self) -> Path:
@@ -97,7 +100,26 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
         )
     shares = {Aspect(name): share for name, share in aspects.items()} or dict(_ASPECTS)
     timeout = _numbers({"call_timeout": table.get("call_timeout", 10)}, "grader")["call_timeout"]
-    return Assignment(root, str(table.get("name", root.name)), points, shares, timeout)
+    name = str(table.get("name", root.name))
+    return Assignment(root, name, points, shares, timeout, _forbidden(table.get("forbidden", {})))
+
+
+def _forbidden(table: object) -> dict[str, float]:
+    """The dotted names, quoted in the table or not: without quotes each dot opens a table."""
+    if not isinstance(table, dict):
+        raise BadAssignment("[tool.grader] forbidden must be a table of dotted names")
+    costs: dict[str, float] = {}
+    for name, entry in table.items():
+        if isinstance(entry, dict):
+            costs |= {f"{name}.{rest}": cost for rest, cost in _forbidden(entry).items()}
+        else:
+            costs |= _numbers({name: entry}, "forbidden")
+    for name, cost in costs.items():
+        if cost > 100:
+            raise BadAssignment(
+                f"[tool.grader] forbidden: {name} must cost 0 to 100 percent, not {cost:g}"
+            )
+    return costs
 
 
 def _numbers(table: object, where: str) -> dict[str, float]:

@@ -1,24 +1,30 @@
 """The references: right answers to every adapter, in the dtype of what comes in.
 
-Each has the parameters of the adapter of the same name in `adapters.py`. The modules mirror those
-of `assignment/`, function by function.
+Each has the parameters of the adapter of the same name in `adapters.py`. `steps` holds the small
+functions that they are composed of, `warmup`, `attention` and `positions` compose them, and
+`mistakes` replaces some of them by wrong ones.
 """
 
-from .attention import causal_self_attention as run_causal_self_attention
-from .attention import multihead_attention as run_multihead_attention
-from .attention import multihead_attention_stacked as run_multihead_attention_stacked
-from .attention import multihead_self_attention as run_multihead_self_attention
-from .attention import parameter_count as run_parameter_count
-from .attention import scaled_dot_product_attention as run_scaled_dot_product_attention
-from .positions import multihead_self_attention_with_rope as run_multihead_self_attention_with_rope
-from .positions import rope as run_rope
-from .positions import sinusoidal_positional_encoding as run_sinusoidal_positional_encoding
-from .warmup import attention_dropout as run_attention_dropout
-from .warmup import attention_weights as run_attention_weights
-from .warmup import causal_mask as run_causal_mask
-from .warmup import self_attention as run_self_attention
-from .warmup import simple_self_attention as run_simple_self_attention
-from .warmup import softmax as run_softmax
+from .answers import answer
+from .parts import Parts
+
+_RIGHT = Parts()
+
+run_softmax = answer("run_softmax", _RIGHT)
+run_simple_self_attention = answer("run_simple_self_attention", _RIGHT)
+run_self_attention = answer("run_self_attention", _RIGHT)
+run_causal_mask = answer("run_causal_mask", _RIGHT)
+run_attention_weights = answer("run_attention_weights", _RIGHT)
+run_attention_dropout = answer("run_attention_dropout", _RIGHT)
+run_scaled_dot_product_attention = answer("run_scaled_dot_product_attention", _RIGHT)
+run_causal_self_attention = answer("run_causal_self_attention", _RIGHT)
+run_multihead_attention_stacked = answer("run_multihead_attention_stacked", _RIGHT)
+run_multihead_self_attention = answer("run_multihead_self_attention", _RIGHT)
+run_multihead_attention = answer("run_multihead_attention", _RIGHT)
+run_parameter_count = answer("run_parameter_count", _RIGHT)
+run_sinusoidal_positional_encoding = answer("run_sinusoidal_positional_encoding", _RIGHT)
+run_rope = answer("run_rope", _RIGHT)
+run_multihead_self_attention_with_rope = answer("run_multihead_self_attention_with_rope", _RIGHT)
 
 __all__ = [
     "run_attention_dropout",

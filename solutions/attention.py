@@ -2,40 +2,39 @@
 
 from torch import Tensor
 
-from .warmup import attention_weights, causal_mask
+from .parts import Parts
+from .warmup import attend, projected
 
 
 def scaled_dot_product_attention(
-    Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
+    parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
 ) -> Tensor:
     """Give each query the average of the values, weighted by its attention to their keys."""
-    weights = attention_weights(Q, K, mask)
-    return weights @ V
+    return attend(parts, Q, K, V, mask, width=Q.shape[-1])
 
 
 def causal_self_attention(
-    W_query: Tensor, W_key: Tensor, W_value: Tensor, in_features: Tensor
+    parts: Parts, W_query: Tensor, W_key: Tensor, W_value: Tensor, in_features: Tensor
 ) -> Tensor:
     """Attend from every token to itself and to those before it."""
-    queries = in_features @ W_query
-    keys = in_features @ W_key
-    values = in_features @ W_value
-    return causal_attention(queries, keys, values)
+    queries, keys, values = projected(parts, W_query, W_key, W_value, in_features)
+    return attend_causally(parts, queries, keys, values, in_features.shape[-1])
 
 
 def multihead_attention_stacked(
-    W_query: Tensor, W_key: Tensor, W_value: Tensor, in_features: Tensor
+    parts: Parts, W_query: Tensor, W_key: Tensor, W_value: Tensor, in_features: Tensor
 ) -> Tensor:
     """Run one causal head per slice of the weights and lay their outputs side by side."""
+    W_query, W_key, W_value = map(parts.stacked_weights, (W_query, W_key, W_value))
     shared = in_features.unsqueeze(-3)  # one axis of size 1, to be multiplied by every head
-    queries = shared @ W_query
-    keys = shared @ W_key
-    values = shared @ W_value
-    heads = causal_attention(queries, keys, values)
-    return merge_heads(heads)
+    queries, keys, values = projected(parts, W_query, W_key, W_value, shared)
+    heads = attend_causally(parts, queries, keys, values, in_features.shape[-1])
+    outputs = parts.step("outputs", heads)
+    return parts.step("merged", parts.merge_heads(outputs))
 
 
 def multihead_self_attention(
+    parts: Parts,
     d_model: int,
     num_heads: int,
     q_proj_weight: Tensor,
@@ -46,6 +45,7 @@ def multihead_self_attention(
 ) -> Tensor:
     """Causal multi-head attention of a sequence to itself."""
     return multihead_attention(
+        parts,
         d_model,
         num_heads,
         q_proj_weight,
@@ -60,6 +60,7 @@ def multihead_self_attention(
 
 
 def multihead_attention(
+    parts: Parts,
     d_model: int,
     num_heads: int,
     q_proj_weight: Tensor,
@@ -72,34 +73,43 @@ def multihead_attention(
     is_causal: bool,
 ) -> Tensor:
     """Multi-head attention of one sequence to another, each head on its block of features."""
-    d_head = d_model // num_heads
-    queries = split_heads(query @ q_proj_weight.T, num_heads, d_head)
-    keys = split_heads(key @ k_proj_weight.T, num_heads, d_head)
-    values = split_heads(value @ v_proj_weight.T, num_heads, d_head)
-    attend = causal_attention if is_causal else scaled_dot_product_attention
-    heads = attend(queries, keys, values)
-    merged = merge_heads(heads)
-    return merged @ o_proj_weight.T
+    W_q, W_k, W_v = parts.weights_in_order(q_proj_weight, k_proj_weight, v_proj_weight)
+    query, key, value = parts.inputs_in_order(query, key, value)
+    queries = projected_heads(parts, "query", query, W_q, num_heads)
+    keys = projected_heads(parts, "key", key, W_k, num_heads)
+    values = projected_heads(parts, "value", value, W_v, num_heads)
+    if is_causal:
+        heads = attend_causally(parts, queries, keys, values, d_model)
+    else:
+        mask = parts.unasked_mask(queries.shape[-2], keys.shape[-2])
+        heads = attend(parts, queries, keys, values, mask, d_model)
+    return merged_and_projected(parts, heads, o_proj_weight)
 
 
-def parameter_count(d_in: int, d_out: int, qkv_bias: bool, out_bias: bool) -> int:
-    """Count query, key and value projections (d_in to d_out) and the output's (d_out to d_out)."""
-    projections = 3 * (d_in * d_out + d_out * qkv_bias)
-    output = d_out * d_out + d_out * out_bias
-    return projections + output
+def parameter_count(parts: Parts, d_in: int, d_out: int, qkv_bias: bool, out_bias: bool) -> int:
+    """Count the parameters of the three projections and of the output's."""
+    return parts.count_parameters(d_in, d_out, qkv_bias, out_bias)
 
 
-def causal_attention(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+def attend_causally(
+    parts: Parts, queries: Tensor, keys: Tensor, values: Tensor, width: int
+) -> Tensor:
     """Scaled dot-product attention in which no token sees a later one."""
-    mask = causal_mask(queries.shape[-2]).to(queries.device)
-    return scaled_dot_product_attention(queries, keys, values, mask)
+    mask = parts.causal_mask(queries.shape[-2]).to(queries.device)
+    return attend(parts, queries, keys, values, mask, width)
 
 
-def split_heads(features: Tensor, num_heads: int, d_head: int) -> Tensor:
-    """Cut `... seq (heads d_head)` into `... heads seq d_head`."""
-    return features.unflatten(-1, (num_heads, d_head)).transpose(-3, -2)
+def projected_heads(
+    parts: Parts, role: str, features: Tensor, weight: Tensor, num_heads: int
+) -> Tensor:
+    """Project tokens to the queries, keys or values (the role) of every head."""
+    plural = {"query": "queries", "key": "keys", "value": "values"}[role]
+    all_heads = parts.step(plural, parts.project(features, weight))
+    return parts.step(f"{role} heads", parts.split_heads(all_heads, num_heads))
 
 
-def merge_heads(heads: Tensor) -> Tensor:
-    """Undo `split_heads`: from `... heads seq d_head` to `... seq (heads d_head)`."""
-    return heads.transpose(-3, -2).flatten(-2)
+def merged_and_projected(parts: Parts, heads: Tensor, o_proj_weight: Tensor) -> Tensor:
+    """Lay the heads' outputs side by side, and mix them."""
+    outputs = parts.step("outputs", heads)
+    merged = parts.step("merged", parts.merge_heads(outputs))
+    return parts.step("projected", parts.project_output(merged, o_proj_weight))

@@ -3,32 +3,34 @@
 import torch
 from torch import Tensor
 
-from .attention import causal_attention, merge_heads, split_heads
+from .attention import attend_causally, merged_and_projected, projected_heads
+from .parts import Parts
 
 
-def sinusoidal_positional_encoding(seq_len: int, d_model: int) -> Tensor:
+def sinusoidal_positional_encoding(parts: Parts, seq_len: int, d_model: int) -> Tensor:
     """Encode each position as sines and cosines of slower and slower waves."""
-    angles = position_angles(torch.arange(seq_len), d_model, 10000.0, torch.float64)
-    waves = torch.stack((torch.sin(angles), torch.cos(angles)), dim=-1)
-    return waves.flatten(-2).to(torch.get_default_dtype())
+    positions = parts.wave_positions(torch.arange(seq_len))
+    sine_angles, cosine_angles = parts.wave_angles(positions, d_model)
+    sines = torch.sin(parts.step("angles", sine_angles))
+    waves = parts.arrange_waves(sines, torch.cos(cosine_angles))
+    return waves.to(torch.get_default_dtype())
 
 
 def rope(
-    d_k: int, theta: float, max_seq_len: int, in_query_or_key: Tensor, token_positions: Tensor
+    parts: Parts,
+    d_k: int,
+    theta: float,
+    max_seq_len: int,
+    in_query_or_key: Tensor,
+    token_positions: Tensor,
 ) -> Tensor:
     """Rotate the pairs (0, 1), (2, 3), ... of each vector by angles that grow with its position."""
-    # Angles reach max_seq_len, where half precision no longer tells neighbours apart.
-    precise = torch.promote_types(in_query_or_key.dtype, torch.float32)
-    every_position = torch.arange(max_seq_len, device=in_query_or_key.device)
-    table = position_angles(every_position, d_k, theta, precise)
-    angles = table[token_positions]
-    cos, sin = torch.cos(angles), torch.sin(angles)
-    first, second = in_query_or_key[..., 0::2], in_query_or_key[..., 1::2]
-    rotated = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
-    return rotated.flatten(-2).to(in_query_or_key.dtype)
+    angles = rope_angles(parts, d_k, theta, max_seq_len, in_query_or_key, token_positions)
+    return rotated(parts, "rotated", in_query_or_key, angles)
 
 
 def multihead_self_attention_with_rope(
+    parts: Parts,
     d_model: int,
     num_heads: int,
     max_seq_len: int,
@@ -41,22 +43,36 @@ def multihead_self_attention_with_rope(
     token_positions: Tensor | None = None,
 ) -> Tensor:
     """Causal multi-head self-attention whose queries and keys are rotated by their positions."""
-    d_head = d_model // num_heads
     if token_positions is None:
         token_positions = torch.arange(in_features.shape[-2], device=in_features.device)
-    shared_by_heads = token_positions.unsqueeze(-2)
-    queries = split_heads(in_features @ q_proj_weight.T, num_heads, d_head)
-    keys = split_heads(in_features @ k_proj_weight.T, num_heads, d_head)
-    values = split_heads(in_features @ v_proj_weight.T, num_heads, d_head)
-    rotated_queries = rope(d_head, theta, max_seq_len, queries, shared_by_heads)
-    rotated_keys = rope(d_head, theta, max_seq_len, keys, shared_by_heads)
-    heads = causal_attention(rotated_queries, rotated_keys, values)
-    merged = merge_heads(heads)
-    return merged @ o_proj_weight.T
+    shared_by_heads = parts.multihead_positions(token_positions).unsqueeze(-2)
+    W_q, W_k, W_v = parts.weights_in_order(q_proj_weight, k_proj_weight, v_proj_weight)
+    heads = {
+        "queries": projected_heads(parts, "query", in_features, W_q, num_heads),
+        "keys": projected_heads(parts, "key", in_features, W_k, num_heads),
+        "values": projected_heads(parts, "value", in_features, W_v, num_heads),
+    }
+    d_head = heads["queries"].shape[-1]
+    for role in parts.rotated_roles:
+        angles = rope_angles(parts, d_head, theta, max_seq_len, heads[role], shared_by_heads)
+        heads[role] = rotated(parts, f"rotated {role}", heads[role], angles)
+    outputs = attend_causally(parts, heads["queries"], heads["keys"], heads["values"], d_model)
+    return merged_and_projected(parts, outputs, o_proj_weight)
 
 
-def position_angles(positions: Tensor, d: int, theta: float, dtype: torch.dtype) -> Tensor:
-    """The angle `position * theta ** (-2k / d)` of every position and pair k, `... seq pairs`."""
-    first_of_pair = torch.arange(0, d, 2, dtype=dtype, device=positions.device)
-    frequencies = theta ** (-first_of_pair / d)
-    return positions[..., None].to(dtype) * frequencies
+def rope_angles(
+    parts: Parts, d_k: int, theta: float, max_seq_len: int, vectors: Tensor, positions: Tensor
+) -> Tensor:
+    """The angle of each pair of each vector, `... seq pairs`, looked up in a table of positions."""
+    # Angles reach max_seq_len, where half precision no longer tells neighbours apart.
+    precise = torch.promote_types(vectors.dtype, torch.float32)
+    first_of_pair = torch.arange(0, d_k, 2, dtype=precise, device=vectors.device)
+    frequencies = parts.rope_frequencies(first_of_pair, d_k, theta)
+    every_position = parts.positions_in_table(torch.arange(max_seq_len, device=vectors.device))
+    table = parts.rope_angles(every_position[..., None].to(precise) * frequencies)
+    return parts.step("angles", table[parts.rope_positions(positions)])
+
+
+def rotated(parts: Parts, name: str, vectors: Tensor, angles: Tensor) -> Tensor:
+    """Vectors turned by angles, as precisely as the vectors are."""
+    return parts.step(name, parts.rotate(vectors, angles).to(vectors.dtype))

@@ -1,55 +1,77 @@
 """Model answers to the warm-up: from a softmax to attention weights and their dropout."""
 
-import math
-
 import torch
 from torch import Tensor
 
-
-def softmax(in_features: Tensor, dim: int) -> Tensor:
-    """Turn the numbers along `dim` into positive shares that sum to 1.
-
-    Subtracting the largest number changes no share and keeps `exp` from overflowing.
-    """
-    largest = in_features.amax(dim=dim, keepdim=True)
-    exponentials = torch.exp(in_features - largest)
-    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+from .parts import Parts
 
 
-def simple_self_attention(in_features: Tensor) -> Tensor:
+def softmax(parts: Parts, in_features: Tensor, dim: int) -> Tensor:
+    """Turn the numbers along `dim` into positive shares that sum to 1."""
+    return parts.softmax(in_features, dim)
+
+
+def simple_self_attention(parts: Parts, in_features: Tensor) -> Tensor:
     """Mix the tokens by how alike they are, without weights and without scaling."""
-    scores = in_features @ in_features.transpose(-2, -1)
-    weights = softmax(scores, dim=-1)
+    scores = parts.step("scores", parts.similarity(in_features, in_features))
+    scaled = parts.step("scaled", parts.scale_unweighted(scores, in_features.shape[-1]))
+    weights = parts.step("weights", parts.softmax(scaled, parts.axis_of_keys))
     return weights @ in_features
 
 
-def causal_mask(seq_len: int) -> Tensor:
+def causal_mask(parts: Parts, seq_len: int) -> Tensor:
     """Allow each position (row) itself and what came before it (columns)."""
-    positions = torch.arange(seq_len)
-    return positions[:, None] >= positions[None, :]
+    return parts.causal_mask(seq_len)
 
 
-def attention_weights(Q: Tensor, K: Tensor, mask: Tensor | None = None) -> Tensor:
+def attention_weights(parts: Parts, Q: Tensor, K: Tensor, mask: Tensor | None = None) -> Tensor:
     """Share out each query's attention over the keys that it may see."""
-    d_k = Q.shape[-1]
-    scores = Q @ K.transpose(-2, -1)
-    scaled = scores / math.sqrt(d_k)
-    masked = scaled if mask is None else scaled.masked_fill(~mask, -torch.inf)
-    return softmax(masked, dim=-1)
+    return weigh(parts, Q, K, mask, width=Q.shape[-1])
 
 
-def self_attention(W_query: Tensor, W_key: Tensor, W_value: Tensor, in_features: Tensor) -> Tensor:
+def self_attention(
+    parts: Parts, W_query: Tensor, W_key: Tensor, W_value: Tensor, in_features: Tensor
+) -> Tensor:
     """Attend from every token to every token of the same sequence."""
-    queries = in_features @ W_query
-    keys = in_features @ W_key
-    values = in_features @ W_value
-    weights = attention_weights(queries, keys)
+    seq, width = in_features.shape[-2:]
+    queries, keys, values = projected(parts, W_query, W_key, W_value, in_features)
+    return attend(parts, queries, keys, values, parts.unasked_mask(seq, seq), width)
+
+
+def attention_dropout(parts: Parts, weights: Tensor, p: float, training: bool) -> Tensor:
+    """Drop each weight with probability `p` and scale the others, so that the mean stays."""
+    if not parts.drops(p, training):
+        return weights
+    kept = parts.kept(weights, p)
+    return torch.where(kept, parts.rescale(weights, p), 0)
+
+
+def weigh(parts: Parts, Q: Tensor, K: Tensor, mask: Tensor | None, width: int) -> Tensor:
+    """The attention weights of queries that were made from tokens with `width` features."""
+    scores = parts.step("scores", parts.similarity(Q, K))
+    scaled = parts.step("scaled", parts.scale(scores, Q.shape[-1], width))
+    if mask is None:
+        return parts.step("weights", parts.softmax(scaled, parts.axis_of_keys))
+    masked = parts.step("masked", parts.mask_scores(scaled, mask))
+    weights = parts.softmax(masked, parts.axis_of_keys)
+    return parts.step("weights", parts.mask_weights(weights, mask))
+
+
+def attend(
+    parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, width: int
+) -> Tensor:
+    """Give each query the average of the values, weighted by its attention to their keys."""
+    queries, keys, values = parts.tensors_in_order(Q, K, V)
+    weights = weigh(parts, queries, keys, mask, width)
     return weights @ values
 
 
-def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
-    """Drop each weight with probability `p` and scale the others, so that the mean stays."""
-    if not training or p == 0:
-        return weights
-    kept = torch.rand_like(weights) >= p
-    return torch.where(kept, weights / (1 - p), 0)
+def projected(
+    parts: Parts, W_query: Tensor, W_key: Tensor, W_value: Tensor, in_features: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Project tokens to queries, keys and values with weights that multiply from the right."""
+    W_query, W_key, W_value = parts.weights_in_order(W_query, W_key, W_value)
+    queries = parts.step("queries", parts.multiply(in_features, W_query))
+    keys = parts.step("keys", parts.multiply(in_features, W_key))
+    values = parts.step("values", parts.multiply(in_features, W_value))
+    return queries, keys, values

@@ -14,6 +14,7 @@ from grader.cli.freeze import freeze
 from grader.cli.handout import handout
 from grader.cli.options import NotIsolated
 from grader.cli.run import run
+from grader.cli.verify import verify_command
 from grader.intake import NothingToGrade
 from grader.judge.forkserver import ForkServerLost
 from grader.store import StoreError
@@ -34,7 +35,7 @@ def cli() -> None:
     """
 
 
-for command in (batch, run, handout, freeze, doctor):
+for command in (batch, run, handout, freeze, verify_command, doctor):
     cli.add_command(command)
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 import rich.progress
 from rich.console import Console
 
-from grader.report.text import plain
+from grader.plain_text import plain
 from grader.verdict import Grade
 
 _SECONDS_BETWEEN_LINES = 5.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import grader
@@ -30,6 +31,9 @@ name = "{name}"
 
 [tool.grader.exercises]
 {exercises}
+
+[tool.grader.forbidden]
+{forbidden}
 
 [tool.pytest.ini_options]
 testpaths = ["tests/public"]
@@ -75,8 +79,13 @@ def _project(assignment: Assignment) -> str:
     return _PROJECT.format(
         name=assignment.name,
         dependencies=", ".join(f'"{package}"' for package in _PACKAGES),
-        exercises="\n".join(f"{name} = {points:g}" for name, points in assignment.points.items()),
+        exercises=_lines(assignment.points),
+        forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),
     )
+
+
+def _lines(numbers: Mapping[str, float]) -> str:
+    return "\n".join(f"{name} = {number:g}" for name, number in numbers.items())
 
 
 def _readme(assignment: Assignment) -> str:

@@ -7,12 +7,24 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from grader.assignment import Assignment, BadAssignment
 from grader.home.bench import SEED, DirectCalls
-from grader.home.fixtures import FIXTURES, FrozenTest, fixture_file, freeze
+from grader.home.fixtures import (
+    FIXTURES,
+    SAMPLE,
+    Answers,
+    FrozenModule,
+    FrozenTest,
+    fixture_file,
+    freeze,
+    sample,
+)
 from grader.judge.session import Judge
 from grader.testing.course import make_importable
-from grader.verdict import Status, Verdict, Visibility
+from grader.testing.diagnosis import TELLING_ASPECTS
+from grader.verdict import Aspect, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call
 
 
@@ -54,16 +66,56 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
 def _write(
     assignment: Assignment, judge: Judge, verdicts: Sequence[Verdict], into: Path
 ) -> list[Path]:
-    modules: dict[str, dict[str, FrozenTest]] = defaultdict(dict)
+    tests: dict[str, dict[str, FrozenTest]] = defaultdict(dict)
+    exercises: dict[str, dict[str, None]] = defaultdict(dict)
+    answers = _answers(judge)
     for verdict in verdicts:
         module, _, name = verdict.id.partition("::")
-        modules[module][name] = FrozenTest(judge.case(verdict.id), verdict.max_score)
+        case = judge.case(verdict.id)
+        tests[module][name] = FrozenTest(case, verdict.max_score, answers.get(verdict.id, {}))
+        exercises[module][verdict.exercise] = None
     for old in (into / FIXTURES).glob("*.safetensors"):
         old.unlink()
     written = []
-    for module, tests in modules.items():
+    for module in tests:
         place = (assignment.root / module).relative_to(assignment.public_tests)
+        rows = {exercise: _rows(judge, exercise) for exercise in exercises[module]}
+        known = dict.fromkeys(name for row in rows.values() for name in row if name)
+        diagnoses = {name: judge.mistakes.diagnosis(name) for name in known}
         file = fixture_file(into / place)
-        freeze(file, tests)
+        freeze(file, FrozenModule(tests[module], rows, diagnoses))
         written.append(file)
     return written
+
+
+def _rows(judge: Judge, exercise: str) -> list[str]:
+    """The name of the mistake in each row of an exercise's answers; the first is the reference."""
+    mistakes = judge.mistakes
+    return [
+        "",
+        *(name for name in mistakes.of_exercise(exercise) for _ in mistakes.of(name, exercise)),
+    ]
+
+
+def _answers(judge: Judge) -> dict[str, Answers]:
+    """Samples of what the reference and the known mistakes answer to the calls of each test.
+
+    Mistakes that are made together are kept for the plain cases only, which are enough to tell.
+    """
+    answers: dict[str, Answers] = defaultdict(dict)
+    for exercise, observations in judge.observations.items():
+        for seen in observations:
+            if seen.aspect not in TELLING_ASPECTS:
+                continue
+            names = ["", *judge.mistakes.of_exercise(exercise)]
+            if seen.aspect is not Aspect.VALUES:
+                names = [name for name in names if "+" not in name]
+            rows = [_row(output) for name in names for output in judge.mistakes.answers(name, seen)]
+            answers[seen.test][seen.number] = torch.stack(rows)
+    return answers
+
+
+def _row(output: torch.Tensor | None) -> torch.Tensor:
+    known = output is not None
+    numbers = torch.zeros(SAMPLE, dtype=torch.float64) if output is None else sample(output)
+    return torch.cat([numbers, torch.tensor([float(known)])])

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import importlib
 import io
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
 import jaxtyping
 
-from grader.home.fixtures import fixture_file, thaw
+from grader.assignment import BadAssignment, find_assignment
+from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.course import load_contract, load_references, make_importable
-from grader.testing.outcome import fault_of
-from grader.wire.calls import Answer, Call, decode_call, encode_call
+from grader.testing.outcome import fault_of, note
+from grader.testing.uses import WISH, in_words
+from grader.wire.calls import Answer, Call, Use, decode_call, encode_call
 from grader.wire.frames import decode
 from grader.worker.performing import absent, perform
 from grader.worker.raising import describe_exception
+from grader.worker.watching import Watch
 
 SEED = 0
 
 
-def home_bench(root: Path) -> Bench:
-    """The bench for tests that are run in `root` itself.
+def home_bench(root: Path) -> tuple[Bench, HomeCases]:
+    """The bench for tests that are run in `root` itself, and what was frozen for it.
 
     Public tests have frozen cases; where the solutions are at hand, other tests use those.
     """
     # A wrong shape is explained by the handle, in the words of the assignment.
     jaxtyping.config.update("jaxtyping_disable", True)
     make_importable(root)
+    watch = Watch(_forbidden(root), root)
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
     try:
@@ -38,18 +43,32 @@ def home_bench(root: Path) -> Bench:
     except BaseException as exception:  # a student's code may raise anything at all
         adapters = ModuleType("adapters")
         contract, problem = {}, fault_of(describe_exception(exception, root), "adapters.py")
-    return Bench(contract, DirectCalls(adapters, root), references, cases, SEED, problem)
+    bench = Bench(contract, DirectCalls(adapters, root, watch), references, cases, SEED, problem)
+    return bench, cases
 
 
 class DirectCalls:
     """Calls a student's functions in this process, on what would have arrived in a worker."""
 
-    def __init__(self, adapters: ModuleType, root: Path) -> None:
+    def __init__(self, adapters: ModuleType, root: Path, watch: Watch | None = None) -> None:
         self._adapters = adapters
         self._root = root
+        self._watch = watch
+        self._noted: set[tuple[str, Use]] = set()
 
     def __call__(self, call: Call) -> Answer:
-        """The answer to a call."""
+        """The answer to a call; the running test notes, once, what it used that is forbidden."""
+        if self._watch is None:
+            return self._answer(call)
+        self._watch.take()
+        answer = self._answer(call)
+        uses = {(call.adapter, use) for use in self._watch.take()} - self._noted
+        if uses:
+            self._noted |= uses
+            note(f"calls {in_words(use for _, use in uses)}, {WISH}")
+        return answer
+
+    def _answer(self, call: Call) -> Answer:
         function = getattr(self._adapters, call.adapter, None)
         if function is None:
             return absent(call.adapter)
@@ -65,15 +84,32 @@ class HomeCases:
         self._root = root
         self._fresh = fresh
         self._cases: dict[str, Case] = {}
-        self._thawed: set[str] = set()
+        self._modules: dict[str, FrozenModule] = {}
 
     def __call__(self, test_id: str) -> Case:
         """The case of a test, by its id."""
-        module, _, _ = test_id.partition("::")
-        if module not in self._thawed:
-            self._thawed.add(module)
-            frozen = thaw(fixture_file(self._root / module))
-            self._cases |= {f"{module}::{name}": test.case for name, test in frozen.items()}
         if test_id not in self._cases:
-            self._cases[test_id] = fresh_case(SEED, test_id) if self._fresh else Case(None)
+            module, _, name = test_id.partition("::")
+            frozen = self.module(module).tests.get(name)
+            fresh = fresh_case(SEED, test_id) if self._fresh else Case(None)
+            self._cases[test_id] = fresh if frozen is None else frozen.case
         return self._cases[test_id]
+
+    def module(self, path: str) -> FrozenModule:
+        """What was frozen for a module of tests, by its path below the root."""
+        if path not in self._modules:
+            self._modules[path] = thaw(fixture_file(self._root / path))
+        return self._modules[path]
+
+    def points(self, test_id: str) -> float:
+        """The points that a test carries, if it was frozen."""
+        module, _, name = test_id.partition("::")
+        frozen = self.module(module).tests.get(name)
+        return 0.0 if frozen is None else frozen.points
+
+
+def _forbidden(root: Path) -> Collection[str]:
+    try:
+        return find_assignment(root).forbidden
+    except BadAssignment:
+        return ()

@@ -1,10 +1,10 @@
-"""Frozen fixture tensors: the inputs and expected outputs that public tests need at home."""
+"""Frozen fixture tensors: what public tests need at home in place of references and mistakes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
@@ -12,16 +12,45 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from grader.testing.cases import Case
+from grader.verdict import Diagnosis
 
 FIXTURES = "fixtures"
+
+# A mistake is told from others by a few numbers of its answer.
+SAMPLE = 32
+# One row of samples for the reference and each variant of each mistake, in the order of the
+# module's `mistakes`, by the number of the call in its test. The last column is 1 where there is an
+# answer. Rows that are not there were not computed.
+Answers = dict[int, torch.Tensor]
+
+
+def sample(answer: torch.Tensor) -> torch.Tensor:
+    """A few numbers of an answer, evenly spread; those of a small one several times."""
+    flat = answer.detach().to(torch.float64).reshape(-1)
+    places = torch.linspace(0, max(flat.numel() - 1, 0), SAMPLE).round().long()
+    return flat[places] if flat.numel() else torch.zeros(SAMPLE, dtype=torch.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenTest:
-    """One test's frozen case, and the points that it carries."""
+    """One test's frozen case, the points that it carries, and what mistakes would answer."""
 
     case: Case
     points: float
+    answers: Answers = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenModule:
+    """The frozen tests of a module by name, and the mistakes that its exercises know.
+
+    `mistakes` holds the name of the mistake in each row of answers, by exercise; the first, empty
+    one is the reference.
+    """
+
+    tests: Mapping[str, FrozenTest]
+    mistakes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
 
 
 def fixture_file(test_module: Path) -> Path:
@@ -29,47 +58,60 @@ def fixture_file(test_module: Path) -> Path:
     return test_module.parent / FIXTURES / f"{test_module.stem}.safetensors"
 
 
-def freeze(file: Path, tests: Mapping[str, FrozenTest]) -> None:
-    """Writes the cases of a module's tests, by the tests' names within the module."""
+def freeze(file: Path, module: FrozenModule) -> None:
+    """Writes what a module's tests need."""
     tensors: dict[str, torch.Tensor] = {}
-    for name, test in tests.items():
+    for name, test in module.tests.items():
         for number, drawn in enumerate(test.case.drawn):
-            tensors[f"{name}/drawn/{number}"] = drawn.contiguous()
+            tensors[f"{name}/drawn/{number}"] = drawn
         for number, outputs in enumerate(test.case.expected):
             for output, tensor in outputs.items():
-                tensors[f"{name}/expected/{number}/{output}"] = tensor.contiguous()
+                tensors[f"{name}/expected/{number}/{output}"] = tensor
+        for call, answers in test.answers.items():
+            tensors[f"{name}/answer/{call}/"] = answers
+    metadata = {
+        "points": {name: test.points for name, test in module.tests.items()},
+        "mistakes": {exercise: list(names) for exercise, names in module.mistakes.items()},
+        "diagnoses": {name: asdict(diagnosis) for name, diagnosis in module.diagnoses.items()},
+    }
     file.parent.mkdir(parents=True, exist_ok=True)
-    points = {name: test.points for name, test in tests.items()}
-    save_file(tensors, file, metadata={"points": json.dumps(points)})
+    save_file(
+        {name: tensor.contiguous() for name, tensor in tensors.items()},
+        file,
+        metadata={"module": json.dumps(metadata)},
+    )
 
 
-def thaw(file: Path) -> dict[str, FrozenTest]:
-    """The cases that `freeze` wrote; none if there is no such file."""
+def thaw(file: Path) -> FrozenModule:
+    """What `freeze` wrote; nothing if there is no such file."""
     if not file.is_file():
-        return {}
+        return FrozenModule({})
     with safe_open(file, framework="pt") as stored:
-        points = json.loads(stored.metadata()["points"])
-        frozen = {name: FrozenTest(Case(None), worth) for name, worth in points.items()}
-        for key in sorted(stored.keys(), key=_order):
-            name, kind, number, output = _parts(key)
-            case = frozen[name].case
-            if kind == "drawn":
-                case.drawn.append(stored.get_tensor(key))
-                continue
-            while len(case.expected) <= number:
-                case.expected.append({})
-            case.expected[number] = {**case.expected[number], output: stored.get_tensor(key)}
-    return frozen
+        metadata = json.loads(stored.metadata()["module"])
+        frozen = {name: FrozenTest(Case(None), worth) for name, worth in metadata["points"].items()}
+        for key in sorted(stored.keys(), key=_parts):
+            _add(frozen, key, stored.get_tensor(key))
+    diagnoses = {name: Diagnosis(**texts) for name, texts in metadata["diagnoses"].items()}
+    return FrozenModule(frozen, metadata["mistakes"], diagnoses)
+
+
+def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> None:
+    name, kind, number, rest = _parts(key)
+    test = frozen[name]
+    if kind == "drawn":
+        test.case.drawn.append(tensor)
+    elif kind == "answer":
+        test.answers[number] = tensor
+    else:
+        while len(test.case.expected) <= number:
+            test.case.expected.append({})
+        test.case.expected[number] = {**test.case.expected[number], rest: tensor}
 
 
 def _parts(key: str) -> tuple[str, str, int, str]:
-    for kind in ("drawn", "expected"):
+    for kind in ("drawn", "expected", "answer"):
         name, found, rest = key.rpartition(f"/{kind}/")
         if found:
             number, _, output = rest.partition("/")
             return name, kind, int(number), output
     raise ValueError(f"{key!r} is no key of a fixture")
-
-
-def _order(key: str) -> tuple[str, str, int, str]:
-    return _parts(key)

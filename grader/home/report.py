@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 from grader.assignment import BadAssignment, find_assignment
-from grader.home.fixtures import fixture_file, thaw
+from grader.home.bench import HomeCases
+from grader.home.mistakes import FrozenMistakes
+from grader.testing.bench import Bench
 from grader.testing.cases import CaseExhausted
+from grader.testing.diagnosis import diagnose
 from grader.testing.exercise import membership
-from grader.testing.outcome import StudentFault
+from grader.testing.outcome import StudentFault, observing
 from grader.verdict import Status
 
-_EXERCISE, _MISSING = "exercise", "missing"
+_EXERCISE, _MISSING, _NOTE = "exercise", "missing", "note"
 
 
 @dataclass(slots=True)
@@ -33,10 +36,22 @@ class ExerciseTally:
 class HomeReport:
     """Replaces tracebacks by the messages of the assertions, and sums up by exercise."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, bench: Bench, cases: HomeCases) -> None:
         self._root = root
-        self._points: dict[str, float] = {}
+        self._bench = bench
+        self._cases = cases
+        self._failed: list[pytest.TestReport] = []
         self._tallies: dict[str, ExerciseTally] = {}
+        self._notes: dict[str, dict[str, None]] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Keeps what the test notes."""
+        with observing() as observed:
+            try:
+                return (yield)
+            finally:
+                item.user_properties += [(_NOTE, text) for text in observed.notes]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -70,11 +85,28 @@ class HomeReport:
         exercise = properties.get(_EXERCISE)
         if not isinstance(exercise, str):
             return
+        for name, text in report.user_properties:
+            if name == _NOTE:
+                self._notes.setdefault(str(text), {})[exercise] = None
         tally = self._tallies.setdefault(exercise, ExerciseTally())
         tally.outcomes["missing" if properties.get(_MISSING) else report.outcome] += 1
-        worth = self._worth(report.nodeid)
+        worth = self._cases.points(report.nodeid)
         tally.max_points += worth
         tally.points += worth if report.passed else 0.0
+        if report.failed and not properties.get(_MISSING):
+            self._failed.append(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Before the failures are shown, adds the mistake that explains them where it is known."""
+        findings = diagnose(FrozenMistakes(self._cases.module), self._bench.observations)
+        for report in self._failed:
+            finding = findings.get(str(dict(report.user_properties)[_EXERCISE]))
+            if finding is not None and report.nodeid in finding.tests:
+                diagnosis = finding.diagnosis
+                report.longrepr = "\n".join(
+                    [str(report.longrepr), diagnosis.explanation, f"Hint: {diagnosis.hint}"]
+                )
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Missing is an outcome of its own, so that no page of failures is printed for it."""
@@ -91,6 +123,9 @@ class HomeReport:
         width = max(map(len, self._tallies))
         for name, tally in self._in_order():
             show(f"{name:<{width}}  {_line(tally)}")
+        for text, exercises in self._notes.items():
+            show("")
+            show(f"note on {', '.join(exercises)}: {text}")
         if any(tally.max_points for tally in self._tallies.values()):
             total = sum(tally.points for tally in self._tallies.values())
             carried = sum(tally.max_points for tally in self._tallies.values())
@@ -108,13 +143,6 @@ class HomeReport:
                 self._tallies.items(), key=lambda row: order.index(row[0]) if row[0] in order else 0
             )
         return list(self._tallies.items())
-
-    def _worth(self, test_id: str) -> float:
-        if test_id not in self._points:
-            module, _, _ = test_id.partition("::")
-            frozen = thaw(fixture_file(self._root / module))
-            self._points |= {f"{module}::{name}": test.points for name, test in frozen.items()}
-        return self._points.setdefault(test_id, 0.0)
 
 
 def _shown(item: pytest.Item, message: str) -> str:

@@ -37,7 +37,7 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
         left -= len(source)
         if left < 0:
             break
-        tree = _tree(source)
+        tree = syntax_tree(source)
         adapters.update(_adapters(tree))
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -49,7 +49,8 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
 
 
-def _tree(source: bytes) -> ast.Module:
+def syntax_tree(source: bytes) -> ast.Module:
+    """The tree of a file; an empty one of what is no Python here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the students' escapes, which is not for here
         try:

@@ -24,6 +24,7 @@ import torch
 from grader.assignment import BadAssignment, find_assignment
 from grader.intake import CopyFailed, Entry, take_in
 from grader.judge.forkserver import ForkServer, ForkServerLost
+from grader.judge.rules import Conduct
 from grader.judge.scratch import PASSABLE, new_scratch
 from grader.judge.session import Judge
 from grader.judge.sitting import Limits, Sitting
@@ -64,6 +65,7 @@ def main() -> None:
     torch.set_num_threads(1)
     settings = Settings.from_json(json.loads(sys.stdin.readline()))
     scratch = new_scratch()
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "inductor")
     try:
         with ForkServers(scratch) as servers:
             JudgeProcess(settings, servers, scratch, replies).run()
@@ -167,16 +169,18 @@ class JudgeProcess:
         limits = Limits(
             self._settings.timeout, self._assignment.call_timeout, self._settings.memory_mb << 20
         )
-        sitting = Sitting(self._servers.current, submission, limits, folder)
+        conduct = Conduct(self._assignment.forbidden, submission.root)
+        sitting = Sitting(self._servers.current, submission, limits, folder, conduct)
         problem = sitting.open()
         if problem is not None:
             tests = tuple(judge.unexamined(problem.status, problem.message, problem.where))
             return Outcome(GradeStatus.UNREADABLE, problem.message, tests, sitting.isolation)
-        tests = tuple(judge.grade(sitting))
+        tests = judge.explained(judge.grade(sitting))
         if any(test.status is Status.NOT_GRADED for test in tests):
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
             return Outcome(GradeStatus.NOT_GRADED, reason, tests, sitting.isolation)
-        return Outcome(GradeStatus.GRADED, None, tests, sitting.isolation)
+        tests = conduct.applied(tests)
+        return Outcome(GradeStatus.GRADED, conduct.summary(), tests, sitting.isolation)
 
     @contextlib.contextmanager
     def _private_folder(self) -> Iterator[Path]:

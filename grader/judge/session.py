@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -12,10 +13,13 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from grader.assignment import Assignment, BadAssignment
+from grader.judge.mistakes import KnownMistakes, load_mistakes
 from grader.judge.points import share_points
+from grader.plain_text import plain
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.course import load_contract, load_references
+from grader.testing.diagnosis import Finding, Observation, diagnose
 from grader.testing.exercise import Membership, membership
 from grader.testing.outcome import Observations, StudentFault, observing
 from grader.testing.plugin import BENCH
@@ -57,6 +61,8 @@ class Judge:
         self._points: dict[str, float] = {}
         self._sitting: Examinee | None = None
         self._problem: Exception | None = None
+        self._bench: Bench | None = None
+        self.mistakes = KnownMistakes({})
         self._observed = Observations()
         self._raised: BaseException | None = None
 
@@ -92,16 +98,37 @@ class Judge:
         """The points that all selected tests carry."""
         return round(sum(self._points[item.nodeid] for item in self._items), 6)
 
-    def grade(self, sitting: Examinee) -> Iterator[Verdict]:
-        """The verdict of every test on a submission, as each is reached."""
+    def grade(
+        self, sitting: Examinee, exercises: Container[str] | None = None
+    ) -> Iterator[Verdict]:
+        """The verdict of every test (of `exercises`) on a submission, as each is reached."""
         self._sitting = sitting
-        following = [*self._items[1:], self._items[0]] if self._items else []
+        self.observations.clear()
+        wanted = [
+            item
+            for item in self._items
+            if exercises is None or self._tests[item.nodeid].exercise in exercises
+        ]
         try:
-            for item, next_item in zip(self._items, following, strict=True):
+            for item, next_item in zip(wanted, [*wanted[1:], *wanted[:1]], strict=True):
                 yield self._examine(item, next_item)
         finally:
             self._sitting = None
             sitting.close()
+
+    def explained(self, verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+        """The last submission's verdicts, with the mistake that explains them where it is known."""
+        verdicts = tuple(verdicts)
+        failed = {verdict.exercise for verdict in verdicts if verdict.status is Status.FAILED}
+        seen = {name: self.observations.get(name, []) for name in self._assignment.points}
+        wrong = {name: seen[name] for name in seen if name in failed}
+        findings = diagnose(self.mistakes, wrong)
+        return tuple(_explained(verdict, findings) for verdict in verdicts)
+
+    @property
+    def observations(self) -> dict[str, list[Observation]]:
+        """The last submission's answers, by exercise."""
+        return self._bench.observations if self._bench is not None else {}
 
     def unexamined(
         self, status: Status, message: str, where: Where | None = None
@@ -116,7 +143,9 @@ class Judge:
         root = self._assignment.root
         with self._stopping():
             contract, references = load_contract(root), load_references(root)
-            config.stash[BENCH] = Bench(contract, self._ask, references, self.case, self._seed)
+            self._bench = Bench(contract, self._ask, references, self.case, self._seed)
+            self.mistakes = load_mistakes(root, references)
+            config.stash[BENCH] = self._bench
 
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -176,7 +205,9 @@ class Judge:
         if untested:
             raise BadAssignment(f"[tool.grader.exercises] lists {untested[0]}, but no test of it")
         wanted = self._exercises or tested
-        return [item for item in items if self._tests[item.nodeid].exercise in wanted]
+        order = list(self._assignment.points)
+        chosen = [item for item in items if self._tests[item.nodeid].exercise in wanted]
+        return sorted(chosen, key=lambda item: order.index(self._tests[item.nodeid].exercise))
 
     def _ask(self, call: Call) -> Answer:
         if self._sitting is None:
@@ -227,10 +258,17 @@ class Judge:
             max_score=round(worth, 6),
             visibility=Visibility.HIDDEN if hidden else Visibility.PUBLIC,
             duration_s=round(duration, 6),
-            message=message,
+            message=None if message is None else plain(message),
             measurement=measurement,
             where=where,
         )
+
+
+def _explained(verdict: Verdict, findings: Mapping[str, Finding]) -> Verdict:
+    finding = findings.get(verdict.exercise)
+    if finding is None or verdict.status is not Status.FAILED or verdict.id not in finding.tests:
+        return verdict
+    return dataclasses.replace(verdict, diagnosis=finding.diagnosis)
 
 
 ServeSubmissions = Callable[[Judge], None]

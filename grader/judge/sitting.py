@@ -12,6 +12,7 @@ from pathlib import Path
 
 from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.judge.redaction import redacted
+from grader.judge.rules import Conduct
 from grader.judge.worker import Allowance, Worker, WorkerLost
 from grader.submission import Submission
 from grader.testing.outcome import StudentFault, fault_of
@@ -44,11 +45,13 @@ class Sitting:
         submission: Submission,
         limits: Limits,
         scratch: Path,
+        conduct: Conduct,
     ) -> None:
         self._server = server
         self._submission = submission
         self._limits = limits
         self._scratch = scratch
+        self._conduct = conduct
         self._worker: Worker | None = None
         self._used = 0.0
         self._losses: Counter[str] = Counter()
@@ -80,6 +83,7 @@ class Sitting:
         seconds, whole = self._seconds(self._limits.call_seconds)
         try:
             answer = worker.ask(call, seconds)
+            self._conduct.note_call(call.adapter, answer.uses)
             if answer.raised is None:
                 return answer
             return dataclasses.replace(answer, raised=self._redact(answer.raised))
@@ -108,7 +112,8 @@ class Sitting:
         worker = self._new_worker()
         started = time.monotonic()
         try:
-            loaded = worker.load(self._submission, seconds)
+            loaded = worker.load(self._submission, seconds, self._conduct.forbidden)
+            self._conduct.note_import(loaded.uses)
         except WorkerLost as lost:
             self._end(worker)
             self.problem = self._fault(lost, whole)

@@ -8,7 +8,7 @@ import select
 import signal
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,16 @@ from typing import Any
 from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.submission import Submission
 from grader.verdict import Status
-from grader.wire.calls import Answer, Call, Raised, decode_answer, encode_call, raised_from_json
+from grader.wire.calls import (
+    Answer,
+    Call,
+    Raised,
+    Use,
+    decode_answer,
+    encode_call,
+    raised_from_json,
+    uses_from_json,
+)
 from grader.wire.frames import BadFrame, Value, decode, encode
 
 _WATCH_SECONDS = 0.05
@@ -50,6 +59,7 @@ class Loaded:
 
     adapters: frozenset[str]
     problem: Raised | None
+    uses: tuple[Use, ...]
 
 
 class Worker:
@@ -80,8 +90,10 @@ class Worker:
             os.chown(scratch, user, user)
         return cls(server, scratch, allowance)
 
-    def load(self, submission: Submission, seconds: float) -> Loaded:
+    def load(self, submission: Submission, seconds: float, forbidden: Iterable[str] = ()) -> Loaded:
         """Has the worker confine itself, then import the submission.
+
+        `forbidden` are the names whose use the worker tells, now and in its answers.
 
         Raises:
             WorkerLost: if it did not say how that went.
@@ -95,6 +107,7 @@ class Worker:
                 "import_paths": list(submission.import_paths),
                 "distribution": submission.distribution,
                 "scratch": str(self._scratch),
+                "forbidden": list(forbidden),
                 "bounds": {
                     "memory": allowance.memory,
                     "file_size": allowance.file_size,
@@ -114,9 +127,10 @@ class Worker:
             raise WorkerLost(Status.CRASHED, "the worker did not say what it imported")
         try:
             problem = raised_from_json(header.get("problem"))
+            uses = uses_from_json(header.get("uses"))
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, str(error)) from error
-        return Loaded(frozenset(map(str, names)), problem)
+        return Loaded(frozenset(map(str, names)), problem, uses)
 
     def ask(self, call: Call, seconds: float) -> Answer:
         """The worker's answer to a call.

@@ -20,6 +20,8 @@ def complaints(grade: Grade) -> str:
     if grade.status is not GradeStatus.GRADED:
         return one_line(grade.message or str(grade.status).replace("_", " "), _LONGEST)
     if not unsound:
+        if grade.message and grade.score < grade.max_score:
+            return one_line(grade.message, _LONGEST)
         return "everything right"
     groups: dict[str, list[ExerciseStanding]] = {}
     for each in unsound:

@@ -11,8 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grader.plain_text import plain
 from grader.report.standing import ExerciseStanding, Standing, standings
-from grader.report.text import one_line, plain, points
+from grader.report.text import one_line, points
 from grader.verdict import Diagnosis, Grade, GradeStatus, Status, Verdict, Where
 
 _IDS = 3
@@ -113,11 +114,13 @@ def _explained(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _print_notes(grade: Grade, console: Console) -> None:
     notes: dict[str, list[str]] = {}
+    free = True
     for verdict in grade.tests:
         if verdict.status is Status.PASSED and verdict.message:
             notes.setdefault(verdict.message, []).append(verdict.exercise)
+            free = free and verdict.score == verdict.max_score
     if notes:
-        console.print(Text("notes, which cost nothing", style="bold"))
+        console.print(Text("notes, which cost nothing" if free else "notes", style="bold"))
     for note, exercises in notes.items():
         names = ", ".join(map(one_line, dict.fromkeys(exercises)))
         console.print(Padding(Text(f"{names}: {plain(note)}"), (0, 0, 0, 2), expand=False))

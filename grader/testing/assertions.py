@@ -23,7 +23,7 @@ def assert_matches(
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype."""
     __tracebackhide__ = True
     if not isinstance(actual, torch.Tensor):
-        assert actual == expected, f"{what} is {actual}, not {expected}"
+        assert actual == expected, f"{what}, {str(actual)[:40]}, is not the right one"
         return
     wanted = torch.as_tensor(expected)
     assert actual.shape == wanted.shape, (

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from grader.testing.cases import Case, seed_of
 from grader.testing.contract import Adapter
+from grader.testing.diagnosis import Observation
+from grader.testing.exercise import Membership
 from grader.testing.handle import Ask, Reference, Student
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status
+from grader.wire.calls import Call
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What a test needs: the contract, a way to ask the student, the references, the cases.
 
-    `problem` is why the student's adapters could not be imported at all.
+    `observations` are the submission's answers, by exercise; `problem` is why its adapters could
+    not be imported at all.
     """
 
     contract: Mapping[str, Adapter]
@@ -26,14 +33,25 @@ class Bench:
     case_of: Callable[[str], Case]
     seed: int
     problem: StudentFault | None = None
+    observations: dict[str, list[Observation]] = field(default_factory=dict)
 
-    def student(self, exercise: str, test_id: str) -> Student:
+    def student(self, member: Membership, test_id: str) -> Student:
         """The handle of the student's function; its random numbers follow from the test."""
-        return Student(self._adapter(exercise), self.ask, seed_of(self.seed, f"call:{test_id}"))
+        seed = seed_of(self.seed, f"call:{test_id}")
+        observe = functools.partial(self._observe, member, test_id)
+        return Student(self._adapter(member.exercise), self.ask, seed, observe)
 
     def reference(self, exercise: str, case: Case) -> Reference:
         """The handle of the reference, whose answers are kept in `case`."""
         return Reference(self._adapter(exercise), self.references.get(exercise), case)
+
+    def _observe(self, member: Membership, test_id: str, call: Call, result: object) -> None:
+        """Keeps an answer for the diagnosis, if its test fails."""
+        value = torch.tensor(result) if isinstance(result, int | float) else result
+        if isinstance(value, torch.Tensor):
+            seen = self.observations.setdefault(member.exercise, [])
+            number = sum(one.test == test_id for one in seen)
+            seen.append(Observation(test_id, number, member.aspect, call, value))
 
     def _adapter(self, exercise: str) -> Adapter:
         if self.problem is not None:

@@ -16,6 +16,7 @@ from grader.wire.calls import Answer, Call, Work
 from grader.wire.frames import Elsewhere, Foreign, Value
 
 Ask = Callable[[Call], Answer]
+Observe = Callable[[Call, Any], None]
 
 
 class BrokenReference(Exception):
@@ -28,10 +29,11 @@ class Student:
     Whatever comes back is checked against the annotations of the adapters before a test sees it.
     """
 
-    def __init__(self, adapter: Adapter, ask: Ask, seed: int) -> None:
+    def __init__(self, adapter: Adapter, ask: Ask, seed: int, observe: Observe) -> None:
         self.adapter = adapter
         self._ask = ask
         self._seed = seed
+        self._observe = observe
 
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
         """The adapter's result: a tensor, or a number where the annotations say so.
@@ -40,7 +42,15 @@ class Student:
             StudentFault: if nothing came, or something of another type or shape.
         """
         arguments = self.adapter.bind(args, kwargs)
-        return self.result(self.ask(arguments), arguments)
+        result = self.result(self.ask(arguments), arguments)
+        if isinstance(result, Elsewhere):
+            raise StudentFault(
+                Status.FAILED,
+                f"{self.adapter.name} must return a tensor on the CPU, where its inputs are, "
+                f"not on the device {result.device}",
+            )
+        self._observe(Call(self.adapter.name, arguments, seed=self._seed), result)
+        return result
 
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
@@ -160,7 +170,7 @@ class Reference:
         if self._function is None:
             raise BrokenReference(f"solutions/ has no {self.adapter.name}")
         try:
-            result = self._function(**{name: _in_float64(v) for name, v in arguments.items()})
+            result = self._function(**{name: in_float64(v) for name, v in arguments.items()})
         except Exception as error:
             raise BrokenReference(
                 f"the reference of {self.adapter.name} raised {error!r}"
@@ -170,7 +180,7 @@ class Reference:
     def _products(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], inputs: Mapping[str, Value]
     ) -> dict[str, torch.Tensor]:
-        arguments = {name: _in_float64(value) for name, value in inputs.items()}
+        arguments = {name: in_float64(value) for name, value in inputs.items()}
         wanted = {name: arguments[name].detach().requires_grad_() for name in wrt}
         result = self._compute(arguments | wanted)
         products = torch.autograd.grad(result, list(wanted.values()), cotangent.to(result.dtype))
@@ -193,7 +203,8 @@ def described(value: Value) -> str:
     return f"the {type(value).__name__} {str(value)[:40]}"
 
 
-def _in_float64(value: Value) -> Any:
+def in_float64(value: Value) -> Any:
+    """A value as references get it: floating-point tensors in float64."""
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.to(torch.float64)
     return value

@@ -19,8 +19,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exercise(name, aspect, weight): the exercise of a test")
     config.addinivalue_line("markers", "aspect(name): the aspect that one parameter looks at")
     if BENCH not in config.stash:
-        config.stash[BENCH] = home_bench(config.rootpath)
-        config.pluginmanager.register(HomeReport(config.rootpath), "grader-home-report")
+        bench, cases = home_bench(config.rootpath)
+        config.stash[BENCH] = bench
+        report = HomeReport(config.rootpath, bench, cases)
+        config.pluginmanager.register(report, "grader-home-report")
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def draw(case: Case) -> Draw:
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
     """The student's function of this test's exercise."""
-    return _bench(request).student(_membership(request).exercise, request.node.nodeid)
+    return _bench(request).student(_membership(request), request.node.nodeid)
 
 
 @pytest.fixture

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from grader.wire.frames import BadFrame, Value, encode
+
+MAX_USES = 100
+_LINES = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,15 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """A line of the submission that uses something which the assignment forbids."""
+
+    name: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came of a call: a value or what was raised, and what was observed."""
 
@@ -67,6 +79,7 @@ class Answer:
     gradients: Mapping[str, torch.Tensor] = field(default_factory=dict)
     changed_inputs: tuple[str, ...] = ()
     work: Work | None = None
+    uses: tuple[Use, ...] = ()
 
 
 def encode_call(call: Call) -> bytes:
@@ -116,6 +129,7 @@ def encode_answer(answer: Answer) -> bytes:
         "raised": raised_as_json(answer.raised),
         "changed_inputs": list(answer.changed_inputs),
         "work": [work.operations, work.largest] if work else None,
+        "uses": uses_as_json(answer.uses),
     }
     return encode(header, values)
 
@@ -139,6 +153,7 @@ def decode_answer(header: Mapping[str, Any], values: Mapping[str, Value]) -> Ans
         },
         changed_inputs=tuple(name[:100] for name in changed[:100]),
         work=None if work is None else Work(*_two_counts(work)),
+        uses=uses_from_json(header.get("uses")),
     )
 
 
@@ -177,6 +192,32 @@ def raised_from_json(entry: object) -> Raised | None:
         if not isinstance(row, list) or len(row) != 4 or type(row[1]) is not int:
             raise BadFrame("a frame of what was raised is not described as it must be")
         file, line, function, source = row
+        if not 0 <= line < _LINES:
+            raise BadFrame("a frame of what was raised is at a line that cannot be")
         frames.append(Frame(str(file)[:300], line, str(function)[:100], str(source)[:300]))
     kind, message = str(entry.get("kind"))[:100], str(entry.get("message"))[:4000]
     return Raised(kind, message, tuple(frames), entry.get("missing") is True)
+
+
+def uses_as_json(uses: Sequence[Use]) -> list[Any]:
+    """Uses as a JSON array."""
+    return [[use.name, use.file, use.line] for use in uses]
+
+
+def uses_from_json(entry: object) -> tuple[Use, ...]:
+    """What `uses_as_json` wrote, its texts and number bounded.
+
+    Raises:
+        BadFrame: if it is something else.
+    """
+    if not isinstance(entry, list):
+        raise BadFrame("the uses are not a list")
+    uses = []
+    for row in entry[:MAX_USES]:
+        if not isinstance(row, list) or len(row) != 3 or type(row[2]) is not int:
+            raise BadFrame("a use is not described as it must be")
+        name, file, line = row
+        if not 0 <= line < _LINES:
+            raise BadFrame("a use is at a line that cannot be")
+        uses.append(Use(str(name)[:300], str(file)[:300], line))
+    return tuple(uses)

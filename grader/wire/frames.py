@@ -22,6 +22,7 @@ MAX_PAYLOAD = 256 << 20
 _PREFIX = struct.Struct(">4sIQ")
 _MAGIC = b"GRDR"
 _ALIGNMENT = 16
+_INTEGERS = 1 << 63
 
 DTYPES: Mapping[str, torch.dtype] = {
     "bool": torch.bool,
@@ -115,7 +116,15 @@ def decode(
     values = text.get("values")
     if not isinstance(values, dict):
         raise BadFrame("a frame's values are not what they must be")
+    if _claimed(values) > len(payload):
+        raise BadFrame("a frame's tensors share bytes")
     return text["header"], {name: _value(entry, payload, trusted) for name, entry in values.items()}
+
+
+def _claimed(values: Mapping[str, Any]) -> int:
+    """The bytes that all tensors together say they have."""
+    entries = [entry.get("bytes") for entry in values.values() if isinstance(entry, dict)]
+    return sum(size for size in entries if isinstance(size, int) and size > 0)
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
@@ -133,6 +142,8 @@ def _value(entry: object, payload: bytearray, trusted: bool) -> Value:
         raise BadFrame("a value is not described by an object")
     if "plain" in entry:
         plain = entry["plain"]
+        if isinstance(plain, int) and abs(plain) >= _INTEGERS:
+            raise BadFrame("an integer does not fit 64 bits")
         if plain is None or isinstance(plain, bool | int | float | str):
             return plain
         raise BadFrame("a plain value is neither a number nor a text")
@@ -162,6 +173,8 @@ def _sizes(numbers: object) -> tuple[int, ...]:
 def _tensor(
     entry: Mapping[str, Any], shape: tuple[int, ...], dtype: torch.dtype, payload: bytearray
 ) -> torch.Tensor:
+    if math.prod(max(size, 1) for size in shape) > MAX_PAYLOAD:
+        raise BadFrame("a tensor has more elements than may cross")
     if math.prod(shape) == 0:
         return torch.empty(shape, dtype=dtype)
     strides = None if entry.get("strides") is None else _sizes(entry["strides"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -69,7 +70,7 @@ def portable(result: object) -> Value:
             return Elsewhere(str(result.dtype).removeprefix("torch."), shape, str(result.device))
         if dtype is None or result.layout is not torch.strided:
             return Foreign(f"a tensor of dtype {result.dtype} and layout {result.layout}")
-        if result.numel() * result.element_size() > MAX_PAYLOAD:
+        if math.prod(max(size, 1) for size in shape) * result.element_size() > MAX_PAYLOAD:
             return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
         return result.detach().resolve_conj().resolve_neg().contiguous()
 

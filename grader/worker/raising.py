@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -16,12 +17,18 @@ _FRAMES = 20
 def describe_exception(exception: BaseException, root: Path) -> Raised:
     """An exception as text; `frames` are those of files below `root`, innermost last."""
     kind = type(exception).__name__
+    frames = _own_frames(exception, root)
     return Raised(
         kind=kind[:100],
         message=_message(exception)[:_MESSAGE],
-        frames=_own_frames(exception, root),
-        missing=isinstance(exception, NotImplementedError),
+        frames=frames,
+        missing=isinstance(exception, NotImplementedError) and _is_deliberate(frames),
     )
+
+
+def _is_deliberate(frames: tuple[Frame, ...]) -> bool:
+    """Whether the submission raised it itself; torch raises the same where a kernel is missing."""
+    return bool(frames) and frames[-1].source.startswith("raise")
 
 
 def _message(exception: BaseException) -> str:
@@ -56,8 +63,10 @@ def _walk(trace: TracebackType | None, root: Path) -> list[tuple[str, int, str]]
 
 
 def _relative(filename: str, root: Path) -> str | None:
+    """A file's path below `root`; None elsewhere, and for packages that are installed below it."""
     try:
-        return Path(filename).relative_to(root).as_posix()
+        path = Path(filename)
+        return None if path.is_relative_to(sys.prefix) else path.relative_to(root).as_posix()
     except (ValueError, TypeError):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import socket
@@ -11,12 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json
+from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json, uses_as_json
 from grader.wire.frames import BadFrame, decode, encode
 from grader.worker.confinement import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.loading import Loaded, load
 from grader.worker.performing import absent, perform
+from grader.worker.watching import Watch
 
 
 def serve(channel: socket.socket, output: int, user: int | None) -> None:
@@ -31,11 +33,16 @@ def serve(channel: socket.socket, output: int, user: int | None) -> None:
     _settle(scratch)
     reached = confine(Territory([root], scratch), Bounds(**order["bounds"]), user)
     channel.sendall(encode({"isolation": reached}, {}))
+    watch = Watch(order["forbidden"], root)
     loaded = _load(order, root, scratch)
-    problem = raised_as_json(loaded.problem)
-    channel.sendall(encode({"adapters": sorted(loaded.functions), "problem": problem}, {}))
+    told = {
+        "adapters": sorted(loaded.functions),
+        "problem": raised_as_json(loaded.problem),
+        "uses": uses_as_json(watch.take()),
+    }
+    channel.sendall(encode(told, {}))
     while True:
-        channel.sendall(_answer(channel, loaded, root))
+        channel.sendall(_answer(channel, loaded, root, watch))
 
 
 def receive_exactly(channel: socket.socket, size: int) -> bytearray:
@@ -65,10 +72,11 @@ def _load(order: Mapping[str, Any], root: Path, scratch: Path) -> Loaded:
     )
 
 
-def _answer(channel: socket.socket, loaded: Loaded, root: Path) -> bytes:
+def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) -> bytes:
     call = decode_call(*decode(lambda size: receive_exactly(channel, size), trusted=True))
     function = loaded.functions.get(call.adapter)
     answer = absent(call.adapter) if function is None else perform(function, call, root)
+    answer = dataclasses.replace(answer, uses=watch.take())
     try:
         return encode_answer(answer)
     except BadFrame:

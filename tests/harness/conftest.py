@@ -60,6 +60,32 @@ TINY = {
         def run_count(x):
             return x.numel()
         """,
+    "solutions/mistakes.py": """
+        from dataclasses import dataclass
+
+        @dataclass(frozen=True)
+        class Mistake:
+            id: str
+            explanation: str
+            hint: str
+            variants: dict
+
+        MISTAKES = (
+            Mistake("tripled", "Every number is tripled.", "How often is x added?",
+                    {"run_double": (lambda x: 3 * x, lambda x: 4 * x)}),
+            Mistake("shifted", "Two is added to every number.", "Is two a factor or a term?",
+                    {"run_double": (lambda x: x + 2,)}),
+            Mistake("moved", "Two is added to every number, elsewhere.", "Where does two go?",
+                    {"run_double": (lambda x: x + 2 + (x.ndim == 3),)}),
+            Mistake("rows-counted", "Only the rows are counted.", "What about the columns?",
+                    {"run_count": (lambda x: x.shape[0],), "run_double": (lambda x: 5 * x,)}),
+        )
+
+        def combined(one, other):
+            if (one.id, other.id) == ("tripled", "rows-counted"):
+                return {"run_double": (lambda x: 7 * x,)}
+            return {}
+        """,
     "tests/conftest.py": """
         pytest_plugins = ["grader.testing.plugin"]
         """,

@@ -26,18 +26,19 @@ LOADED_IN_WORKERS = {
     "grader.worker.performing",
     "grader.worker.raising",
     "grader.worker.serving",
+    "grader.worker.watching",
 }
 COURSE = {"adapters", "assignment", "solutions", "tests"}
 # Arrows only run down: a part may import those below it in this list, and itself.
 LAYERS = [
     {"grader.cli", "grader.__main__"},
-    {"grader.report", "grader.handout"},
+    {"grader.report", "grader.handout", "grader.verification"},
     {"grader.batch", "grader.store"},
     {"grader.judge"},
     {"grader.testing", "grader.home", "grader.intake"},
     {"grader.worker"},
     {"grader.counting", "grader.assignment"},
-    {"grader.wire", "grader.verdict", "grader.submission", "grader"},
+    {"grader.wire", "grader.verdict", "grader.submission", "grader.plain_text", "grader"},
 ]
 
 

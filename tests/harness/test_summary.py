@@ -9,11 +9,12 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from grader.plain_text import plain
 from grader.report.complaints import complaints
 from grader.report.single import print_grade
 from grader.report.standing import Standing, standings
 from grader.report.summary import print_summary
-from grader.report.text import one_line, plain, points
+from grader.report.text import one_line, points
 from grader.verdict import (
     Aspect,
     Diagnosis,

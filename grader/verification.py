@@ -1,0 +1,140 @@
+"""Checks an assignment's tests against its own references, mistakes and habits."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from grader.assignment import Assignment
+from grader.home.bench import SEED, DirectCalls
+from grader.judge.session import Judge
+from grader.testing.course import load_references
+from grader.verdict import Status, Verdict
+from grader.wire.calls import Answer, Call
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One function that makes a mistake in one exercise, and what the tests made of it.
+
+    `named` is the mistake that the diagnosis named, if it named one.
+    """
+
+    mistake: str
+    exercise: str
+    caught_by: tuple[str, ...]
+    named: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What the tests make of right and of wrong functions.
+
+    `unjust` are the tests that a reference fails, `idle` those that no wrong function fails.
+    """
+
+    unjust: tuple[str, ...]
+    idle: tuple[str, ...]
+    trials: tuple[Trial, ...]
+
+    @property
+    def uncaught(self) -> list[Trial]:
+        """The wrong functions that pass every test."""
+        return [trial for trial in self.trials if not trial.caught_by]
+
+    @property
+    def misnamed(self) -> list[Trial]:
+        """The wrong functions to which another mistake's name was given."""
+        return [trial for trial in self.trials if trial.named not in (None, trial.mistake)]
+
+    @property
+    def holds(self) -> bool:
+        """Whether right passes, wrong fails under no false name, and every test has a use."""
+        return not (self.unjust or self.idle or self.uncaught or self.misnamed)
+
+
+class Functions:
+    """Answers the calls of the tests with given functions, by exercise."""
+
+    def __init__(self, root: Path, functions: Mapping[str, Function]) -> None:
+        module = ModuleType("adapters")
+        vars(module).update(functions)
+        self._calls = DirectCalls(module, root)
+
+    def ask(self, call: Call) -> Answer:
+        """What the function of the call's exercise answers."""
+        return self._calls(call)
+
+    def close(self) -> None:
+        """Nothing is running."""
+
+
+def verify(assignment: Assignment) -> Verification:
+    """Runs every reference, and every way of every mistake and habit, through the tests.
+
+    Mistakes are in `solutions.mistakes.MISTAKES`; `HABITS` beside them give right numbers in a way
+    that other tests forbid.
+
+    Raises:
+        BadAssignment: if the tests cannot be run.
+    """
+    found: list[Verification] = []
+    Judge(
+        assignment, SEED, (), lambda judge: found.append(_verification(judge, assignment.root))
+    ).run()
+    return found[0]
+
+
+def _verification(judge: Judge, root: Path) -> Verification:
+    right = list(judge.grade(Functions(root, load_references(root))))
+    unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
+    trials: list[Trial] = []
+    failed: set[str] = set()
+    for functions in _side_by_side(_wrong_functions()):
+        wrong = {exercise: function for exercise, (_, function) in functions.items()}
+        verdicts = judge.explained(judge.grade(Functions(root, wrong), wrong))
+        for exercise, (mistake, _) in functions.items():
+            trial = _trial(mistake, exercise, verdicts)
+            trials.append(trial)
+            failed |= set(trial.caught_by)
+    idle = [verdict.id for verdict in right if verdict.id not in failed]
+    return Verification(tuple(unjust), tuple(idle), tuple(trials))
+
+
+def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict]) -> Trial:
+    own = [verdict for verdict in verdicts if verdict.exercise == exercise]
+    names = {verdict.diagnosis.mistake for verdict in own if verdict.diagnosis}
+    return Trial(
+        mistake,
+        exercise,
+        tuple(verdict.id for verdict in own if verdict.status is not Status.PASSED),
+        min(names, default=None),
+    )
+
+
+def _wrong_functions() -> dict[str, list[tuple[str, Function]]]:
+    """By exercise, the functions that make a mistake or have a habit, and its name."""
+    wrong: dict[str, list[tuple[str, Function]]] = defaultdict(list)
+    if importlib.util.find_spec("solutions.mistakes") is not None:
+        module = importlib.import_module("solutions.mistakes")
+        for entry in (*module.MISTAKES, *getattr(module, "HABITS", ())):
+            for exercise, functions in entry.variants.items():
+                wrong[exercise] += [(entry.id, function) for function in functions]
+    return wrong
+
+
+def _side_by_side(
+    wrong: Mapping[str, Sequence[tuple[str, Function]]],
+) -> Iterator[dict[str, tuple[str, Function]]]:
+    """One wrong function of each exercise at a time: exercises are graded apart."""
+    for row in itertools.zip_longest(*wrong.values()):
+        yield {name: one for name, one in zip(wrong, row, strict=True) if one is not None}

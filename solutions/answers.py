@@ -1,0 +1,33 @@
+"""The answers to all adapters, composed of the parts that are given."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from . import attention, positions, warmup
+from .parts import Parts
+
+Answer = Callable[..., Any]
+
+_COMPOSITIONS: dict[str, Answer] = {
+    "run_softmax": warmup.softmax,
+    "run_simple_self_attention": warmup.simple_self_attention,
+    "run_self_attention": warmup.self_attention,
+    "run_causal_mask": warmup.causal_mask,
+    "run_attention_weights": warmup.attention_weights,
+    "run_attention_dropout": warmup.attention_dropout,
+    "run_scaled_dot_product_attention": attention.scaled_dot_product_attention,
+    "run_causal_self_attention": attention.causal_self_attention,
+    "run_multihead_attention_stacked": attention.multihead_attention_stacked,
+    "run_multihead_self_attention": attention.multihead_self_attention,
+    "run_multihead_attention": attention.multihead_attention,
+    "run_parameter_count": attention.parameter_count,
+    "run_sinusoidal_positional_encoding": positions.sinusoidal_positional_encoding,
+    "run_rope": positions.rope,
+    "run_multihead_self_attention_with_rope": positions.multihead_self_attention_with_rope,
+}
+
+
+def answer(exercise: str, parts: Parts) -> Answer:
+    """The answer to an exercise: a function with the parameters of its adapter."""
+    return functools.partial(_COMPOSITIONS[exercise], parts)

@@ -1,0 +1,140 @@
+"""Bad habits: right numbers, come by in a way that a caller cannot live with."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..answers import Answer, answer
+from ..parts import Parts
+from .mistake import ATTENTION
+
+_ROWS = ("run_causal_mask", "run_sinusoidal_positional_encoding")
+_IN_FLOATS = (
+    *("run_softmax", "run_simple_self_attention", "run_attention_dropout"),
+    *(*ATTENTION, "run_rope"),
+)
+_OVER_TOKENS = (*(name for name in _IN_FLOATS if name != "run_softmax"), *_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """A known bad habit, which a check of its own tells: `wrap` gives it to a right function."""
+
+    id: str
+    explanation: str
+    hint: str
+    wrap: Callable[[Answer], Answer]
+    exercises: tuple[str, ...]
+
+    @property
+    def variants(self) -> dict[str, tuple[Answer, ...]]:
+        """By exercise, a function with the adapter's parameters that has the habit."""
+        right = Parts()
+        return {name: (self.wrap(answer(name, right)),) for name in self.exercises}
+
+
+def _writing_into_inputs(right: Answer) -> Answer:
+    def habit(**inputs: object) -> Tensor:
+        result: Tensor = right(**inputs).clone()
+        floats = (x for x in inputs.values() if isinstance(x, Tensor) and x.is_floating_point())
+        with torch.no_grad():
+            next(floats).mul_(2)
+        return result
+
+    return habit
+
+
+def _on_the_cpu(right: Answer) -> Answer:
+    def habit(**inputs: object) -> Tensor:
+        result: Tensor = right(**inputs)
+        return result + torch.zeros(result.shape, dtype=result.dtype, device="cpu")
+
+    return habit
+
+
+def _in_float32(right: Answer) -> Answer:
+    def habit(**inputs: object) -> Tensor:
+        result: Tensor = right(**inputs)
+        return result.float()
+
+    return habit
+
+
+def _detached(right: Answer) -> Answer:
+    def habit(**inputs: object) -> Tensor:
+        result: Tensor = right(**inputs)
+        return result.detach()
+
+    return habit
+
+
+def _row_by_row(right: Answer) -> Answer:
+    def habit(**inputs: object) -> Tensor:
+        result: Tensor = right(**inputs)
+        rows = result.reshape(-1, result.shape[-1])
+        return torch.stack([rows[i] for i in range(len(rows))]).view(result.shape)
+
+    return habit
+
+
+def _alternating(right: Answer) -> Answer:
+    calls = itertools.count()
+
+    def habit(**inputs: object) -> Tensor:
+        result: Tensor = right(**inputs)
+        if next(calls) % 2 == 0:
+            return result
+        return result.logical_not() if result.dtype == torch.bool else result + 1
+
+    return habit
+
+
+HABITS = (
+    Habit(
+        "input-changed",
+        "Your function writes into a tensor that the caller passed and still needs.",
+        "Which of your operations work in place?",
+        _writing_into_inputs,
+        _IN_FLOATS,
+    ),
+    Habit(
+        "device-fixed",
+        "Your function makes a tensor on the CPU, whatever device its inputs are on.",
+        "Where does a tensor that you create yourself lie when the inputs are on a GPU?",
+        _on_the_cpu,
+        _IN_FLOATS,
+    ),
+    Habit(
+        "dtype-fixed",
+        "Your function returns 32-bit numbers, whatever the precision of its inputs is.",
+        "Which dtype do the tensors have that you create yourself?",
+        _in_float32,
+        _IN_FLOATS,
+    ),
+    Habit(
+        "gradient-cut",
+        "No gradient passes through your function, so that nothing before it could learn.",
+        "Does every step from the inputs to the result remember where it came from?",
+        _detached,
+        _IN_FLOATS,
+    ),
+    Habit(
+        "loop-over-tokens",
+        "Your function goes through tokens or sequences one by one, which is slow.",
+        "Could one operation do for all tokens what your loop does for each?",
+        _row_by_row,
+        _OVER_TOKENS,
+    ),
+    Habit(
+        "kept-between-calls",
+        "Your function returns something else when it is called again with the same inputs.",
+        "What does your code still hold from the call before?",
+        _alternating,
+        (*_OVER_TOKENS, "run_softmax"),
+    ),
+)

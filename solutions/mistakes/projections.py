@@ -1,0 +1,83 @@
+"""Mistakes in the projections: which weights are used where, and how."""
+
+from torch import Tensor
+
+from ..steps import multiply, multiply_transposed
+from .mistake import (
+    CAUSAL,
+    MULTIHEAD,
+    MULTIHEAD_ROPE,
+    PROJECTED,
+    SCALED_DOT_PRODUCT,
+    SELF_ATTENTION,
+    Mistake,
+    Way,
+)
+
+
+def _unprojected(merged: Tensor, _weight: Tensor) -> Tensor:
+    return merged
+
+
+def _multiplied_by_diagonal(features: Tensor, weight: Tensor) -> Tensor:
+    return features * weight.diagonal()
+
+
+def _values_second(first: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return first, third, second
+
+
+MISTAKES = (
+    Mistake(
+        "output-projection-missing",
+        "The merged outputs of your heads are returned without the output projection.",
+        "Which of the four weights has no effect on your result?",
+        (Way({"project_output": _unprojected}, PROJECTED),),
+    ),
+    Mistake(
+        "projection-transposed",
+        "Your projection uses a weight the other way round, with rows and columns exchanged.",
+        "Which axis of the weight belongs to the features that come in, and which axis does your "
+        "product sum over?",
+        (
+            Way({"project": multiply, "project_output": multiply}, PROJECTED),
+            Way({"project": multiply}, PROJECTED),
+            Way({"project_output": multiply}, PROJECTED),
+            Way({"multiply": multiply_transposed}, (SELF_ATTENTION, "run_causal_self_attention")),
+        ),
+    ),
+    Mistake(
+        "projection-diagonal",
+        "Your projection uses nothing but the diagonal of a weight, as if each feature went only "
+        "into itself.",
+        "Do the two axes of your weight go by the same letter, and what does a repeated letter "
+        "mean?",
+        (
+            Way(
+                {"project": _multiplied_by_diagonal, "project_output": _multiplied_by_diagonal},
+                PROJECTED,
+            ),
+            Way({"project": _multiplied_by_diagonal}, PROJECTED),
+            Way({"project_output": _multiplied_by_diagonal}, PROJECTED),
+        ),
+        alone=True,
+    ),
+    Mistake(
+        "kv-swapped",
+        "Your keys and values have changed places.",
+        "Which of the two are compared with the queries, and which are averaged?",
+        (
+            Way({"weights_in_order": _values_second}, (MULTIHEAD, MULTIHEAD_ROPE)),
+            Way(
+                {"tensors_in_order": _values_second}, (SCALED_DOT_PRODUCT, SELF_ATTENTION, *CAUSAL)
+            ),
+            Way({"inputs_in_order": _values_second}, (MULTIHEAD,)),
+        ),
+    ),
+    Mistake(
+        "weights-not-loaded",
+        "Your layers keep the random weights that they were made with, and those that the caller "
+        "passes go nowhere.",
+        "Print a weight of your layer before and after you load it: is it the one that was passed?",
+    ),
+)

@@ -1,0 +1,65 @@
+"""The parts that the answers are composed of; a known mistake is some of them replaced."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from . import steps
+
+InOrder = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+
+
+def unobserved(_name: str, step: Tensor) -> Tensor:
+    """Pass a step on; who wants to see the steps puts a function that keeps them in its place."""
+    return step
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The functions behind the answers: right ones, unless told otherwise.
+
+    `step` is called once with every step's name and tensor, and what it returns is used. The steps
+    of attention are called `queries`, `keys`, `values`, `query heads`, `key heads`, `value heads`,
+    `rotated queries`, `rotated keys`, `rotated values`, `scores`, `scaled`, `masked`, `weights`,
+    `outputs` (of the heads, where there are several), `merged` and `projected`, those of positions
+    `angles` and `rotated`.
+    """
+
+    step: Callable[[str, Tensor], Tensor] = unobserved
+
+    softmax: Callable[[Tensor, int], Tensor] = steps.softmax
+    similarity: Callable[[Tensor, Tensor], Tensor] = steps.similarity
+    scale: Callable[[Tensor, int, int], Tensor] = steps.scale
+    scale_unweighted: Callable[[Tensor, int], Tensor] = steps.scale_unweighted
+    mask_scores: Callable[[Tensor, Tensor], Tensor] = steps.mask_scores
+    axis_of_keys: int = -1
+    mask_weights: Callable[[Tensor, Tensor], Tensor] = steps.mask_weights
+    causal_mask: Callable[[int], Tensor] = steps.causal_mask
+    unasked_mask: Callable[[int, int], Tensor | None] = steps.no_mask
+
+    weights_in_order: InOrder = steps.in_order
+    inputs_in_order: InOrder = steps.in_order
+    tensors_in_order: InOrder = steps.in_order
+    multiply: Callable[[Tensor, Tensor], Tensor] = steps.multiply
+    project: Callable[[Tensor, Tensor], Tensor] = steps.multiply_transposed
+    project_output: Callable[[Tensor, Tensor], Tensor] = steps.multiply_transposed
+    stacked_weights: Callable[[Tensor], Tensor] = steps.own_weights
+    split_heads: Callable[[Tensor, int], Tensor] = steps.split_heads
+    merge_heads: Callable[[Tensor], Tensor] = steps.merge_heads
+
+    positions_in_table: Callable[[Tensor], Tensor] = steps.as_given
+    rope_positions: Callable[[Tensor], Tensor] = steps.as_given
+    rope_frequencies: Callable[[Tensor, int, float], Tensor] = steps.rope_frequencies
+    rope_angles: Callable[[Tensor], Tensor] = steps.radians
+    rotate: Callable[[Tensor, Tensor], Tensor] = steps.rotate
+    rotated_roles: tuple[str, ...] = ("queries", "keys")
+    multihead_positions: Callable[[Tensor], Tensor] = steps.as_given
+    wave_positions: Callable[[Tensor], Tensor] = steps.as_given
+    wave_angles: Callable[[Tensor, int], tuple[Tensor, Tensor]] = steps.wave_angles
+    arrange_waves: Callable[[Tensor, Tensor], Tensor] = steps.side_by_side
+
+    drops: Callable[[float, bool], bool] = steps.drops
+    kept: Callable[[Tensor, float], Tensor] = steps.kept
+    rescale: Callable[[Tensor, float], Tensor] = steps.rescale
+    count_parameters: Callable[[int, int, bool, bool], int] = steps.count_parameters

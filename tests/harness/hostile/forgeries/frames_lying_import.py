@@ -1,0 +1,16 @@
+"""Says that it imported ten thousand adapters, then that a problem of the grader's came up."""
+
+from accomplice import answer, frame, send
+
+problem = {"kind": "ForkServerLost", "message": "not graded", "frames": [], "missing": False}
+names = ["run_double", "run_count", *(f"run_{number}" for number in range(10_000))]
+send(frame({"adapters": names, "problem": None, "uses": []}))
+for _ in range(10):
+    send(answer({"value": {"plain": 0}}, raised=problem))
+
+
+def run_double(x):
+    return None
+
+
+run_count = run_double

@@ -1,0 +1,24 @@
+"""Sends pickles that would leave a file behind where they are read."""
+
+import os
+import pickle
+import struct
+
+from accomplice import HINTS, answer, send
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.mkdir, (os.path.join(HINTS["home"], f"{HINTS['marker']}-unpickled"),)
+
+
+def run_double(x):
+    data = pickle.dumps(Bomb())
+    send(data)
+    send(struct.pack(">4sIQ", b"GRDR", len(data), 0) + data)
+
+
+def run_count(x):
+    data = pickle.dumps(Bomb())
+    entry = {"dtype": "object", "shape": [1], "offset": 0, "bytes": len(data)}
+    send(answer({"value": entry}, data))

@@ -1,0 +1,10 @@
+"""Never returns."""
+
+
+def run_double(x):
+    while True:
+        pass
+
+
+def run_count(x):
+    return x.numel()

@@ -1,0 +1,15 @@
+"""Sends two hundred megabytes that are announced and mean nothing."""
+
+import struct
+
+from accomplice import send
+
+
+def run_double(x):
+    send(struct.pack(">4sIQ", b"GRDR", 26, 200 << 20) + b'{"header":{},"values":{}} ', range(3, 32))
+    for _ in range(200):
+        send(bytes(1 << 20), range(3, 32))
+
+
+def run_count(x):
+    return x.numel()

@@ -1,0 +1,124 @@
+"""Known mistakes are named when they explain every answer, and nothing is said otherwise."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+COUNT = "def run_count(x):\n    return x.numel()\n"
+
+
+def doubling(expression: str, count: str = COUNT) -> str:
+    """A submission whose `run_double` returns an expression in x."""
+    return f"def run_double(x):\n    return {expression}\n\n{count}"
+
+
+def test_a_wrong_answer_that_is_a_known_mistake_s_is_named(grade):
+    """What is wrong, and what to think about next."""
+    diagnosis = grade(doubling("3 * x"))["test_doubles"].diagnosis
+    assert diagnosis.mistake == "tripled"
+    assert diagnosis.explanation == "Every number is tripled."
+    assert diagnosis.hint == "How often is x added?"
+
+
+def test_a_mistake_may_have_several_numeric_variants(grade):
+    """They share its name."""
+    assert grade(doubling("4 * x"))["test_doubles"].diagnosis.mistake == "tripled"
+
+
+def test_two_mistakes_that_agree_on_some_cases_are_told_apart_by_others(grade):
+    """`moved` differs from `shifted` only on inputs with three axes."""
+    assert grade(doubling("x + 2"))["test_doubles"].diagnosis.mistake == "shifted"
+    moved = grade(doubling("x + 2 + (x.ndim == 3)"))
+    assert moved["test_doubles"].diagnosis.mistake == "moved"
+
+
+def test_two_mistakes_made_together_are_recognised_as_such(grade):
+    """Both are explained."""
+    diagnosis = grade(doubling("7 * x"))["test_doubles"].diagnosis
+    assert diagnosis.mistake == "tripled + rows-counted"
+    assert "Every number is tripled. Only the rows are counted." in diagnosis.explanation
+
+
+@pytest.mark.parametrize(
+    "expression", ["2.5 * x", "3 * x + 0.01", "3 * x if x.ndim == 2 else 6 * x", "x * x"]
+)
+def test_of_an_unknown_mistake_nothing_is_said(grade, expression):
+    """To say nothing beats to mislead."""
+    verdicts = grade(doubling(expression)).grade.tests
+    assert any(verdict.status == "failed" for verdict in verdicts)
+    assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
+
+
+def test_one_wrong_case_alone_is_no_proof(grade):
+    """A mistake is named when several cases show it."""
+    verdicts = grade(doubling("3 * x if x.ndim == 1 else 2 * x")).grade.tests
+    assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
+
+
+def test_a_passed_test_has_no_diagnosis(grade):
+    """Nor has one that fails for another reason."""
+    graded = grade(doubling("(3 * x).detach()"))
+    assert graded["test_doubles"].diagnosis.mistake == "tripled"
+    assert graded["test_gradient"].diagnosis is None
+    assert graded["test_is_the_same_twice"].status == "passed"
+    assert graded["test_is_the_same_twice"].diagnosis is None
+
+
+def test_a_mistake_in_a_part_is_explained_once_where_it_first_shows(grade):
+    """What builds on it says what to fix first."""
+    count = "def run_count(x):\n    return x.shape[0]\n"
+    graded = grade(doubling("5 * x", count))
+    assert graded["test_doubles"].diagnosis.explanation == "Only the rows are counted."
+
+
+def test_a_student_at_home_reads_the_same(grader, tiny, tmp_path):
+    """The answers of the mistakes are frozen beside the public tests; no code of them is."""
+    course = shutil.copytree(tiny, tmp_path / "course")
+    public = course / "tests" / "public" / "test_tiny.py"
+    public.write_text(
+        public.read_text()
+        + "\n\n@exercise('run_double')\ndef test_doubles_a_row(student, reference, draw):\n"
+        "    '''Also of a row.'''\n    x = draw(7)\n    assert_matches(student(x), reference(x))\n"
+    )
+    handout = tmp_path / "handout"
+    done = grader("handout", handout, cwd=course)
+    assert done.returncode == 0, done.stderr
+    (handout / "adapters.py").write_text(
+        (handout / "adapters.py").read_text().replace("assignment.double(x)", "3 * x")
+    )
+    printed = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider"],
+        cwd=handout,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    ).stdout
+    assert "Every number is tripled.\nHint: How often is x added?" in printed
+    assert "3 * x" not in (handout / "tests/public/fixtures/test_tiny.safetensors").read_text(
+        errors="replace"
+    )
+
+
+def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches(grader, tiny):
+    """An author sees what the tests are worth before a class is graded with them."""
+    done = grader("verify", cwd=tiny)
+    assert done.returncode == 1
+    assert "nothing wrong fails tests/hidden/test_tiny.py::test_work" in done.stdout
+    assert "passes every test" not in done.stdout
+    assert "is called" not in done.stdout
+    assert "6 wrong functions: 6 caught, 5 named, 0 misnamed" in done.stdout
+
+
+def test_verify_finds_a_reference_that_fails_its_own_tests(grader, tiny, tmp_path):
+    """Then no grade would be right."""
+    broken = shutil.copytree(tiny, tmp_path / "broken")
+    public = broken / "tests" / "public" / "test_tiny.py"
+    public.write_text(public.read_text().replace("reference(x))", "3 * x)", 1))
+    done = grader("verify", cwd=broken)
+    assert done.returncode == 1
+    assert "the reference fails tests/public/test_tiny.py::test_doubles" in done.stdout
