@@ -20,6 +20,7 @@ import sysconfig
 from pathlib import Path
 
 from grader.worker.confinement.identity import unprivileged_user
+from grader.worker.confinement.namespaces import enter_namespaces
 
 _MESSAGE = 4096
 _PR_SET_PDEATHSIG = 1
@@ -31,21 +32,22 @@ def main(control_descriptor: int) -> None:
     control = socket.socket(fileno=control_descriptor)
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
         adopt_descendants()
+        namespaces = enter_namespaces()
         warm_up()
         user = unprivileged_user()
         control.send(json.dumps({"user": user}).encode())
-        _obey(control, user)
+        _obey(control, user, namespaces)
     end_descendants()
 
 
-def _obey(control: socket.socket, user: int | None) -> None:
+def _obey(control: socket.socket, user: int | None, namespaces: str) -> None:
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
         if not message:
             return
         if json.loads(message)["do"] == "spawn":
             channel, output = descriptors
-            pid = _fork(channel, output, user)
+            pid = _fork(channel, output, user, namespaces)
             os.close(channel)
             os.close(output)
             control.send(json.dumps({"pid": pid}).encode())
@@ -53,7 +55,7 @@ def _obey(control: socket.socket, user: int | None) -> None:
             control.send(json.dumps({"codes": end_descendants()}).encode())
 
 
-def _fork(channel: int, output: int, user: int | None) -> int:
+def _fork(channel: int, output: int, user: int | None, namespaces: str) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -62,7 +64,7 @@ def _fork(channel: int, output: int, user: int | None) -> int:
         die_with_parent(parent)
         from grader.worker.serving import serve
 
-        serve(socket.socket(fileno=channel), output, user)
+        serve(socket.socket(fileno=channel), output, user, namespaces)
     except (EOFError, ConnectionError):
         pass
     finally:

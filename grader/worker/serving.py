@@ -21,8 +21,11 @@ from grader.worker.performing import absent, perform
 from grader.worker.watching import Watch
 
 
-def serve(channel: socket.socket, output: int, user: int | None) -> None:
-    """Serves one submission over `channel`; what it prints goes to the descriptor `output`."""
+def serve(channel: socket.socket, output: int, user: int | None, namespaces: str) -> None:
+    """Serves one submission over `channel`; what it prints goes to the descriptor `output`.
+
+    `user` is the id to take on, `namespaces` those that the fork server has entered.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
@@ -32,6 +35,7 @@ def serve(channel: socket.socket, output: int, user: int | None) -> None:
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
     reached = confine(Territory([root], scratch), Bounds(**order["bounds"]), user)
+    reached["namespaces"] = namespaces
     channel.sendall(encode({"isolation": reached}, {}))
     watch = Watch(order["forbidden"], root)
     loaded = _load(order, root, scratch)

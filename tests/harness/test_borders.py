@@ -20,6 +20,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.confinement.filesystem",
     "grader.worker.confinement.identity",
     "grader.worker.confinement.limits",
+    "grader.worker.confinement.namespaces",
     "grader.worker.confinement.syscalls",
     "grader.worker.forkserver",
     "grader.worker.loading",
