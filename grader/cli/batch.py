@@ -91,6 +91,7 @@ def _tasks(store: Store, settings: Settings, discovery: Discovery) -> Sequence[T
     """The submissions whose grades are not there yet, or depend on something that changed."""
     finished = store.finished()
     basis = dataclasses.asdict(settings)
+    del basis["assignment"]  # where the course's folder lies changes no grade
     tasks = []
     for position, entry in enumerate(discovery.entries):
         digest = fingerprint(entry)

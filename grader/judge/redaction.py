@@ -1,4 +1,4 @@
-"""Keeps the folders of the machine out of what students read."""
+"""What was raised, as students read it: without the machine's folders, refusals explained."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from pathlib import Path
 
 from grader.wire.calls import Raised
 
+_RULE = (
+    " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
+    "starts no other program and no connection)"
+)
 _ENGINE = Path(__file__).resolve().parents[2]
 
 
@@ -21,10 +25,15 @@ def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
     the standard library keep what follows their folder.
     """
     names = _names(root, scratch)
-    message = raised.message
+    message = raised.message + (_RULE if _is_refusal(raised) else "")
     for folder in sorted(names, key=len, reverse=True):
         message = message.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
     return dataclasses.replace(raised, message=message)
+
+
+def _is_refusal(raised: Raised) -> bool:
+    """Whether it is what Python raises when the confinement refuses something."""
+    return raised.kind == "PermissionError" or "Operation not permitted" in raised.message
 
 
 def _names(root: Path, scratch: Path) -> Mapping[str, str]:

@@ -215,6 +215,23 @@ def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
     assert "device=x.device" in verdict.message
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "open('log.txt', 'w').write('called'); return 2 * x",
+        "import subprocess; subprocess.run(['date']); return 2 * x",
+        "import socket; socket.socket(); return 2 * x",
+    ],
+)
+def test_what_works_at_home_and_is_refused_in_class_is_explained(grade, body):
+    """Otherwise honest code would meet a bare "permission denied"."""
+    graded = grade(with_double(body))
+    if graded.grade.isolation["syscalls"] == "none":
+        pytest.skip("this machine refuses nothing")
+    assert graded["test_doubles"].status == "error"
+    assert "starts no other program and no connection" in graded["test_doubles"].message
+
+
 def test_annotations_of_the_submission_are_not_enforced(grade):
     """A wrong annotation in a student's own adapters must not fail right code."""
     annotated = """
