@@ -44,6 +44,16 @@ class HomeReport:
         self._tallies: dict[str, ExerciseTally] = {}
         self._notes: dict[str, dict[str, None]] = {}
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Exercises come in the order in which the assignment lists them, the first ones first."""
+        members = [membership(item) for item in items]
+        with contextlib.suppress(BadAssignment, ValueError):
+            order = list(find_assignment(self._root).points)
+            places = [order.index(member.exercise) for member in members if member is not None]
+            if len(places) == len(items):
+                ranked = sorted(zip(places, range(len(items)), items, strict=True))
+                items[:] = [item for _, _, item in ranked]
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Keeps what the test notes."""
@@ -121,7 +131,7 @@ class HomeReport:
         show = terminalreporter.write_line
         terminalreporter.section("exercises")
         width = max(map(len, self._tallies))
-        for name, tally in self._in_order():
+        for name, tally in self._tallies.items():
             show(f"{name:<{width}}  {_line(tally)}")
         for text, exercises in self._notes.items():
             show("")
@@ -134,15 +144,6 @@ class HomeReport:
                 f"{total:.4g} of the {carried:.4g} points that these tests carry. "
                 "Your course grades with more tests than these: other shapes, sizes and values."
             )
-
-    def _in_order(self) -> list[tuple[str, ExerciseTally]]:
-        """The exercises in the order in which the assignment lists them."""
-        with contextlib.suppress(BadAssignment):
-            order = list(find_assignment(self._root).points)
-            return sorted(
-                self._tallies.items(), key=lambda row: order.index(row[0]) if row[0] in order else 0
-            )
-        return list(self._tallies.items())
 
 
 def _shown(item: pytest.Item, message: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,15 +67,19 @@ def diagnose(
     A mistake made in a part that other exercises build on is explained once, where it first
     appears; the others say so.
     """
-    found = {
-        exercise: finding
-        for exercise, seen in observations.items()
-        if (finding := _finding(catalogue, seen)) is not None
-    }
+    found: dict[str, Finding] = {}
+    for exercise, seen in observations.items():
+        named = {finding.diagnosis.mistake for finding in found.values()}
+        finding = _finding(catalogue, seen, named)
+        if finding is not None:
+            found[exercise] = finding
     return _at_the_root(found)
 
 
-def _finding(catalogue: Catalogue, observations: Sequence[Observation]) -> Finding | None:
+def _finding(
+    catalogue: Catalogue, observations: Sequence[Observation], named: Collection[str]
+) -> Finding | None:
+    """The mistake that explains an exercise; of several that fit, the one `named` elsewhere."""
     telling = [
         one
         for one in observations
@@ -91,6 +95,8 @@ def _finding(catalogue: Catalogue, observations: Sequence[Observation]) -> Findi
             if name.count("+") == number
             and (variants := _fitting_variants(catalogue, name, telling, wrong))
         }
+        if len(fitting) > 1:
+            fitting = {name: fitting[name] for name in fitting if name in named} or fitting
         if len(fitting) == 1:
             ((name, variants),) = fitting.items()
             explained = _explained(catalogue, name, min(variants), observations)

@@ -77,6 +77,10 @@ TINY = {
                     {"run_double": (lambda x: x + 2,)}),
             Mistake("moved", "Two is added to every number, elsewhere.", "Where does two go?",
                     {"run_double": (lambda x: x + 2 + (x.ndim == 3),)}),
+            Mistake("zeroed", "Every number is zero.", "What is twice a number?",
+                    {"run_double": (lambda x: 0 * x,), "run_count": (lambda x: 0,)}),
+            Mistake("nothing-counted", "Nothing is counted.", "What is there to count?",
+                    {"run_count": (lambda x: 0,)}),
             Mistake("rows-counted", "Only the rows are counted.", "What about the columns?",
                     {"run_count": (lambda x: x.shape[0],), "run_double": (lambda x: 5 * x,)}),
         )
@@ -126,6 +130,12 @@ TINY = {
         def test_doubles_any_shape(student, reference, draw, shape):
             '''Every number is doubled, whatever the shape.'''
             x = draw(*shape)
+            assert_matches(student(x), reference(x))
+
+        @exercise("run_count")
+        def test_counts_a_row(student, reference, draw):
+            '''Also a row is counted.'''
+            x = draw(7)
             assert_matches(student(x), reference(x))
 
         @exercise("run_double", aspect="gradients")

@@ -74,6 +74,18 @@ def test_a_mistake_in_a_part_is_explained_once_where_it_first_shows(grade):
     assert graded["test_doubles"].diagnosis.explanation == "Only the rows are counted."
 
 
+def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade):
+    """Where counts are zero, either of two mistakes may be behind it; zero doubles tell which."""
+    nothing = "def run_count(x):\n    return 0\n"
+    assert grade(doubling("2 * x", nothing))["test_counts"].diagnosis is None
+    graded = grade(doubling("0 * x", nothing))
+    assert graded["test_doubles"].diagnosis.mistake == "zeroed"
+    assert graded["test_counts"].diagnosis.mistake == "zeroed"
+    assert (
+        graded["test_counts"].diagnosis.explanation == "run_count is wrong because run_double is."
+    )
+
+
 def test_a_student_at_home_reads_the_same(grader, tiny, tmp_path):
     """The answers of the mistakes are frozen beside the public tests; no code of them is."""
     course = shutil.copytree(tiny, tmp_path / "course")
@@ -111,7 +123,7 @@ def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches
     assert "nothing wrong fails tests/hidden/test_tiny.py::test_work" in done.stdout
     assert "passes every test" not in done.stdout
     assert "is called" not in done.stdout
-    assert "6 wrong functions: 6 caught, 5 named, 0 misnamed" in done.stdout
+    assert "9 wrong functions: 9 caught, 6 named, 0 misnamed" in done.stdout
 
 
 def test_verify_finds_a_reference_that_fails_its_own_tests(grader, tiny, tmp_path):

@@ -82,6 +82,7 @@ def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine):
     """One quiet line per exercise, and the command works at once."""
     printed = pytest_in(mine)
     assert printed.count("not implemented yet") == 15
+    assert printed.index("run_softmax ") < printed.index("run_rope "), "easy ones first"
     assert "Traceback" not in printed
     assert "Error" not in printed
 
