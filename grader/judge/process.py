@@ -19,8 +19,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-import torch
-
 from grader.assignment import BadAssignment, find_assignment
 from grader.intake import CopyFailed, Entry, take_in
 from grader.judge.forkserver import ForkServer, ForkServerLost
@@ -62,7 +60,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    torch.set_num_threads(1)
     settings = Settings.from_json(json.loads(sys.stdin.readline()))
     scratch = new_scratch()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "inductor")
