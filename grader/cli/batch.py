@@ -76,6 +76,8 @@ def _grade(store: Store, settings: Settings, discovery: Discovery, jobs: int) ->
     finished = len(discovery.entries) - len(tasks)
     if finished:
         click.echo(f"{finished} graded before and unchanged; {len(tasks)} to grade", err=True)
+    elif store.finished():
+        click.echo("nothing is as it was graded before: every grade is made anew", err=True)
     if not tasks:
         return
     with Progress(len(tasks)) as progress, Coordinator(settings, jobs) as coordinator:

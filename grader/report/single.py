@@ -66,7 +66,8 @@ def _print_failures(grade: Grade, exercises: Sequence[ExerciseStanding], console
         told = verdict.message is not None and verdict.message == grade.message
         if verdict.status is Status.PASSED or verdict.exercise in quiet or told:
             continue
-        what = (verdict.exercise, verdict.status, verdict.message, verdict.diagnosis, verdict.where)
+        said = verdict.diagnosis or (verdict.message, verdict.where)
+        what = (verdict.exercise, verdict.status, said)
         alike.setdefault(what, []).append(verdict)
     for verdicts in alike.values():
         console.print(Text(_heading(verdicts), style="bold"))
