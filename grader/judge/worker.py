@@ -80,6 +80,7 @@ class Worker:
         os.set_blocking(self._output, False)
         self.isolation: Mapping[str, str] = {}
         self.printed = b""
+        self._looked = time.monotonic()
 
     @classmethod
     def in_new_folder(cls, server: ForkServer, folder: Path, allowance: Allowance) -> Worker:
@@ -149,9 +150,7 @@ class Worker:
     def end(self) -> None:
         """Kills the worker and everything that it started."""
         self._channel.close()
-        if self._output >= 0:
-            os.close(self._output)
-            self._output = -1
+        self._close_output()
         self._server.end_workers()
 
     def _exchange(
@@ -160,6 +159,7 @@ class Worker:
         deadline = time.monotonic() + seconds
         try:
             self._drain()
+            self._look_at_limits()
             self._send(memoryview(frame), deadline)
             return decode(lambda size: self._receive(size, deadline))
         except TimeoutError:
@@ -199,22 +199,36 @@ class Worker:
             if left <= 0:
                 raise TimeoutError
             channel = self._channel.fileno()
-            reading = [self._output] if writing else [channel, self._output]
+            reading = [self._output] if self._output >= 0 else []
+            reading += [] if writing else [channel]
             to_write = [channel] if writing else []
             ready, writable, _ = select.select(reading, to_write, [], min(left, _WATCH_SECONDS))
             if self._output in ready:
                 self._drain()
             if writable or channel in ready:
                 return
-            if not ready:
-                self._look_at_limits()
+            self._look_at_limits()
 
     def _drain(self) -> None:
         """Keeps the end of what the worker prints, so that it need never wait to print."""
+        if self._output < 0:
+            return
         with contextlib.suppress(BlockingIOError):
-            self.printed = (self.printed + os.read(self._output, 1 << 16))[-_PRINTED:]
+            data = os.read(self._output, 1 << 16)
+            self.printed = (self.printed + data)[-_PRINTED:]
+            if not data:  # the worker closed its end: it will never be readable again
+                self._close_output()
+
+    def _close_output(self) -> None:
+        if self._output >= 0:
+            os.close(self._output)
+            self._output = -1
 
     def _look_at_limits(self) -> None:
+        """Looks every so often, however busy the worker keeps its channel and its output."""
+        if time.monotonic() - self._looked < _WATCH_SECONDS:
+            return
+        self._looked = time.monotonic()
         allowance = self._allowance
         if _private_memory(_family(self._pid)) - self._baseline > allowance.memory:
             raise WorkerLost(

@@ -148,6 +148,35 @@ def test_memory_is_limited(grade):
     assert "memory" in verdict.message.lower()
 
 
+@pytest.mark.parametrize(
+    "distraction",
+    ["os.close(1); os.close(2)", "threading.Thread(target=flood, daemon=True).start()"],
+)
+def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(grade, distraction):
+    """Shared memory is bounded by the judge's look alone, which output must not turn away."""
+    code = f"""
+    import mmap, os, threading
+
+    def flood():
+        while True:
+            os.write(1, b"x" * 65536)
+
+    def run_double(x):
+        {distraction}
+        shared = mmap.mmap(-1, 1 << 30)
+        for start in range(0, 1 << 30, 1 << 20):
+            shared[start : start + (1 << 20)] = bytes(1 << 20)
+        threading.Event().wait(10)
+
+    def run_count(x):
+        return x.numel()
+    """
+    graded = grade(code)
+    assert graded["test_doubles"].status == "crashed"
+    assert "memory" in graded["test_doubles"].message
+    assert graded.statuses("run_count") == {"passed"}
+
+
 def test_what_a_worker_started_dies_with_it(grade, tmp_path):
     """Even a process that made itself a daemon."""
     alive = tmp_path / "alive"
