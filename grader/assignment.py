@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import keyword
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ _ASPECTS = {
     Aspect.DISCIPLINE: 5.0,
     Aspect.EFFICIENCY: 5.0,
 }
-_KEYS = {"name", "aspects", "call_timeout", "exercises", "forbidden"}
+_KEYS = ("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload")
 
 
 class BadAssignment(Exception):
@@ -32,7 +34,8 @@ class Assignment:
     `points` are those of each exercise, by the name of its adapter; `aspects` the shares of an
     exercise's points; `call_timeout` the seconds that one call may take. `forbidden` are dotted
     names of functions and classes, with the percentage of its points that an exercise loses which
-    calls one (0: it is only noted).
+    calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
+    the modules of installed packages that are loaded before the first submission.
     """
 
     root: Path
@@ -41,6 +44,8 @@ class Assignment:
     aspects: Mapping[Aspect, float]
     call_timeout: float
     forbidden: Mapping[str, float]
+    packages: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
 
     @property
     def public_tests(self) -> Path:
@@ -69,26 +74,38 @@ def find_assignment(start: Path) -> Assignment:
         if table is not None:
             return _assignment(folder, table)
     raise BadAssignment(
-        f"no pyproject.toml with a [tool.grader] table was found in {start} or above it: "
+        f"no pyproject.toml with a [tool.grader] table is in {start.resolve()} or above it: "
         "run the command inside an assignment's folder, or name that with --assignment"
     )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """What somebody may have meant by a name that is not known: the nearest, or any of them."""
+    names = [str(one) for one in known]
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"there is {', '.join(names)}"
 
 
 def _table(file: Path) -> Mapping[str, Any] | None:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise BadAssignment(f"{file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadAssignment(f"{file} is not TOML: {error}") from error
-    table = content.get("tool", {}).get("grader")
-    return table if isinstance(table, dict) else None
+    tools = content.get("tool")
+    table = tools.get("grader") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise BadAssignment(f"{file}: [tool.grader] must be a table, not {table!r}")
+    return table
 
 
 def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
-    unknown = sorted(set(table) - _KEYS)
+    unknown = sorted(set(table) - {*_KEYS})
     if unknown:
-        raise BadAssignment(f"[tool.grader] has {unknown[0]!r}, which is none of {sorted(_KEYS)}")
+        raise BadAssignment(f"[tool.grader] knows no {unknown[0]!r}: {meant(unknown[0], _KEYS)}")
     points = _numbers(table.get("exercises", {}), "exercises")
     if not points:
         raise BadAssignment("[tool.grader.exercises] lists no exercise: give each one its points")
@@ -96,12 +113,18 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
     strange = sorted(set(aspects) - set(Aspect))
     if strange:
         raise BadAssignment(
-            f"[tool.grader] aspects has {strange[0]!r}, which is none of {[*map(str, Aspect)]}"
+            f"[tool.grader] aspects knows no {strange[0]!r}: {meant(strange[0], Aspect)}"
         )
     shares = {Aspect(name): share for name, share in aspects.items()} or dict(_ASPECTS)
     timeout = _numbers({"call_timeout": table.get("call_timeout", 10)}, "grader")["call_timeout"]
     name = str(table.get("name", root.name))
-    return Assignment(root, name, points, shares, timeout, _forbidden(table.get("forbidden", {})))
+    forbidden = _forbidden(table.get("forbidden", {}))
+    packages, preload = _modules(table, "packages"), _modules(table, "preload")
+    dotted = next((package for package in packages if "." in package), None)
+    if dotted:
+        top = dotted.partition(".")[0]
+        raise BadAssignment(f"[tool.grader] packages: write {top!r} for {dotted!r}, the package")
+    return Assignment(root, name, points, shares, timeout, forbidden, packages, preload)
 
 
 def _forbidden(table: object) -> dict[str, float]:
@@ -120,6 +143,22 @@ def _forbidden(table: object) -> dict[str, float]:
                 f"[tool.grader] forbidden: {name} must cost 0 to 100 percent, not {cost:g}"
             )
     return costs
+
+
+def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Names as an import statement has them; the grader itself is nobody's package."""
+    names = table.get(key, [])
+    if not isinstance(names, list):
+        raise BadAssignment(f'[tool.grader] {key} must be a list of names, as ["numpy", "pandas"]')
+    for name in names:
+        parts = name.split(".") if isinstance(name, str) else [""]
+        if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+            raise BadAssignment(
+                f"[tool.grader] {key}: {name!r} is no name that an import statement can have"
+            )
+        if parts[0] == "grader":
+            raise BadAssignment(f"[tool.grader] {key}: {name} is out of a submission's reach")
+    return tuple(dict.fromkeys(names))
 
 
 def _numbers(table: object, where: str) -> dict[str, float]:

@@ -29,3 +29,16 @@ class Submission:
 
 class Unreadable(Exception):
     """Nothing in what was handed in can be graded; the text is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """One person who handed a submission in, as far as a platform's download or a roster tells.
+
+    `id` is the one that the platform knows the person by: Canvas's user id, the number of Moodle's
+    participant, Gradescope's student id, the user's name on GitHub.
+    """
+
+    name: str = ""
+    id: str = ""
+    email: str = ""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from grader.evidence import Evidence
+from grader.imports import Imports
 
 SCHEMA = 1
 
@@ -73,6 +77,7 @@ class Measurement:
     """How far an answer was from the expected one, and how far it was allowed to be.
 
     An error is infinite where no number says how far; JSON, which has no infinity, holds null.
+    `wrong` of `total` numbers are farther off than allowed, that at the index `worst` the farthest.
     """
 
     max_abs_error: float
@@ -80,16 +85,35 @@ class Measurement:
     rtol: float
     atol: float
     error_over_tolerance: float
+    wrong: int = 0
+    total: int = 0
+    worst: tuple[int, ...] = ()
 
     def as_json(self) -> dict[str, float | None]:
-        """The measurement as fields of a verdict's object."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
+        """The errors and the tolerance as fields of a verdict's object."""
+        fields = {name: getattr(self, name) for name in ERRORS}
         return {name: x if math.isfinite(x) else None for name, x in fields.items()}
 
+    def spread(self) -> dict[str, Any]:
+        """How many numbers are farther off than allowed, and which is the farthest."""
+        return {"wrong": self.wrong, "total": self.total, "worst": list(self.worst)}
+
     @classmethod
-    def from_json(cls, fields: Mapping[str, float | None]) -> Measurement:
-        """The measurement that `as_json` wrote."""
-        return cls(**{name: math.inf if x is None else x for name, x in fields.items()})
+    def from_json(
+        cls, fields: Mapping[str, Any], spread: Mapping[str, Any] | None = None
+    ) -> Measurement:
+        """The measurement that `as_json` and `spread` wrote."""
+        errors: dict[str, Any] = {
+            name: math.inf if fields[name] is None else fields[name] for name in ERRORS
+        }
+        measurement = cls(**errors)
+        if spread is None:
+            return measurement
+        worst = tuple(spread["worst"])
+        return dataclasses.replace(measurement, **dict(spread) | {"worst": worst})
+
+
+ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +133,11 @@ class Verdict:
     diagnosis: Diagnosis | None = None
     where: Where | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """The verdict as one object of `results.jsonl`."""
+    def as_json(self, whole: bool = False) -> dict[str, Any]:
+        """The verdict as one object of `results.jsonl`; `whole`, with what that does not hold."""
         measured = self.measurement
-        return {
+        beyond = {"spread": measured.spread() if measured else None} if whole else {}
+        return beyond | {
             "id": self.id,
             "exercise": self.exercise,
             "aspect": self.aspect,
@@ -122,7 +147,7 @@ class Verdict:
             "visibility": self.visibility,
             "duration_s": self.duration_s,
             "message": self.message,
-            **(measured.as_json() if measured else dict.fromkeys(Measurement.__slots__)),
+            **(measured.as_json() if measured else dict.fromkeys(ERRORS)),
             "diagnosis": dataclasses.asdict(self.diagnosis) if self.diagnosis else None,
             "where": dataclasses.asdict(self.where) if self.where else None,
         }
@@ -131,7 +156,8 @@ class Verdict:
     def from_json(cls, row: Mapping[str, Any]) -> Verdict:
         """The verdict that `as_json` wrote."""
         fields = dict(row)
-        measured = {name: fields.pop(name) for name in Measurement.__slots__}
+        measured = {name: fields.pop(name) for name in ERRORS}
+        spread = fields.pop("spread", None)
         diagnosis, where = fields.pop("diagnosis"), fields.pop("where")
         return cls(
             **fields
@@ -140,7 +166,9 @@ class Verdict:
                 "status": Status(fields["status"]),
                 "visibility": Visibility(fields["visibility"]),
             },
-            measurement=None if measured["rtol"] is None else Measurement.from_json(measured),
+            measurement=(
+                None if measured["rtol"] is None else Measurement.from_json(measured, spread)
+            ),
             diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
             where=Where(**where) if where else None,
         )
@@ -148,7 +176,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A submission's verdicts and points."""
+    """A submission's verdicts and points.
+
+    `notes` are sentences for the instructor: what of the submission was left out, which of several
+    files was taken, which cells of a notebook raised. `evidence` is what reports show. Neither is
+    in `results.jsonl`, nor is what the submission `imports` of the course's environment.
+    """
 
     submission: str
     status: GradeStatus
@@ -161,6 +194,9 @@ class Grade:
     message: str | None
     isolation: Mapping[str, str]
     tests: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+    imports: Imports = field(default_factory=Imports)
 
     @property
     def is_complete(self) -> bool:
@@ -169,19 +205,30 @@ class Grade:
             return False
         return all(test.status is not Status.NOT_GRADED for test in self.tests)
 
-    def as_json(self) -> dict[str, Any]:
-        """The grade as one line of `results.jsonl`."""
-        row = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+    def as_json(self, whole: bool = False) -> dict[str, Any]:
+        """The grade as one line of `results.jsonl`; `whole`, with what that does not hold."""
+        row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        if whole:
+            row["evidence"] = base64.b85encode(self.evidence.packed()).decode()
+            row["imports"] = self.imports.as_json()
+        else:
+            del row["notes"], row["evidence"], row["imports"]
         return {
             "schema": SCHEMA,
             **row,
             "isolation": dict(self.isolation),
-            "tests": [verdict.as_json() for verdict in self.tests],
+            "tests": [verdict.as_json(whole) for verdict in self.tests],
         }
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Grade:
-        """The grade that `as_json` wrote."""
+        """The grade that `as_json` wrote; as much of it as that was told to write."""
         fields = {name: value for name, value in row.items() if name != "schema"}
         tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
-        return cls(**fields | {"status": GradeStatus(fields["status"])}, tests=tests)
+        fields["status"] = GradeStatus(fields["status"])
+        fields["notes"] = tuple(fields.get("notes", ()))
+        if "evidence" in fields:
+            fields["evidence"] = Evidence.unpacked(base64.b85decode(fields["evidence"]))
+        if "imports" in fields:
+            fields["imports"] = Imports.from_json(fields["imports"])
+        return cls(**fields, tests=tests)

@@ -39,10 +39,12 @@ class Trial:
 class Verification:
     """What the tests make of right and of wrong functions.
 
-    `unjust` are the tests that a reference fails, `idle` those that no wrong function fails.
+    `unjust` are the tests that a reference fails, `narrow` those that a right variant of this name
+    fails, `idle` those that no wrong function fails.
     """
 
     unjust: tuple[str, ...]
+    narrow: tuple[tuple[str, str], ...]
     idle: tuple[str, ...]
     trials: tuple[Trial, ...]
 
@@ -57,9 +59,18 @@ class Verification:
         return [trial for trial in self.trials if trial.named not in (None, trial.mistake)]
 
     @property
+    def catches(self) -> dict[str, list[str]]:
+        """By test, the mistakes and habits that fail it."""
+        found: dict[str, dict[str, None]] = {}
+        for trial in self.trials:
+            for test in trial.caught_by:
+                found.setdefault(test, {})[trial.mistake] = None
+        return {test: list(mistakes) for test, mistakes in found.items()}
+
+    @property
     def holds(self) -> bool:
         """Whether right passes, wrong fails under no false name, and every test has a use."""
-        return not (self.unjust or self.idle or self.uncaught or self.misnamed)
+        return not (self.unjust or self.narrow or self.idle or self.uncaught or self.misnamed)
 
 
 class Functions:
@@ -74,15 +85,13 @@ class Functions:
         """What the function of the call's exercise answers."""
         return self._calls(call)
 
-    def close(self) -> None:
-        """Nothing is running."""
-
 
 def verify(assignment: Assignment) -> Verification:
-    """Runs every reference, and every way of every mistake and habit, through the tests.
+    """Runs references, right variants, and all ways of mistakes and habits through the tests.
 
     Mistakes are in `solutions.mistakes.MISTAKES`; `HABITS` beside them give right numbers in a way
-    that other tests forbid.
+    that other tests forbid. Right answers in other ways than the references' may be in
+    `solutions.variants.VARIANTS`, each with a `name` and its `functions` by exercise.
 
     Raises:
         BadAssignment: if the tests cannot be run.
@@ -97,6 +106,12 @@ def verify(assignment: Assignment) -> Verification:
 def _verification(judge: Judge, root: Path) -> Verification:
     right = list(judge.grade(Functions(root, load_references(root))))
     unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
+    narrow = [
+        (variant.name, verdict.id)
+        for variant in _listed_in("solutions.variants", "VARIANTS")
+        for verdict in judge.grade(Functions(root, variant.functions), variant.functions)
+        if verdict.status is not Status.PASSED
+    ]
     trials: list[Trial] = []
     failed: set[str] = set()
     for functions in _side_by_side(_wrong_functions()):
@@ -107,7 +122,7 @@ def _verification(judge: Judge, root: Path) -> Verification:
             trials.append(trial)
             failed |= set(trial.caught_by)
     idle = [verdict.id for verdict in right if verdict.id not in failed]
-    return Verification(tuple(unjust), tuple(idle), tuple(trials))
+    return Verification(tuple(unjust), tuple(narrow), tuple(idle), tuple(trials))
 
 
 def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict]) -> Trial:
@@ -124,12 +139,20 @@ def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict]) -> Trial:
 def _wrong_functions() -> dict[str, list[tuple[str, Function]]]:
     """By exercise, the functions that make a mistake or have a habit, and its name."""
     wrong: dict[str, list[tuple[str, Function]]] = defaultdict(list)
-    if importlib.util.find_spec("solutions.mistakes") is not None:
-        module = importlib.import_module("solutions.mistakes")
-        for entry in (*module.MISTAKES, *getattr(module, "HABITS", ())):
+    for kind in ("MISTAKES", "HABITS"):
+        for entry in _listed_in("solutions.mistakes", kind):
             for exercise, functions in entry.variants.items():
-                wrong[exercise] += [(entry.id, function) for function in functions]
+                # There it is another mistake, and known as that.
+                if exercise not in getattr(entry, "echoes", ()):
+                    wrong[exercise] += [(entry.id, function) for function in functions]
     return wrong
+
+
+def _listed_in(module: str, name: str) -> Sequence[Any]:
+    """What a list in a module of the course holds; nothing where there is none."""
+    if importlib.util.find_spec(module) is None:
+        return ()
+    return tuple(getattr(importlib.import_module(module), name, ()))
 
 
 def _side_by_side(

@@ -6,6 +6,7 @@ functions that they are composed of, `warmup`, `attention` and `positions` compo
 """
 
 from .answers import answer
+from .answers import named_steps as named_steps
 from .parts import Parts
 
 _RIGHT = Parts()

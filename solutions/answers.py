@@ -1,8 +1,11 @@
 """The answers to all adapters, composed of the parts that are given."""
 
+import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from torch import Tensor
 
 from . import attention, positions, warmup
 from .parts import Parts
@@ -27,7 +30,23 @@ _COMPOSITIONS: dict[str, Answer] = {
     "run_multihead_self_attention_with_rope": positions.multihead_self_attention_with_rope,
 }
 
+EXERCISES = tuple(_COMPOSITIONS)
+
 
 def answer(exercise: str, parts: Parts) -> Answer:
     """The answer to an exercise: a function with the parameters of its adapter."""
     return functools.partial(_COMPOSITIONS[exercise], parts)
+
+
+def named_steps(function: Answer, arguments: Mapping[str, Any]) -> dict[str, list[Tensor]]:
+    """The steps that an answer takes, by name and in order; a step may come in several forms."""
+    seen: dict[str, list[Tensor]] = {}
+
+    def keep(name: str, step: Tensor) -> Tensor:
+        seen.setdefault(name, []).append(step)
+        return step
+
+    if isinstance(function, functools.partial):
+        (parts,) = function.args
+        function.func(dataclasses.replace(parts, step=keep), **arguments)
+    return seen

@@ -1,5 +1,6 @@
 """Model answers on attention proper: one head, many heads, self- and cross-attention."""
 
+import torch
 from torch import Tensor
 
 from .parts import Parts
@@ -95,7 +96,9 @@ def attend_causally(
     parts: Parts, queries: Tensor, keys: Tensor, values: Tensor, width: int
 ) -> Tensor:
     """Scaled dot-product attention in which no token sees a later one."""
-    mask = parts.causal_mask(queries.shape[-2]).to(queries.device)
+    mask = parts.step("mask", parts.causal_mask(queries.shape[-2]).to(queries.device))
+    for form in (~mask, torch.where(mask, 0.0, -torch.inf)):
+        parts.step("mask", form)
     return attend(parts, queries, keys, values, mask, width)
 
 

@@ -19,11 +19,13 @@ def unobserved(_name: str, step: Tensor) -> Tensor:
 class Parts:
     """The functions behind the answers: right ones, unless told otherwise.
 
-    `step` is called once with every step's name and tensor, and what it returns is used. The steps
-    of attention are called `queries`, `keys`, `values`, `query heads`, `key heads`, `value heads`,
-    `rotated queries`, `rotated keys`, `rotated values`, `scores`, `scaled`, `masked`, `weights`,
-    `outputs` (of the heads, where there are several), `merged` and `projected`, those of positions
-    `angles` and `rotated`.
+    `step` is called with every step's name and tensor, and what it returns is used. The steps of
+    attention are called `queries`, `keys`, `values`, `query heads`, `key heads`, `value heads`,
+    `rotated queries`, `rotated keys`, `rotated values`, `mask`, `scores`, `scaled`, `masked`,
+    `weights`, `outputs` (of the heads, where there are several), `merged` and `projected`, those of
+    positions `positions`, `frequencies`, `angles`, `sines`, `cosines`, `waves` and `rotated`. A
+    step that may take several forms in people's code is named once for each: angles, their table,
+    their cosines and sines; what was rotated, in pairs, in halves, or one feature of each.
     """
 
     step: Callable[[str, Tensor], Tensor] = unobserved

@@ -9,10 +9,14 @@ from .parts import Parts
 
 def sinusoidal_positional_encoding(parts: Parts, seq_len: int, d_model: int) -> Tensor:
     """Encode each position as sines and cosines of slower and slower waves."""
-    positions = parts.wave_positions(torch.arange(seq_len))
+    positions = parts.step("positions", parts.wave_positions(torch.arange(seq_len)))
     sine_angles, cosine_angles = parts.wave_angles(positions, d_model)
-    sines = torch.sin(parts.step("angles", sine_angles))
-    waves = parts.arrange_waves(sines, torch.cos(cosine_angles))
+    sines = parts.step("sines", torch.sin(parts.step("angles", sine_angles)))
+    cosines = parts.step("cosines", torch.cos(parts.step("angles", cosine_angles)))
+    parts.step("angles", torch.stack((sine_angles, cosine_angles), dim=-1).flatten(-2))
+    waves = parts.step("waves", parts.arrange_waves(sines, cosines))
+    for form in (waves.unflatten(-1, (-1, 2)), waves.unflatten(-1, (2, -1))):
+        parts.step("waves", form)
     return waves.to(torch.get_default_dtype())
 
 
@@ -67,12 +71,23 @@ def rope_angles(
     # Angles reach max_seq_len, where half precision no longer tells neighbours apart.
     precise = torch.promote_types(vectors.dtype, torch.float32)
     first_of_pair = torch.arange(0, d_k, 2, dtype=precise, device=vectors.device)
-    frequencies = parts.rope_frequencies(first_of_pair, d_k, theta)
-    every_position = parts.positions_in_table(torch.arange(max_seq_len, device=vectors.device))
+    frequencies = parts.step("frequencies", parts.rope_frequencies(first_of_pair, d_k, theta))
+    for form in (1 / frequencies, frequencies.repeat_interleave(2)):
+        parts.step("frequencies", form)
+    in_order = torch.arange(max_seq_len, device=vectors.device)
+    every_position = parts.step("positions", parts.positions_in_table(in_order))
     table = parts.rope_angles(every_position[..., None].to(precise) * frequencies)
-    return parts.step("angles", table[parts.rope_positions(positions)])
+    angles = parts.step("angles", table[parts.rope_positions(positions)])
+    for form in (table, angles, angles.repeat_interleave(2, dim=-1)):
+        for shown in (form, form.cos(), form.sin()):
+            parts.step("angles", shown)
+    return angles
 
 
 def rotated(parts: Parts, name: str, vectors: Tensor, angles: Tensor) -> Tensor:
     """Vectors turned by angles, as precisely as the vectors are."""
-    return parts.step(name, parts.rotate(vectors, angles).to(vectors.dtype))
+    turned = parts.step(name, parts.rotate(vectors, angles).to(vectors.dtype))
+    pairs, halves = turned.unflatten(-1, (-1, 2)), turned.unflatten(-1, (2, -1))
+    for form in (pairs, halves, *pairs.unbind(-1), *halves.unbind(-2)):
+        parts.step(name, form)
+    return turned

@@ -2,119 +2,138 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
+import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from grader.batch.coordinator import Coordinator, Task
-from grader.batch.fingerprints import cache_key
-from grader.cli.options import FOLDER, chosen_settings, grading_options
+from grader.cli.discovery import say_what_was_found, say_who_handed_in
+from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
 from grader.cli.progress import Progress
-from grader.intake import Discovery, discover, fingerprint
-from grader.judge.process import Settings
+from grader.cli.report import NAME
+from grader.dispatch.batch import Batch, open_batch, processors
+from grader.intake import attribute, discover, read_roster
+from grader.intake.naming import several
+from grader.pages import NotWritten, write_report
+from grader.report.environment import (
+    lacking_in_words,
+    not_preloaded_in_words,
+    preload_in_words,
+)
 from grader.report.summary import print_summary
 from grader.store import Store
 
-_INTERRUPTED = 130
 
-
-@click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.command(short_help="Grade a class.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=FOLDER, metavar="DIR", help="Where the results go.")
-@click.option("--jobs", type=click.IntRange(1), default=None, help="How many at a time.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="one for each processor",
+    help="How many submissions are graded at a time.",
+)
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="The course's people: names, addresses, ids. Says who handed in nothing.",
+)
 @click.option("--fresh", is_flag=True, help="Grade everything anew.")
 @grading_options
 def batch(
     paths: tuple[Path, ...],
     out: Path,
     jobs: int | None,
+    roster: Path | None,
     fresh: bool,
     assignment_folder: Path,
-    seed: int | None,
     **chosen: Any,
 ) -> None:
-    """Grades every submission in PATHS: folders whose entries are submissions.
+    """Grades every submission in PATHS: folders whose entries are submissions, or downloads.
 
-    Results are kept in DIR as they arrive; run again over the same DIR, only what is new or
-    changed is graded.
+    What Canvas, Moodle or Gradescope give to download is taken as it is, zipped or not, and so are
+    the clones of GitHub Classroom.
+
+    Results are kept in DIR as they arrive. Run again over the same DIR, with the seed of the first
+    time, only what is new or changed is graded.
 
     \b
     Examples:
       grader batch submissions/ --out results/
+      grader batch submissions.zip --roster students.csv --out results/
       grader batch clones/ --out results/ --adapters tests/adapters.py --jobs 8
     """
-    assignment, settings = chosen_settings(assignment_folder, seed, **chosen)
-    discovery = discover(paths, settings.adapters)
-    _say_what_was_found(discovery)
-    with Store.open(out, assignment.name) as store:
-        if fresh:
-            store.clear()
-        if seed is None and (earlier := store.seed()) is not None:
-            settings = dataclasses.replace(settings, seed=earlier)
-        store.set_seed(settings.seed)
-        try:
-            _grade(store, settings, discovery, jobs or _processors())
-        except KeyboardInterrupt:
-            click.echo("stopped: what was graded is kept; run it again to go on", err=True)
-            sys.exit(_INTERRUPTED)
-        finally:
-            store.write_jsonl(out / "results.jsonl")
-        complete = print_summary(store.grades(), Console())
-        click.echo(f"\nresults: {out / 'results.jsonl'} and {out / 'results.sqlite'}")
+    assignment, options = chosen_options(assignment_folder, **chosen)
+    people = None if roster is None else read_roster(roster)
+    discovery = discover(paths, options.adapters)
+    attribution = None if people is None else attribute(discovery.entries, people)
+    if attribution is not None:
+        discovery = attribution.applied_to(discovery)
+    try:
+        with open_batch(discovery, out, assignment, options, fresh) as opened:
+            say_what_was_found(discovery)
+            if attribution is not None:
+                say_who_handed_in(attribution)
+            _say_what_is_left(opened)
+            _grade(opened, jobs or processors())
+    except KeyboardInterrupt:
+        click.echo("stopped: what was graded is kept; run it again to go on", err=True)
+        sys.exit(INTERRUPTED)
+    results = Store.read(out)
+    imports = results.class_imports()
+    for sentence in lacking_in_words(imports):
+        click.secho(sentence, bold=True)
+    complete = print_summary(results.grades(), Console(), authors=results.authors)
+    for sentence in preload_in_words(imports, assignment.preload):
+        click.echo(sentence)
+    click.echo(f"\nresults: {out / 'results.jsonl'} and {out / 'results.sqlite'}")
+    _write_report(out)
     sys.exit(0 if complete else 1)
 
 
-def _grade(store: Store, settings: Settings, discovery: Discovery, jobs: int) -> None:
-    store.keep_only([entry.name for entry in discovery.entries])
-    tasks = _tasks(store, settings, discovery)
-    finished = len(discovery.entries) - len(tasks)
-    if finished:
-        click.echo(f"{finished} graded before and unchanged; {len(tasks)} to grade", err=True)
-    elif store.finished():
-        click.echo("nothing is as it was graded before: every grade is made anew", err=True)
-    if not tasks:
+def _grade(opened: Batch, jobs: int) -> None:
+    if not opened.waiting:
         return
-    with Progress(len(tasks)) as progress, Coordinator(settings, jobs) as coordinator:
-        isolation: Mapping[str, str] = {}
-        for graded in coordinator.grade(tasks):
-            if not isolation and (isolation := graded.grade.isolation):
+    isolation: Mapping[str, str] = {}
+    not_preloaded: dict[str, str] = {}
+    with (
+        Progress(len(opened.waiting)) as progress,
+        contextlib.closing(opened.grades(jobs)) as grades,
+    ):
+        for grade in grades:
+            if not isolation and (isolation := grade.isolation):
                 click.echo(f"isolation: {_in_words(isolation)}", err=True)
-            store.add(graded.grade, graded.task.key, graded.task.position)
-            progress.advance(graded.grade)
+            progress.advance(grade)
+            not_preloaded |= grade.imports.not_preloaded
+    for sentence in not_preloaded_in_words(not_preloaded):
+        click.echo(sentence, err=True)
 
 
-def _tasks(store: Store, settings: Settings, discovery: Discovery) -> Sequence[Task]:
-    """The submissions whose grades are not there yet, or depend on something that changed."""
-    finished = store.finished()
-    basis = dataclasses.asdict(settings)
-    del basis["assignment"]  # where the course's folder lies changes no grade
-    tasks = []
-    for position, entry in enumerate(discovery.entries):
-        digest = fingerprint(entry)
-        key = cache_key(digest, settings.suite_hash, basis)
-        if finished.get(entry.name) != key:
-            tasks.append(Task(entry, position, digest, key))
-    return tasks
+def _write_report(out: Path) -> None:
+    """Writes the pages; the grades are kept and told whatever becomes of these."""
+    try:
+        click.echo(f"report:  {write_report(Store.read(out), out / NAME).index}")
+    except NotWritten as refusal:
+        click.echo(f"{refusal}; the grades are kept", err=True)
 
 
 def _in_words(isolation: Mapping[str, str]) -> str:
     return ", ".join(f"{layer} {reached}" for layer, reached in sorted(isolation.items()))
 
 
-def _say_what_was_found(discovery: Discovery) -> None:
-    for skipped in discovery.skipped:
-        click.echo(f"skipped {skipped.path.name!r}: {skipped.reason}", err=True)
-    for note in discovery.notes:
-        click.echo(note, err=True)
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _say_what_is_left(opened: Batch) -> None:
+    if opened.forgotten:
+        gone = several(opened.forgotten)
+        click.echo(f"no longer handed in, and out of the results: {gone}", err=True)
+    if opened.kept:
+        click.echo(
+            f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade", err=True
+        )
+    elif opened.is_regrade:
+        click.echo("nothing is as it was graded before: every grade is made anew", err=True)

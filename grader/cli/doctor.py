@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -11,17 +12,25 @@ from rich.table import Table
 from rich.text import Text
 
 import grader
-from grader.judge.probe import Examination, examine_confinement
 from grader.report.text import one_line
 
+if TYPE_CHECKING:
+    from grader.judge.probe import Examination
 
-@click.command()
+
+@click.command(short_help="Try what isolation this machine grants.")
 def doctor() -> None:
     """Tries each layer of isolation for real, and prints what holds on this machine.
 
     A confined process attempts what no submission may do; each attempt must be refused. Exits
     with 1 if a layer is missing or an attempt got through.
+
+    \b
+    Example:
+      grader doctor
     """
+    from grader.judge.probe import examine_confinement  # torch takes a second to load
+
     examination = examine_confinement()
     console = Console()
     console.print(_machine(), highlight=False)

@@ -8,16 +8,22 @@ import click
 
 from grader.assignment import find_assignment
 from grader.cli.options import assignment_option
-from grader.handout.freezing import freeze_public_tests
 
 
-@click.command()
+@click.command(short_help="Make the public tests' fixture tensors anew.")
 @assignment_option
 def freeze(assignment_folder: Path) -> None:
     """Makes the fixture tensors of the public tests anew, from the references.
 
-    For authors: run it after a public test or a reference was changed.
+    For authors: run it after a public test, a reference or a mistake was changed.
+
+    \b
+    Examples:
+      grader freeze
+      grader freeze --assignment examples/feed_forward
     """
+    from grader.handout.freezing import freeze_public_tests  # torch takes a second to load
+
     assignment = find_assignment(assignment_folder)
     for file in freeze_public_tests(assignment, assignment.public_tests):
         click.echo(f"{file.relative_to(assignment.root)}  {file.stat().st_size / 1024:.0f} KiB")

@@ -9,40 +9,92 @@ import click
 import grader
 from grader.assignment import BadAssignment
 from grader.cli.batch import batch
+from grader.cli.completion import completion
 from grader.cli.doctor import doctor
+from grader.cli.export import export
 from grader.cli.freeze import freeze
+from grader.cli.gradescope_zip import gradescope_zip
 from grader.cli.handout import handout
-from grader.cli.options import NotIsolated
+from grader.cli.new import new
+from grader.cli.options import INTERRUPTED
+from grader.cli.report import report
 from grader.cli.run import run
+from grader.cli.tolerances import tolerances
 from grader.cli.verify import verify_command
-from grader.intake import NothingToGrade
+from grader.dispatch.isolation import NotIsolated
+from grader.export.remarks import ExportRefused
+from grader.intake import BadRoster, NothingToGrade
 from grader.judge.forkserver import ForkServerLost
+from grader.pages import NotWritten
 from grader.store import StoreError
 
-_REFUSALS = (BadAssignment, ForkServerLost, NotIsolated, NothingToGrade, StoreError)
+_REFUSALS = (
+    BadAssignment,
+    BadRoster,
+    ExportRefused,
+    ForkServerLost,
+    NotIsolated,
+    NothingToGrade,
+    NotWritten,
+    StoreError,
+)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(grader.__version__, prog_name="grader")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Grades student PyTorch implementations: a folder of submissions in, grades out.
 
     \b
     Examples:
       grader batch submissions/ --out results/
       grader run submissions/alice
+      grader report results/
+      grader export results/ --format csv --output grades.csv
       grader handout student-files/
+      grader new my-assignment
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
-for command in (batch, run, handout, freeze, verify_command, doctor):
+for command in (
+    batch,
+    run,
+    report,
+    export,
+    new,
+    verify_command,
+    freeze,
+    handout,
+    gradescope_zip,
+    tolerances,
+    doctor,
+    completion,
+):
     cli.add_command(command)
 
 
 def main() -> None:
     """Runs the command line; a refusal is one sentence and exit code 2."""
     try:
-        cli(prog_name="grader")
+        sys.exit(cli(prog_name="grader", standalone_mode=False))
+    except click.ClickException as mistake:
+        click.echo(_sentence(mistake), err=True)
+        sys.exit(mistake.exit_code)
+    except click.Abort:
+        click.echo("grader: stopped", err=True)
+        sys.exit(INTERRUPTED)
     except _REFUSALS as refusal:
         click.echo(f"grader: {refusal}", err=True)
         sys.exit(2)
+
+
+def _sentence(mistake: click.ClickException) -> str:
+    """What is wrong with the arguments, and where it says which ones there are."""
+    context = getattr(mistake, "ctx", None)
+    command = context.command_path if context else "grader"
+    message = " ".join(mistake.format_message().split()).rstrip(".")
+    advice = "" if message.endswith("?") else f"; see {command} --help"
+    return f"{command}: {message[:1].lower()}{message[1:]}{advice}"

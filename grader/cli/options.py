@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,19 +9,24 @@ from typing import Any, TypeVar
 import click
 
 from grader.assignment import Assignment, BadAssignment, find_assignment
-from grader.batch.fingerprints import suite_hash
-from grader.judge.probe import examine_confinement
-from grader.judge.process import Settings
-
-
-class NotIsolated(Exception):
-    """This machine does not grant every layer of isolation; the text says which."""
-
+from grader.dispatch.isolation import require_isolation as require_every_layer
+from grader.dispatch.options import SEEDS, Options
+from grader.export.gradescope import Shown
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
-_SEEDS = 1 << 31
+FILE = click.Path(dir_okay=False, path_type=Path)
+INTERRUPTED = 130
+
+
+def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The exercises of the assignment that the command would use, for completion by the shell."""
+    try:
+        names = find_assignment(context.params.get("assignment_folder", Path())).points
+    except BadAssignment:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def assignment_option(command: Command) -> Command:
@@ -32,8 +36,28 @@ def assignment_option(command: Command) -> Command:
         "assignment_folder",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         default=Path(),
+        metavar="FOLDER",
         help="Folder of the assignment (default: the one that holds the current folder).",
     )(command)
+
+
+def display_options(command: Command) -> Command:
+    """How Gradescope shows results."""
+    for option in (
+        click.option(
+            "--leaderboard", is_flag=True, help="gradescope: show the points on a leaderboard."
+        ),
+        click.option(
+            "--hidden-tests",
+            type=click.Choice([str(shown) for shown in Shown]),
+            default=str(Shown.VISIBLE),
+            show_default=True,
+            help="gradescope: when students see how hidden tests ended; unless that is always, "
+            "they see no total.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def grading_options(command: Command) -> Command:
@@ -42,14 +66,16 @@ def grading_options(command: Command) -> Command:
         (
             click.option(
                 "--seed",
-                type=click.IntRange(0, _SEEDS),
-                help="Draws the tests' inputs (default: a new one for each batch).",
+                type=click.IntRange(0, SEEDS),
+                metavar="N",
+                help="Draws the tests' inputs (default: a new one).",
             ),
             click.option(
                 "--exercise",
                 "exercises",
                 multiple=True,
                 metavar="NAME",
+                shell_complete=_exercises,
                 help="Grade this exercise only; may be repeated.",
             ),
             click.option(
@@ -86,7 +112,7 @@ def grading_options(command: Command) -> Command:
     return assignment_option(command)
 
 
-def chosen_settings(
+def chosen_options(
     assignment_folder: Path,
     seed: int | None,
     exercises: Sequence[str],
@@ -94,37 +120,14 @@ def chosen_settings(
     timeout: float,
     memory: int,
     require_isolation: bool,
-) -> tuple[Assignment, Settings]:
-    """The assignment, and the settings for its judges.
+) -> tuple[Assignment, Options]:
+    """The assignment, and what was chosen of `grading_options`.
 
     Raises:
-        BadAssignment: if there is no usable assignment, or an exercise is not one of its own.
+        BadAssignment: if there is no usable assignment.
         NotIsolated: if isolation is required, and some layer of it does not hold.
     """
     if require_isolation:
-        _require_isolation()
-    assignment = find_assignment(assignment_folder)
-    for exercise in exercises:
-        if exercise not in assignment.points:
-            known = ", ".join(assignment.points)
-            raise BadAssignment(f"{exercise} is no exercise of {assignment.name}; it has {known}")
-    return assignment, Settings(
-        assignment=str(assignment.root),
-        seed=secrets.randbelow(_SEEDS) if seed is None else seed,
-        exercises=tuple(sorted(set(exercises))),
-        adapters=adapters,
-        timeout=timeout,
-        memory_mb=memory,
-        suite_hash=suite_hash(assignment),
-    )
-
-
-def _require_isolation() -> None:
-    examination = examine_confinement()
-    missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]
-    missing += [attempt.what for attempt in examination.attempts if not attempt.ok]
-    if missing:
-        raise NotIsolated(
-            f"isolation is required and does not hold here ({', '.join(missing)}): "
-            "see `grader doctor`, or grade without --require-isolation"
-        )
+        require_every_layer()
+    chosen = Options(seed, tuple(exercises), adapters, timeout, memory)
+    return find_assignment(assignment_folder), chosen

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -13,19 +15,33 @@ from rich.table import Table
 
 from grader.assignment import find_assignment
 from grader.cli.options import assignment_option
-from grader.verification import Trial, Verification, verify
+
+if TYPE_CHECKING:
+    from grader.verification import Trial, Verification
 
 
-@click.command("verify")
+@click.command("verify", short_help="Check the tests against every known mistake.")
 @assignment_option
-def verify_command(assignment_folder: Path) -> None:
-    """Runs every reference and every known mistake through the tests, and prints what came of it.
+@click.option("--tests", "by_test", is_flag=True, help="Also print what each test catches.")
+def verify_command(assignment_folder: Path, by_test: bool) -> None:
+    """Runs references, right variants and known mistakes through the tests, and prints what came.
 
-    Exits with 1 if a reference fails a test, if a mistake passes all of them or is given another's
-    name, or if there is a test that nothing wrong fails.
+    Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
+    is given another's name, or if there is a test that nothing wrong fails.
+
+    \b
+    Examples:
+      grader verify
+      grader verify --tests
+      grader verify --assignment examples/feed_forward
     """
+    from grader.verification import verify  # torch takes a second to load
+
     verification = verify(find_assignment(assignment_folder))
     console = Console()
+    if by_test:
+        for line in _by_test(verification):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print(_table(verification.trials))
     for line in _complaints(verification):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -51,9 +67,17 @@ def _table(trials: Sequence[Trial]) -> Table:
     return table
 
 
+def _by_test(verification: Verification) -> Iterator[str]:
+    """Each test, and below it what it catches."""
+    for test, mistakes in sorted(verification.catches.items()):
+        yield test
+        yield textwrap.fill(", ".join(mistakes), initial_indent="    ", subsequent_indent="    ")
+
+
 def _complaints(verification: Verification) -> list[str]:
     return [
         *(f"the reference fails {test}" for test in verification.unjust),
+        *(f"the right variant {name!r} fails {test}" for name, test in verification.narrow),
         *(f"{one.mistake} in {one.exercise} passes every test" for one in verification.uncaught),
         *(
             f"{one.mistake} in {one.exercise} is called {one.named}"

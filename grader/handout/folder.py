@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import grader
 from grader.assignment import Assignment, BadAssignment
 from grader.handout.freezing import freeze_public_tests
+from grader.handout.workflow import PLACE, students_workflow
+from grader.home.fixtures import FIXTURES
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
 _STUDENTS_PAGE = Path("docs/students.md")
@@ -18,7 +23,7 @@ requires = ["setuptools>=77"]
 build-backend = "setuptools.build_meta"
 
 [project]
-name = "{name}-assignment"
+name = "{distribution}-assignment"
 version = "1"
 requires-python = ">=3.11"
 dependencies = [{dependencies}]
@@ -27,7 +32,7 @@ dependencies = [{dependencies}]
 packages = []
 
 [tool.grader]
-name = "{name}"
+name = {name}
 
 [tool.grader.exercises]
 {exercises}
@@ -47,19 +52,36 @@ def lay_out(assignment: Assignment, folder: Path) -> None:
     """Writes the handout into `folder`, which must not exist yet or be empty.
 
     Raises:
-        BadAssignment: if the folder is in use, or a reference does not pass a public test.
+        BadAssignment: if the folder is in use or cannot be written, a part of the assignment is
+            missing, or a reference does not pass a public test.
     """
     if folder.exists() and any(folder.iterdir()):
         raise BadAssignment(f"{folder} is not empty: name a new folder for the handout")
-    root = assignment.root
-    folder.mkdir(parents=True, exist_ok=True)
-    for part in ("adapters.py", "assignment", "tests/conftest.py", "tests/public"):
-        _copy(root / part, folder / part)
+    try:
+        _lay_out(assignment, folder)
+    except OSError as error:
+        raise BadAssignment(
+            f"the handout cannot be made: {error.filename or folder}: {error.strerror or error}"
+        ) from error
+
+
+def _lay_out(assignment: Assignment, folder: Path) -> None:
+    root, tests = assignment.root, folder / "tests" / "public"
+    with tempfile.TemporaryDirectory() as frozen:
+        # If that fails, nothing has been written.
+        freeze_public_tests(assignment, Path(frozen))
+        folder.mkdir(parents=True, exist_ok=True)
+        for part in ("adapters.py", "assignment", "tests/conftest.py", "tests/public"):
+            _copy(root / part, folder / part)
+        shutil.rmtree(tests / FIXTURES, ignore_errors=True)
+        shutil.copytree(frozen, tests, dirs_exist_ok=True)
     _copy(Path(grader.__file__).parent, folder / "grader")
-    freeze_public_tests(assignment, folder / "tests" / "public")
     (folder / "pyproject.toml").write_text(_project(assignment), encoding="utf-8")
-    if (root / "constraints.txt").is_file():
-        _copy(root / "constraints.txt", folder / "constraints.txt")
+    constraints = "constraints.txt" if (root / "constraints.txt").is_file() else None
+    if constraints:
+        _copy(root / constraints, folder / constraints)
+    (folder / PLACE).parent.mkdir(parents=True)
+    (folder / PLACE).write_text(students_workflow(constraints), encoding="utf-8")
     page = root / _STUDENTS_PAGE
     if page.is_file():
         _copy(page, folder / "README.md")
@@ -77,7 +99,8 @@ def _copy(source: Path, target: Path) -> None:
 
 def _project(assignment: Assignment) -> str:
     return _PROJECT.format(
-        name=assignment.name,
+        distribution=re.sub("[^A-Za-z0-9]+", "-", assignment.name).strip("-") or "an",
+        name=json.dumps(assignment.name, ensure_ascii=False),
         dependencies=", ".join(f'"{package}"' for package in _PACKAGES),
         exercises=_lines(assignment.points),
         forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import torch
@@ -13,19 +13,23 @@ from grader.assignment import Assignment, BadAssignment
 from grader.home.bench import SEED, DirectCalls
 from grader.home.fixtures import (
     FIXTURES,
-    SAMPLE,
     Answers,
     FrozenModule,
+    FrozenSteps,
     FrozenTest,
     fixture_file,
     freeze,
-    sample,
 )
+from grader.home.predictions import row_of
 from grader.judge.session import Judge
+from grader.testing.astray import differing_steps
 from grader.testing.course import make_importable
-from grader.testing.diagnosis import TELLING_ASPECTS
+from grader.testing.diagnosis import WATCHED_ASPECTS
+from grader.testing.layouts import Steps
 from grader.verdict import Aspect, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call
+
+_CASES_WITH_STEPS = 2
 
 
 class ReferencesAsSubmission:
@@ -38,9 +42,6 @@ class ReferencesAsSubmission:
     def ask(self, call: Call) -> Answer:
         """The reference's answer to a call, on the inputs as they are."""
         return self._calls(call)
-
-    def close(self) -> None:
-        """Nothing is running."""
 
 
 def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
@@ -68,11 +69,14 @@ def _write(
 ) -> list[Path]:
     tests: dict[str, dict[str, FrozenTest]] = defaultdict(dict)
     exercises: dict[str, dict[str, None]] = defaultdict(dict)
-    answers = _answers(judge)
+    mistakes = judge.mistakes
+    answers, steps = _answers(judge), _steps(judge, {verdict.id for verdict in verdicts})
     for verdict in verdicts:
         module, _, name = verdict.id.partition("::")
         case = judge.case(verdict.id)
-        tests[module][name] = FrozenTest(case, verdict.max_score, answers.get(verdict.id, {}))
+        tests[module][name] = FrozenTest(
+            case, verdict.max_score, answers.get(verdict.id, {}), steps.get(verdict.id, {})
+        )
         exercises[module][verdict.exercise] = None
     for old in (into / FIXTURES).glob("*.safetensors"):
         old.unlink()
@@ -81,9 +85,12 @@ def _write(
         place = (assignment.root / module).relative_to(assignment.public_tests)
         rows = {exercise: _rows(judge, exercise) for exercise in exercises[module]}
         known = dict.fromkeys(name for row in rows.values() for name in row if name)
-        diagnoses = {name: judge.mistakes.diagnosis(name) for name in known}
+        diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
         file = fixture_file(into / place)
-        freeze(file, FrozenModule(tests[module], rows, diagnoses))
+        told = {name: mistakes.shows_at(name) for name in known}
+        shows_at = {name: step for name, step in told.items() if step is not None}
+        authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, shows_at, *authors))
         written.append(file)
     return written
 
@@ -105,17 +112,36 @@ def _answers(judge: Judge) -> dict[str, Answers]:
     answers: dict[str, Answers] = defaultdict(dict)
     for exercise, observations in judge.observations.items():
         for seen in observations:
-            if seen.aspect not in TELLING_ASPECTS:
+            if seen.aspect not in WATCHED_ASPECTS:
                 continue
             names = ["", *judge.mistakes.of_exercise(exercise)]
             if seen.aspect is not Aspect.VALUES:
                 names = [name for name in names if "+" not in name]
-            rows = [_row(output) for name in names for output in judge.mistakes.answers(name, seen)]
+            rows = [row_of(one) for name in names for one in judge.mistakes.predictions(name, seen)]
             answers[seen.test][seen.number] = torch.stack(rows)
     return answers
 
 
-def _row(output: torch.Tensor | None) -> torch.Tensor:
-    known = output is not None
-    numbers = torch.zeros(SAMPLE, dtype=torch.float64) if output is None else sample(output)
-    return torch.cat([numbers, torch.tensor([float(known)])])
+def _steps(judge: Judge, public: Collection[str]) -> dict[str, FrozenSteps]:
+    """The steps of the reference and of each single mistake, in the smallest plain cases."""
+    mistakes = judge.mistakes
+    frozen: dict[str, FrozenSteps] = defaultdict(dict)
+    for exercise, observations in judge.observations.items():
+        plain = [one for one in observations if one.aspect is Aspect.VALUES and one.test in public]
+        for seen in sorted(plain, key=lambda one: one.value.numel())[:_CASES_WITH_STEPS]:
+            right = mistakes.steps("", 0, seen)
+            if right is None:
+                continue
+            variants = {("", 0): _listed(right)}
+            for name in mistakes.of_exercise(exercise):
+                for variant in range(len(mistakes.of(name, exercise)) if "+" not in name else 0):
+                    wrong = mistakes.steps(name, variant, seen)
+                    if wrong is not None:
+                        variants[name, variant] = _listed(differing_steps(right, wrong))
+            frozen[seen.test][seen.number] = variants
+    return frozen
+
+
+def _listed(steps: Steps) -> dict[str, list[torch.Tensor]]:
+    """Steps as they are frozen: to be recognised, a few digits are enough."""
+    return {name: [form.to(torch.float32) for form in forms] for name, forms in steps.items()}

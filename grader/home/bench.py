@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
@@ -15,9 +16,10 @@ from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.course import load_contract, load_references, make_importable
-from grader.testing.outcome import fault_of, note
+from grader.testing.exceptions import fault_of
+from grader.testing.outcome import note
 from grader.testing.uses import WISH, in_words
-from grader.wire.calls import Answer, Call, Use, decode_call, encode_call
+from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
 from grader.wire.frames import decode
 from grader.worker.performing import absent, perform
 from grader.worker.raising import describe_exception
@@ -74,7 +76,10 @@ class DirectCalls:
             return absent(call.adapter)
         sent = io.BytesIO(encode_call(call))
         arrived = decode_call(*decode(lambda size: bytearray(sent.read(size)), trusted=True))
-        return perform(function, arrived, self._root)
+        answer = perform(function, arrived, self._root)
+        if answer.raised is not None:
+            _give_way(answer.raised)
+        return answer
 
 
 class HomeCases:
@@ -113,3 +118,14 @@ def _forbidden(root: Path) -> Collection[str]:
         return find_assignment(root).forbidden
     except BadAssignment:
         return ()
+
+
+def _give_way(raised: Raised) -> None:
+    """Ctrl-C, and leaving a debugger, are not the code's doing, and end the tests.
+
+    Raises:
+        KeyboardInterrupt: if it was one of them.
+    """
+    at_a_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
+    if raised.kind == "KeyboardInterrupt" or (raised.kind == "BdbQuit" and at_a_terminal):
+        raise KeyboardInterrupt

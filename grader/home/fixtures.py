@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -18,10 +18,12 @@ FIXTURES = "fixtures"
 
 # A mistake is told from others by a few numbers of its answer.
 SAMPLE = 32
-# One row of samples for the reference and each variant of each mistake, in the order of the
-# module's `mistakes`, by the number of the call in its test. The last column is 1 where there is an
-# answer. Rows that are not there were not computed.
+# One row (see `predictions`) for the reference and each variant of each mistake, in the order of
+# the module's `mistakes`, by the number of the call in its test. Rows that are not there were not
+# computed.
 Answers = dict[int, torch.Tensor]
+# The steps of the reference (no name) and of the variants of mistakes, by the number of the call.
+FrozenSteps = dict[int, dict[tuple[str, int], dict[str, list[torch.Tensor]]]]
 
 
 def sample(answer: torch.Tensor) -> torch.Tensor:
@@ -33,11 +35,12 @@ def sample(answer: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, slots=True)
 class FrozenTest:
-    """One test's frozen case, the points that it carries, and what mistakes would answer."""
+    """One test's frozen case, the points that it carries, and what mistakes would answer and do."""
 
     case: Case
     points: float
     answers: Answers = field(default_factory=dict)
+    steps: FrozenSteps = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,17 @@ class FrozenModule:
     """The frozen tests of a module by name, and the mistakes that its exercises know.
 
     `mistakes` holds the name of the mistake in each row of answers, by exercise; the first, empty
-    one is the reference.
+    one is the reference. `shows_at` holds the step at whose line a mistake leaves something out.
+    `dropped_from`, `ignored_by` and `echoed_in` are what the mistakes' author says of them.
     """
 
     tests: Mapping[str, FrozenTest]
     mistakes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
+    shows_at: Mapping[str, str] = field(default_factory=dict)
+    dropped_from: Mapping[str, str] = field(default_factory=dict)
+    ignored_by: Mapping[str, Collection[str]] = field(default_factory=dict)
+    echoed_in: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 def fixture_file(test_module: Path) -> Path:
@@ -69,10 +77,15 @@ def freeze(file: Path, module: FrozenModule) -> None:
                 tensors[f"{name}/expected/{number}/{output}"] = tensor
         for call, answers in test.answers.items():
             tensors[f"{name}/answer/{call}/"] = answers
+        tensors |= {f"{name}/steps/{key}": tensor for key, tensor in _keyed_steps(test.steps)}
     metadata = {
         "points": {name: test.points for name, test in module.tests.items()},
         "mistakes": {exercise: list(names) for exercise, names in module.mistakes.items()},
         "diagnoses": {name: asdict(diagnosis) for name, diagnosis in module.diagnoses.items()},
+        "shows_at": dict(module.shows_at),
+        "dropped_from": dict(module.dropped_from),
+        "ignored_by": {name: list(ignored) for name, ignored in module.ignored_by.items()},
+        "echoed_in": {name: list(exercises) for name, exercises in module.echoed_in.items()},
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     save_file(
@@ -80,6 +93,7 @@ def freeze(file: Path, module: FrozenModule) -> None:
         file,
         metadata={"module": json.dumps(metadata)},
     )
+    file.chmod(0o644)  # safetensors keeps what it writes to its owner
 
 
 def thaw(file: Path) -> FrozenModule:
@@ -92,7 +106,15 @@ def thaw(file: Path) -> FrozenModule:
         for key in sorted(stored.keys(), key=_parts):
             _add(frozen, key, stored.get_tensor(key))
     diagnoses = {name: Diagnosis(**texts) for name, texts in metadata["diagnoses"].items()}
-    return FrozenModule(frozen, metadata["mistakes"], diagnoses)
+    return FrozenModule(
+        frozen,
+        metadata["mistakes"],
+        diagnoses,
+        metadata["shows_at"],
+        metadata["dropped_from"],
+        metadata["ignored_by"],
+        metadata["echoed_in"],
+    )
 
 
 def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> None:
@@ -102,14 +124,27 @@ def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> No
         test.case.drawn.append(tensor)
     elif kind == "answer":
         test.answers[number] = tensor
+    elif kind == "steps":
+        variant, mistake, _, step = rest.split("/", 3)
+        steps = test.steps.setdefault(number, {}).setdefault((mistake, int(variant)), {})
+        steps.setdefault(step, []).append(tensor)
     else:
         while len(test.case.expected) <= number:
             test.case.expected.append({})
         test.case.expected[number] = {**test.case.expected[number], rest: tensor}
 
 
+def _keyed_steps(frozen: FrozenSteps) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of steps, under keys that sort as the steps follow each other."""
+    for call, variants in frozen.items():
+        for (mistake, variant), steps in variants.items():
+            forms = ((name, form) for name, forms in steps.items() for form in forms)
+            for place, (name, form) in enumerate(forms):
+                yield f"{call}/{variant}/{mistake}/{place:03}/{name}", form.to(torch.float32)
+
+
 def _parts(key: str) -> tuple[str, str, int, str]:
-    for kind in ("drawn", "expected", "answer"):
+    for kind in ("drawn", "expected", "answer", "steps"):
         name, found, rest = key.rpartition(f"/{kind}/")
         if found:
             number, _, output = rest.partition("/")

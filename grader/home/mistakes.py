@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import torch
 
-from grader.home.fixtures import FrozenModule, sample
-from grader.testing.diagnosis import Observation
+from grader.home.fixtures import FrozenModule, FrozenTest
+from grader.home.predictions import prediction_of
+from grader.testing.layouts import Steps
+from grader.testing.prediction import Observation, Prediction
 from grader.verdict import Diagnosis
 
 _RIGHT = ""
@@ -24,34 +26,51 @@ class FrozenMistakes:
         rows, known = self._rows(observation)
         return [name for name in dict.fromkeys(known[: len(rows)]) if name != _RIGHT]
 
-    def outputs(self, name: str, observation: Observation) -> Sequence[torch.Tensor | None]:
+    def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
         """Samples of what each numeric variant of a mistake answers to a call."""
         rows, known = self._rows(observation)
+        dropped_from = self._module(observation).dropped_from.get(observation.call.adapter)
         return [
-            row[:-1] if row[-1] else None
+            prediction_of(row, dropped_from)
             for row, mistake in zip(rows, known, strict=False)
             if mistake == name
         ]
 
-    def right(self, observation: Observation) -> torch.Tensor | None:
+    def right(self, observation: Observation) -> Prediction | None:
         """A sample of what the reference answers to a call."""
-        outputs = self.outputs(_RIGHT, observation)
-        return outputs[0] if outputs else None
+        predictions = self.predictions(_RIGHT, observation)
+        return predictions[0] if predictions else None
 
-    def comparable(self, answer: torch.Tensor) -> torch.Tensor:
-        """The sample of an answer."""
-        return sample(answer).to(answer.dtype)
+    def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
+        """By mistake, the arguments on which an answer with that mistake does not depend."""
+        return self._module(observation).ignored_by
+
+    def echoes(self, name: str, observation: Observation) -> bool:
+        """Whether a mistake looks like another one in a call's exercise."""
+        return observation.call.adapter in self._module(observation).echoed_in.get(name, ())
 
     def diagnosis(self, name: str, observation: Observation) -> Diagnosis:
         """The explanation and hint of a mistake, or of two made together."""
         return self._module(observation).diagnoses[name]
 
+    def steps(self, name: str, variant: int, observation: Observation) -> Steps | None:
+        """The steps that a variant of a mistake takes otherwise, or those of the reference."""
+        test = self._test(observation)
+        variants = {} if test is None else test.steps.get(observation.number, {})
+        return variants.get((name, variant))
+
+    def shows_at(self, name: str, observation: Observation) -> str | None:
+        """The step of the reference at whose line a mistake leaves something out, if it says so."""
+        return self._module(observation).shows_at.get(name)
+
     def _rows(self, observation: Observation) -> tuple[torch.Tensor, Sequence[str]]:
-        module = self._module(observation)
-        test = module.tests.get(observation.test.partition("::")[2])
+        module, test = self._module(observation), self._test(observation)
         rows = None if test is None else test.answers.get(observation.number)
         known = module.mistakes.get(observation.call.adapter, ())
         return torch.empty(0, 0) if rows is None else rows, known
+
+    def _test(self, observation: Observation) -> FrozenTest | None:
+        return self._module(observation).tests.get(observation.test.partition("::")[2])
 
     def _module(self, observation: Observation) -> FrozenModule:
         return self._module_of(observation.test.partition("::")[0])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import sys
+import traceback
 from collections import Counter
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
@@ -10,18 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest._code.code import ReprFileLocation
 
 from grader.assignment import BadAssignment, find_assignment
 from grader.home.bench import HomeCases
+from grader.home.failure import Failure
 from grader.home.mistakes import FrozenMistakes
+from grader.home.picture import ink_for, picture
+from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
 from grader.testing.cases import CaseExhausted
 from grader.testing.diagnosis import diagnose
 from grader.testing.exercise import membership
+from grader.testing.locating import locate
 from grader.testing.outcome import StudentFault, observing
 from grader.verdict import Status
 
 _EXERCISE, _MISSING, _NOTE = "exercise", "missing", "note"
+_LONGEST = 300
 
 
 @dataclass(slots=True)
@@ -36,8 +45,9 @@ class ExerciseTally:
 class HomeReport:
     """Replaces tracebacks by the messages of the assertions, and sums up by exercise."""
 
-    def __init__(self, root: Path, bench: Bench, cases: HomeCases) -> None:
+    def __init__(self, root: Path, bench: Bench, cases: HomeCases, verbose: bool) -> None:
         self._root = root
+        self._verbose = verbose
         self._bench = bench
         self._cases = cases
         self._failed: list[pytest.TestReport] = []
@@ -53,6 +63,12 @@ class HomeReport:
             if len(places) == len(items):
                 ranked = sorted(zip(places, range(len(items)), items, strict=True))
                 items[:] = [item for _, _, item in ranked]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Says once, and instead of every test, why a student's code cannot be imported."""
+        if self._bench.problem is not None:
+            raise pytest.UsageError(f"your code cannot be imported: {self._bench.problem.message}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -70,24 +86,38 @@ class HomeReport:
         """Marks what is missing, and shortens what is shown."""
         report = yield
         belongs = membership(item)
-        if belongs is None or (report.when == "teardown" and report.passed):
-            return report
-        if report.when == "setup" and report.passed:
-            return report
-        report.user_properties.append((_EXERCISE, belongs.exercise))
         exception = call.excinfo.value if call.excinfo else None
+        if belongs is None or (report.when != "call" and report.passed):
+            return report
+        if report.failed and exception is not None:
+            report.longrepr = self._failure(item, exception)
+        report.user_properties.append((_EXERCISE, belongs.exercise))
         if isinstance(exception, StudentFault):
-            report.when, report.outcome = "call", "failed"
-            missing = exception.status is Status.MISSING
-            report.user_properties.append((_MISSING, missing))
-            report.longrepr = _shown(item, exception.message)
-        elif isinstance(exception, CaseExhausted):
-            report.longrepr = _shown(
-                item, "there are no fixture tensors for this test: `grader freeze` makes them"
-            )
-        elif isinstance(exception, AssertionError) and exception.args:
-            report.longrepr = _shown(item, str(exception))
+            report.when = "call"
+            if exception.status is Status.MISSING:
+                _count_as_missing(report, item, exception.headline)
         return report
+
+    def _failure(self, item: pytest.Item, exception: BaseException) -> Failure:
+        """What is said of a test that failed."""
+        drawing: list[str] = []
+        raised = isinstance(exception, StudentFault) and exception.status is Status.ERROR
+        if isinstance(exception, StudentFault):
+            message = exception.message
+        elif isinstance(exception, WrongNumbers):
+            message = str(exception) if self._verbose else exception.words
+            if self._verbose:
+                ink = ink_for(getattr(sys.__stdout__, "encoding", None))
+                drawing = picture(exception.comparison, exception.axes, ink)
+        elif isinstance(exception, CaseExhausted):
+            message = "there are no fixture tensors for this test: `grader freeze` makes them"
+        elif isinstance(exception, AssertionError) and exception.args:
+            message = str(exception).partition("\nassert ")[0]
+        else:
+            message = _own_fault(exception, self._root)
+        path, line, _ = item.location
+        crash = ReprFileLocation(path, (line or 0) + 1, message.partition("\n")[0])
+        return Failure(_about(item), message, crash, raised, drawing=drawing)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Adds a test's outcome to its exercise's."""
@@ -107,16 +137,40 @@ class HomeReport:
             self._failed.append(report)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        """Before the failures are shown, adds the mistake that explains them where it is known."""
-        findings = diagnose(FrozenMistakes(self._cases.module), self._bench.observations)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Before the failures are shown, adds the mistake that explains them where it is known.
+
+        What is missing is no failure, and no success either.
+        """
+        missing = any(tally.outcomes["missing"] for tally in self._tallies.values())
+        if missing and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        known, seen = FrozenMistakes(self._cases.module), self._bench.observations
+        findings = diagnose(known, seen)
+        failed: dict[str, list[str]] = {}
         for report in self._failed:
-            finding = findings.get(str(dict(report.user_properties)[_EXERCISE]))
+            failed.setdefault(_exercise(report), []).append(report.nodeid)
+        told = {name: seen[name] for name in seen if name in failed or self._is_right(name)}
+        # The calls are repeated, and what they print was shown already.
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            located = locate(known, self._bench.ask, told, findings, failed)
+        told_in: dict[object, str] = {}
+        for report in self._failed:
+            failure, name = report.longrepr, report.nodeid.rpartition("::")[2]
+            if not isinstance(failure, Failure):
+                continue
+            failure.shorten(told_in.setdefault(failure.likeness, name), name)
+            finding, place = findings.get(_exercise(report)), located.get(report.nodeid)
             if finding is not None and report.nodeid in finding.tests:
                 diagnosis = finding.diagnosis
-                report.longrepr = "\n".join(
-                    [str(report.longrepr), diagnosis.explanation, f"Hint: {diagnosis.hint}"]
-                )
+                first = told_in.setdefault(diagnosis, name)
+                hint = f"Hint: {diagnosis.hint}" if first == name else f"See {first} for a hint."
+                failure.more += [diagnosis.explanation, hint]
+            if place is not None:
+                failure.more.append(place.in_words())
+
+    def _is_right(self, exercise: str) -> bool:
+        return set(self._tallies[exercise].outcomes) == {"passed"}
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Missing is an outcome of its own, so that no page of failures is printed for it."""
@@ -146,11 +200,34 @@ class HomeReport:
             )
 
 
-def _shown(item: pytest.Item, message: str) -> str:
-    """A calm paragraph: what the test is about, and what was wrong."""
+def _about(item: pytest.Item) -> str:
+    """What a test is about: the first line of its docstring."""
     docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
-    about = docstring.strip().splitlines()[:1]
-    return "\n".join([*about, message])
+    return "".join(docstring.strip().splitlines()[:1])
+
+
+def _count_as_missing(report: pytest.TestReport, item: pytest.Item, reason: str) -> None:
+    """What is not written yet is no failure: `pytest -x` goes on to what is."""
+    path, line, _ = item.location
+    report.outcome, report.longrepr = "skipped", (path, (line or 0) + 1, reason)
+    report.user_properties.append((_MISSING, True))
+
+
+def _own_fault(exception: BaseException, root: Path) -> str:
+    """An error of the tests or the grader, at the line of a file of the course."""
+    words = f"{type(exception).__name__}: {' '.join(str(exception).split())[:_LONGEST]}"
+    if isinstance(exception, pytest.FixtureLookupError):
+        words = f"there is no fixture {exception.argname}"
+    places = [
+        f" ({Path(entry.filename).relative_to(root)}, line {entry.lineno})"
+        for entry in traceback.extract_tb(exception.__traceback__)
+        if Path(entry.filename).is_relative_to(root) and sys.prefix not in entry.filename
+    ]
+    return f"the test itself broke, which is not your doing: {words}{''.join(places[-1:])}"
+
+
+def _exercise(report: pytest.TestReport) -> str:
+    return str(dict(report.user_properties)[_EXERCISE])
 
 
 def _line(tally: ExerciseTally) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from grader.intake.admission import Admission
@@ -45,12 +47,19 @@ def unpack(archive: Path, copy: PrivateCopy, limits: Limits) -> Admission:
                 raise Unreadable(f"the archive is {kind}; hand in a folder, a zip or a tar")
         if not beginning:
             raise Unreadable("the archive is an empty file")
-        try:
+        with archive_errors():
             if beginning[:2] == b"PK":
                 return unpack_zip(file, copy, limits)
             return unpack_tar(file, copy, limits)
-        except (Unreadable, CopyFailed, MemoryError):
-            raise
-        except Exception as error:  # the standard library's parsers raise of every kind
-            reason = shortened(str(error)) or type(error).__name__
-            raise Unreadable(f"the archive is damaged or no zip or tar: {reason}") from error
+
+
+@contextlib.contextmanager
+def archive_errors() -> Iterator[None]:
+    """What the standard library raises of a damaged archive is raised as Unreadable."""
+    try:
+        yield
+    except (Unreadable, CopyFailed, MemoryError):
+        raise
+    except Exception as error:  # its parsers raise of every kind
+        reason = shortened(str(error)) or type(error).__name__
+        raise Unreadable(f"the archive is damaged or no zip or tar: {reason}") from error

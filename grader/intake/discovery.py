@@ -6,66 +6,46 @@ the first that does not pass decides.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.intake.archive import FOREIGN, READABLE
+from grader.intake.canvas import canvas_download
+from grader.intake.classroom import classroom_clones
+from grader.intake.download import downloads_at
+from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
+from grader.intake.gradescope import gradescope_export
+from grader.intake.latest import latest_of_each
 from grader.intake.limits import is_clutter, is_clutter_folder
+from grader.intake.moodle import moodle_download
 from grader.intake.naming import natural_order, printable, several
 from grader.intake.regular_file import kind_in_words
 
 _SINGLE_FILES = (".ipynb", ".py")
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *_SINGLE_FILES), key=len, reverse=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A submission before it is taken in: a name fit to print, and where it lies."""
-
-    name: str
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Something that lies among the submissions and is none, and why."""
-
-    path: Path
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """The submissions, in natural order of their names, and what an instructor should know.
-
-    `notes` are sentences: names given twice, a path that is itself a submission.
-    """
-
-    entries: tuple[Entry, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-class NothingToGrade(ValueError):
-    """A path that was given holds no submission; the text is one sentence that says why."""
+_PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clones)
 
 
 def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
-    """The submissions in `paths`: folders of submissions, or submissions themselves.
+    """The submissions in `paths`: platforms' downloads, folders of submissions, or submissions.
 
-    Names are unique: where two submissions have one name, the later one gets a number, and a
-    note says so. Raises NothingToGrade for a path that is missing or holds no submission.
+    Of two submissions of one person the latest counts. Names are unique: where two submissions
+    have one name, the later one gets a number, and a note says so. Raises NothingToGrade for a path
+    that is missing or holds no submission.
     """
-    found = [_recognise(path, adapters) for path in paths]
-    entries, notes = _named_apart(entry for one in found for entry in one.entries)
+    found = [_in_a_line(_recognise(path, adapters)) for path in paths]
+    unique = {(entry.path, entry.pieces): entry for one in found for entry in one.entries}
+    latest = latest_of_each(list(unique.values()))
+    entries, notes = _named_apart(latest.entries)
     return Discovery(
         tuple(sorted(entries, key=lambda entry: (natural_order(entry.name), entry.name))),
-        tuple(skipped for one in found for skipped in one.skipped),
-        (*(note for one in found for note in one.notes), *notes),
+        (*(skipped for one in found for skipped in one.skipped), *latest.skipped),
+        (*(note for one in found for note in one.notes), *latest.notes, *notes),
+        tuple(kind for one in found for kind in one.kinds),
     )
 
 
@@ -90,9 +70,35 @@ def _recognise(path: Path, adapters: str) -> Discovery:
     raise NothingToGrade(f"{_shown(path)} holds no submission")
 
 
+def _in_a_line(found: Discovery) -> Discovery:
+    """What was found without what was handed in again, and said in one line if it is a kind."""
+    latest = latest_of_each(found.entries)
+    skipped = (*found.skipped, *latest.skipped)
+    number, late = len(latest.entries), sum(entry.late for entry in latest.entries)
+    again = len({item.later for item in skipped if item.later})
+    said = f"{number} submission{'s' if number != 1 else ''}"
+    said += f", {late} late" if late else ""
+    said += f", {again} resubmitted: latest taken" if again else ""
+    lines = tuple(f"{kind}, {said}" for kind in found.kinds)
+    return Discovery(latest.entries, skipped, (*found.notes, *latest.notes), lines)
+
+
+def _download(path: Path, _adapters: str) -> Discovery | None:
+    """What a platform gives to download, in a folder or still zipped."""
+    _mode(path)
+    for download in downloads_at(path):
+        for platform in _PLATFORMS:
+            found = platform(download)
+            if found is not None and found.entries:
+                return found
+    return None
+
+
 def _one_file(path: Path, _adapters: str) -> Discovery | None:
     """An archive, a notebook or a Python file."""
-    return None if stat.S_ISDIR(_mode(path)) else Discovery((single(path),))
+    if stat.S_ISDIR(_mode(path)):
+        return None
+    return Discovery((single(path),))
 
 
 def _one_folder(path: Path, adapters: str) -> Discovery | None:
@@ -131,20 +137,19 @@ def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
             if there
             else f"{_shown(path)} is empty; it should hold a folder or file for each submission"
         )
-    return Discovery(tuple(entries), tuple(skipped))
+    return Discovery(tuple(entries), tuple(skipped), kinds=("folder",))
 
 
-_KINDS = (_one_file, _one_folder, _folder_of_submissions)
+_KINDS = (_download, _one_file, _one_folder, _folder_of_submissions)
 
 
-def _named_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
-    """The entries under names that differ, each place once, and a note for what was renamed."""
-    unique = list({entry.path: entry for entry in entries}.values())
-    taken = Counter(entry.name for entry in unique)
+def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+    """The entries under names that differ, and a note for what was renamed."""
+    taken = Counter(entry.name for entry in entries)
     first: dict[str, Entry] = {}
     named: list[Entry] = []
     notes: list[str] = []
-    for entry in unique:
+    for entry in entries:
         if entry.name not in first:
             first[entry.name] = entry
             named.append(entry)
@@ -153,7 +158,7 @@ def _named_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
         while (name := f"{entry.name}-{number}") in taken:
             number += 1
         taken[name] += 1
-        named.append(Entry(name, entry.path))
+        named.append(dataclasses.replace(entry, name=name))
         notes.append(
             f"The name {entry.name} was handed in more than once: it stands for "
             f"{_shown(first[entry.name].path)}, and {name} for {_shown(entry.path)}."

@@ -7,9 +7,11 @@ import os
 import stat
 from pathlib import Path
 
-from grader.intake.discovery import Entry
+from grader.intake.entry import Entry
 from grader.intake.folder import survey
+from grader.intake.handed_in import handed_in
 from grader.intake.limits import DEFAULT_LIMITS, Limits
+from grader.intake.private_copy import CopyFailed
 from grader.intake.regular_file import read_chunks
 from grader.submission import Unreadable
 
@@ -17,9 +19,17 @@ from grader.submission import Unreadable
 def fingerprint(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> str:
     """SHA-256, in hexadecimal, of the paths and contents that would be copied.
 
-    Of an archive or a single file, of its bytes up to the limit. Copies and raises nothing: what
-    cannot be read has a hash too.
+    Of an archive or a single file, of its bytes up to the limit. Raises nothing: what cannot be
+    read has a hash too.
     """
+    try:
+        with handed_in(entry) as (found, _):
+            return _of_what_lies_there(found, limits)
+    except (Unreadable, CopyFailed) as problem:
+        return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
+
+
+def _of_what_lies_there(entry: Entry, limits: Limits) -> str:
     try:
         mode = os.lstat(entry.path).st_mode
     except OSError:

@@ -33,6 +33,7 @@ class Located:
 def locate(top: Path, adapters: str, limits: Limits) -> Located:
     """Find the adapters at the top of a copy, or one folder down; else the one notebook with some.
 
+    Or else the only Python file, if it has some and there are no folders.
     Where the top holds nothing but one folder, that folder is looked at as if it were the top.
     Raises Unreadable when there are none, or several and no telling which.
     """
@@ -53,6 +54,8 @@ def locate(top: Path, adapters: str, limits: Limits) -> Located:
     notebooks = list(_notebooks_with_adapters(root, limits))
     if len(notebooks) == 1:
         return notebooks[0]
+    if not notebooks and (alone := _only_python_file(root, limits)) is not None:
+        return alone
     raise Unreadable(_nothing_found(root, adapters, [str(found.file) for found in notebooks]))
 
 
@@ -110,6 +113,15 @@ def _notebooks_with_adapters(root: Path, limits: Limits) -> Iterator[Located]:
                 yield located
         if found:
             return
+
+
+def _only_python_file(root: Path, limits: Limits) -> Located | None:
+    """The Python file that is all the code there is, whatever its name, if it defines adapters."""
+    files = list(root.glob("*.py"))
+    if len(files) != 1 or _folders(root):
+        return None
+    located = _read(root, PurePosixPath(files[0].name), limits)
+    return located if located.facts.adapters else None
 
 
 def _nothing_found(root: Path, adapters: str, notebooks: list[str]) -> str:

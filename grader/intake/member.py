@@ -10,13 +10,18 @@ from grader.submission import Unreadable
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
+def slashed(name: str) -> str:
+    """A member's name with slashes between folders, as also zips made on Windows should have."""
+    return name.replace("\\", "/")
+
+
 def member_parts(name: str) -> tuple[str, ...]:
     """The folders and the file that a member's name says; empty for the archive's own top.
 
     Backslashes separate folders, as in zips made on Windows. Raises Unreadable for a name that
     leads out of the archive.
     """
-    path = name.replace("\\", "/")
+    path = slashed(name)
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     if path.startswith("/") or _DRIVE.match(path) or ".." in parts:
         raise Unreadable(

@@ -1,80 +1,36 @@
-"""Notebooks as modules: a file for each code cell, and a module that runs them in order.
-
-The notebook's file becomes a folder of the same name, so that an error, a traceback or
-`inspect.getsource` says `attention.ipynb/cell 3`, line 4, and means just that.
-"""
+"""Reading notebooks of every version of nbformat; nothing in them is run here."""
 
 from __future__ import annotations
 
-import ast
 import json
-import re
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import nbformat
+
+from grader.intake.cells import as_python
 from grader.intake.limits import Allowance
-from grader.intake.naming import size_in_words
+from grader.intake.naming import shortened, size_in_words
 from grader.submission import Unreadable
 
-# Cell magics that run the rest of their cell as Python.
-_TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-# A magic, a shell line, one of them assigned, or a question; `% x` and `!= x` may be Python.
-_NOT_PYTHON = re.compile(r"%{1,2}[A-Za-z_]|!(?!=)|\?|[\w., ]+=\s*[%!][A-Za-z_]|[\w.]+\?{1,2}$")
-
+_VERSION = 4
 _LONGEST_PARSED = 1 << 18  # characters of one notebook
-
-_RUNNER = '''\
-"""Runs the cells of a notebook in order; an error in one does not keep the others from running.
-
-`__cell_errors__` holds the traceback of each cell that raised, by the cell's name.
-"""
-
-__cell_errors__ = {{}}
-
-
-def display(*values, **options):
-    """Stands for the notebook's own: nobody looks here."""
-
-
-def _run_cells(notebook, cells):
-    import __future__
-    import sys
-    import traceback
-    from pathlib import Path
-
-    first = None
-    flags = 0
-    for cell in cells:
-        path = Path(__file__).parent / notebook / cell
-        try:
-            code = compile(path.read_bytes(), str(path), "exec", flags, dont_inherit=True)
-            # A future import holds for the later cells too, as in a notebook.
-            flags |= code.co_flags & __future__.annotations.compiler_flag
-            exec(code, globals())
-        except (Exception, SystemExit) as error:
-            first = first or error
-            __cell_errors__[cell] = "".join(traceback.format_exception(error))
-            print(__cell_errors__[cell], file=sys.stderr)
-    if first is not None and not any(name.startswith("run_") for name in globals()):
-        raise first
-
-
-_run_cells({notebook!a}, {cells!a})
-'''
 
 
 def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
-    """The code cells of a notebook (nbformat 3 and later) in order, as Python; no empty ones.
+    """The code cells of a notebook in order, as Python; no empty ones.
 
-    Magics and shell lines are commented out, each line keeping its number. Raises Unreadable
-    when the bytes are no notebook, hold no code, or more of it than allowed for source files.
+    Magics and shell lines are commented out, each line keeping its number. Raises Unreadable when
+    the bytes are no notebook, or one for another language, hold no code, or more of it than
+    allowed for source files.
     """
-    try:
-        document = json.loads(notebook)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable("the notebook is damaged: it is no JSON") from error
-    cells = [cell for cell in _cells(document) if cell.strip()]
+    document = _upgraded(_document(notebook))
+    language = _language(document)
+    if not language.casefold().startswith(("python", "ipython")):
+        raise Unreadable(
+            f"the notebook is for {shortened(language)}, not for Python: choose a Python kernel"
+        )
+    cells = [cell for cell in _sources(document) if cell.strip()]
     if not cells:
         raise Unreadable("the notebook holds no code cells")
     if len(cells) > allowance.files or sum(map(len, cells)) > allowance.bytes_each:
@@ -86,21 +42,67 @@ def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
     python = []
     for cell in cells:
         parsed += len(cell)
-        python.append(_as_python(cell, may_parse=parsed <= _LONGEST_PARSED))
+        python.append(as_python(cell, may_parse=parsed <= _LONGEST_PARSED))
     return python
 
 
-def runner(notebook_name: str, cell_names: list[str]) -> str:
-    """The source of the module that runs the cells in the folder `notebook_name` beside it."""
-    return _RUNNER.format(notebook=notebook_name, cells=cell_names)
+def _document(notebook: bytes) -> dict[str, Any]:
+    """The notebook as it was saved, without its outputs, which may be large."""
+    try:
+        document = json.loads(notebook)
+    except (ValueError, RecursionError) as error:
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise Unreadable(
+            f"the notebook is damaged, it is no JSON{where}: save it again and hand that in"
+        ) from error
+    if not isinstance(document, dict) or not document.keys() & {"cells", "worksheets"}:
+        raise Unreadable("the file is JSON but no notebook: it has no cells")
+    for sheet in (document, *_listed(document, "worksheets")):
+        for cell in _listed(sheet, "cells"):
+            if isinstance(cell, dict) and "outputs" in cell:
+                cell["outputs"] = []
+    return document
 
 
-def _cells(document: Any) -> Iterator[str]:
-    """The sources of the code cells of whatever JSON this is."""
-    sheets = [document, *_listed(document, "worksheets")]
-    for cell in (cell for sheet in sheets for cell in _listed(sheet, "cells")):
+def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
+    """The notebook in the version of nbformat that is read here."""
+    version = document.get("nbformat", _VERSION if "cells" in document else _VERSION - 1)
+    if version == _VERSION:
+        return document
+    if isinstance(version, int) and version > _VERSION:
+        raise Unreadable(
+            f"the notebook is of version {version} of nbformat: save it as version {_VERSION}"
+        )
+    for cell in (
+        cell for sheet in _listed(document, "worksheets") for cell in _listed(sheet, "cells")
+    ):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            source = cell.get("source", cell.get("input", ""))
+            cell.setdefault("outputs", [])
+    document.setdefault("metadata", {})
+    try:
+        node = nbformat.from_dict(document | {"nbformat": version})  # type: ignore[no-untyped-call]
+        return dict(nbformat.convert(node, _VERSION))  # type: ignore[no-untyped-call]
+    except Exception as error:  # the converters trust what they read
+        reason = shortened(str(error).partition("\n")[0])
+        raise Unreadable(f"the notebook is damaged: {reason}") from error
+
+
+def _language(document: dict[str, Any]) -> str:
+    """The language of the notebook's kernel; Python where it does not say."""
+    metadata = document.get("metadata")
+    for table, key in (("language_info", "name"), ("kernelspec", "language")):
+        described = metadata.get(table) if isinstance(metadata, dict) else None
+        named = described.get(key) if isinstance(described, dict) else None
+        if isinstance(named, str) and named:
+            return named
+    return "python"
+
+
+def _sources(document: dict[str, Any]) -> Iterator[str]:
+    """The sources of the code cells, whatever else the cells are."""
+    for cell in _listed(document, "cells"):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            source = cell.get("source", "")
             lines = source if isinstance(source, list) else [source]
             yield "".join(line for line in lines if isinstance(line, str))
 
@@ -108,38 +110,3 @@ def _cells(document: Any) -> Iterator[str]:
 def _listed(document: Any, key: str) -> list[Any]:
     value = document.get(key) if isinstance(document, dict) else None
     return value if isinstance(value, list) else []
-
-
-def _as_python(cell: str, *, may_parse: bool) -> str:
-    """The cell with what only a notebook understands commented out."""
-    lines = cell.split("\n")
-    if not any(_NOT_PYTHON.match(line.strip()) for line in lines) or (may_parse and _parses(cell)):
-        return cell  # a line that starts with % may also lie in a text
-    first = next(line for line in lines if line.strip())
-    if first.startswith("%%") and not first.startswith(_TRANSPARENT):
-        return "\n".join(f"# {line}" for line in lines)
-    return "\n".join(_comment_out(lines))
-
-
-def _comment_out(lines: list[str]) -> Iterator[str]:
-    continued = False
-    for line in lines:
-        text = line.strip()
-        foreign = continued or _NOT_PYTHON.match(text) is not None
-        if continued:
-            yield f"# {text}"
-        elif foreign:
-            yield f"{line[: len(line) - len(line.lstrip())]}pass  # {text}"  # may be all of a block
-        else:
-            yield line
-        continued = foreign and text.endswith("\\")
-
-
-def _parses(cell: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(cell)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True

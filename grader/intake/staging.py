@@ -9,14 +9,15 @@ from pathlib import Path, PurePosixPath
 
 from grader.intake.admission import Admission
 from grader.intake.archive import FOREIGN, READABLE, unpack
-from grader.intake.discovery import Entry
+from grader.intake.cells import runner
 from grader.intake.distribution import read_distribution
+from grader.intake.entry import Entry
 from grader.intake.folder import copy_folder
+from grader.intake.handed_in import handed_in
 from grader.intake.import_plan import ImportPlan, plan_imports
 from grader.intake.limits import DEFAULT_LIMITS, Allowance, Limits
 from grader.intake.locate import Located, locate
 from grader.intake.naming import size_in_words
-from grader.intake.notebook import runner
 from grader.intake.private_copy import PrivateCopy
 from grader.intake.regular_file import kind_in_words, read_bounded
 from grader.submission import Submission, Unreadable
@@ -38,12 +39,15 @@ def take_in(
         raise ValueError(f"the adapters must be a file inside a submission, not {adapters!r}")
     into.chmod(0o755)
     copy = PrivateCopy(into / _COPY)
-    adapters, left_out = _copy(entry, copy, str(wanted), limits)
+    with handed_in(entry, into) as (found, left_out):
+        adapters, more_left_out = _copy(found, copy, str(wanted), limits)
+        home_name = _home_name(found)
+    left_out += more_left_out
     try:
         located = locate(into / _COPY, adapters, limits)
     except Unreadable as error:
         raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
-    home_name = _home_name(entry) if located.root == into / _COPY else located.root.name
+    home_name = home_name if located.root == into / _COPY else located.root.name
     located = _with_runner(located)
     notes = left_out if located.note is None else (*left_out, located.note)
     return _submission(entry.name, located, home_name, notes)
@@ -97,8 +101,8 @@ def _with_runner(located: Located) -> Located:
     notebook = located.root / located.file
     notebook.unlink()
     cells = PrivateCopy(notebook)
-    names = [f"cell {number}" for number in range(1, len(located.cells) + 1)]
-    for name, cell in zip(names, located.cells, strict=True):
+    named = [(f"cell {number}", cell) for number, cell in enumerate(located.cells, 1)]
+    for name, cell in named:
         cells.write([name], [cell.encode("utf-8", "replace")])
     free = next(
         name
@@ -106,7 +110,7 @@ def _with_runner(located: Located) -> Located:
         if not os.path.lexists(notebook.with_name(name))
     )
     module = notebook.with_name(free)
-    module.write_text(runner(notebook.name, names), "utf-8")
+    module.write_text(runner(notebook.name, named), "utf-8")
     module.chmod(0o644)
     return replace(located, file=located.file.with_name(free))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from grader.intake.admission import Admission
@@ -23,23 +23,35 @@ _NAME_IS_UTF8 = 0x800
 _MADE_ON_UNIX = 3
 _BYTES_PER_ENTRY = 128  # of the table of contents, which is read as a whole
 
+Place = Callable[[str], str | None]
 
-def unpack_zip(file: BinaryIO, copy: PrivateCopy, limits: Limits) -> Admission:
-    """Unpack what is wanted of a zip, small files first, never more than each claims to hold.
 
-    Raises Unreadable as `grader.intake.archive.unpack` does, and whatever `zipfile` raises for
+def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
+    """A zip whose table of contents has been read.
+
+    Raises Unreadable when it holds more than so many entries, and whatever `zipfile` raises for
     damaged ones.
     """
+    archive = zipfile.ZipFile(_BoundedReads(file, entries * _BYTES_PER_ENTRY))
+    if len(archive.infolist()) > entries:
+        raise Unreadable(f"the archive holds more than {entries} files")
+    return archive
+
+
+def unpack_zip(file: BinaryIO, copy: PrivateCopy, limits: Limits, place: Place = str) -> Admission:
+    """Unpack what is wanted of a zip, small files first, never more than each claims to hold.
+
+    `place` says where a member goes, by its name; None for what is not wanted. Raises Unreadable
+    as `grader.intake.archive.unpack` does, and whatever `zipfile` raises for damaged ones.
+    """
     admission = Admission(limits)
-    with zipfile.ZipFile(_BoundedReads(file, limits.entries * _BYTES_PER_ENTRY)) as archive:
-        if len(archive.infolist()) > limits.entries:
-            raise Unreadable(f"the archive holds more than {limits.entries} files")
-        members = _files(archive.infolist(), admission)
+    with opened_zip(file, limits.entries) as archive:
+        members = _files(archive.infolist(), place, admission)
         by_size = sorted(members.items(), key=lambda item: (item[1].file_size, item[0]))
         for parts, info in by_size:
             if not admission.admits(parts, info.file_size):
                 continue
-            _check_readable(info)
+            check_readable(info)
             if not copy.write(parts, _chunks(archive, info)):
                 admission.leave_out("names that this machine cannot hold", "/".join(parts))
     return admission
@@ -73,12 +85,14 @@ class _BoundedReads(io.BufferedIOBase):
 
 
 def _files(
-    infos: list[zipfile.ZipInfo], admission: Admission
+    infos: list[zipfile.ZipInfo], place: Place, admission: Admission
 ) -> dict[tuple[str, ...], zipfile.ZipInfo]:
     """The members that are files, by where they go; of two for one place the last."""
     files: dict[tuple[str, ...], zipfile.ZipInfo] = {}
     for info in infos:
-        name = _name(info)
+        name = place(member_name(info))
+        if name is None:
+            continue
         parts = member_parts(name)
         if not parts or name.endswith(("/", "\\")):
             continue
@@ -91,7 +105,7 @@ def _files(
     return files
 
 
-def _name(info: zipfile.ZipInfo) -> str:
+def member_name(info: zipfile.ZipInfo) -> str:
     """The member's name; many programs write UTF-8 and forget to say so."""
     if info.flag_bits & _NAME_IS_UTF8:
         return info.filename
@@ -105,7 +119,8 @@ def _is_special(mode: int) -> bool:
     return stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR)
 
 
-def _check_readable(info: zipfile.ZipInfo) -> None:
+def check_readable(info: zipfile.ZipInfo) -> None:
+    """Raises Unreadable when a member cannot be read in bounded memory, or not at all."""
     if info.flag_bits & _ENCRYPTED:
         raise Unreadable("the zip is encrypted; hand it in without a password")
     if info.compress_type not in _BOUNDED_METHODS:

@@ -10,16 +10,18 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 START_SECONDS = 120.0
 _ORDER_SECONDS = 20.0
+_GREETING = 1 << 16
 _ENGINE = Path(__file__).resolve().parents[2]
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.worker.forkserver import main; main(int(sys.argv[2]))"
+    "from grader.worker.forkserver import main; main(int(sys.argv[2]), sys.argv[3:])"
 )
 
 
@@ -40,15 +42,17 @@ class ForkServer:
     """A warm process without secrets that forks workers; a context manager.
 
     It is a fresh interpreter that inherits one descriptor and a scrubbed environment. A fork
-    server that stops obeying is killed with all that it started.
+    server that stops obeying is killed with all that it started. `preload` are modules of installed
+    packages that it loads before it forks.
     """
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, preload: Sequence[str] = ()) -> None:
         self._scratch = scratch
+        self.preload = tuple(preload)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), str(theirs.fileno())],
+                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), str(theirs.fileno()), *preload],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -60,6 +64,7 @@ class ForkServer:
         self._ready = False
         self._user: int | None = None
         self.is_lost = False
+        self.not_preloaded: Mapping[str, str] = {}
 
     def __enter__(self) -> ForkServer:
         return self
@@ -126,10 +131,11 @@ class ForkServer:
         """
         if not self._ready:
             readable, _, _ = select.select([self._control], [], [], START_SECONDS)
-            said = self._control.recv(64) if readable else b""
+            said = self._control.recv(_GREETING) if readable else b""
             if not said:
                 raise self._lost("it did not start")
-            self._user = json.loads(said)["user"]
+            greeting = json.loads(said)
+            self._user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
             self._ready = True
         return self._user
 

@@ -1,6 +1,8 @@
 """The judge's process: settings and submissions come in by lines of JSON, grades go out.
 
-It is started as `python -m grader.judge.process`. Whatever the tests print goes to stderr.
+It is started as `python -m grader.judge.process`. Whatever the tests print goes to stderr. If a
+submission's line says `"follow": true`, its verdicts go out before its grade, each when it is
+reached; they have no diagnosis yet.
 """
 
 from __future__ import annotations
@@ -14,44 +16,30 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from grader.assignment import BadAssignment, find_assignment
+from grader.assignment import Assignment, BadAssignment, find_assignment
+from grader.evidence import Evidence
+from grader.imports import Imports
 from grader.intake import CopyFailed, Entry, take_in
+from grader.judge.environment import Environment
+from grader.judge.excerpts import excerpts
 from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.judge.rules import Conduct
 from grader.judge.scratch import PASSABLE, new_scratch
 from grader.judge.session import Judge
+from grader.judge.settings import Settings
 from grader.judge.sitting import Limits, Sitting
+from grader.plain_text import plain
 from grader.submission import Submission, Unreadable
 from grader.verdict import Grade, GradeStatus, Status, Verdict
+from grader.wire.calls import Raised
+from grader.worker.packages import is_installed
 
 _PR_SET_PDEATHSIG = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a judge must know before its first submission."""
-
-    assignment: str
-    seed: int
-    exercises: tuple[str, ...]
-    adapters: str
-    timeout: float
-    memory_mb: int
-    suite_hash: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The settings as the first line that a judge reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Settings:
-        """The settings that `as_json` wrote."""
-        return cls(**row | {"exercises": tuple(row["exercises"])})
 
 
 def main() -> None:
@@ -64,8 +52,9 @@ def main() -> None:
     scratch = new_scratch()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "inductor")
     try:
-        with ForkServers(scratch) as servers:
-            JudgeProcess(settings, servers, scratch, replies).run()
+        assignment = find_assignment(Path(settings.assignment))
+        with ForkServers(scratch, assignment.preload) as servers:
+            JudgeProcess(settings, assignment, servers, scratch, replies).run()
     except BadAssignment as problem:
         _say(replies, {"stopped": str(problem)})
     finally:
@@ -80,14 +69,18 @@ class Outcome:
     message: str | None
     tests: tuple[Verdict, ...]
     isolation: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+    imports: Imports = field(default_factory=Imports)
 
 
 class ForkServers:
     """The fork server in use; a lost one is replaced when the next worker is wanted."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, preload: Sequence[str]) -> None:
         self._scratch = scratch
-        self._server = ForkServer(scratch)
+        self._preload = preload
+        self._server = ForkServer(scratch, preload)
 
     def __enter__(self) -> ForkServers:
         return self
@@ -99,7 +92,7 @@ class ForkServers:
         """A fork server that has not been lost."""
         if self._server.is_lost:
             self._server.close()
-            self._server = ForkServer(self._scratch)
+            self._server = ForkServer(self._scratch, self._preload)
         return self._server
 
 
@@ -107,13 +100,19 @@ class JudgeProcess:
     """Grades the submissions that come in, one after another."""
 
     def __init__(
-        self, settings: Settings, servers: ForkServers, scratch: Path, replies: TextIO
+        self,
+        settings: Settings,
+        assignment: Assignment,
+        servers: ForkServers,
+        scratch: Path,
+        replies: TextIO,
     ) -> None:
         self._settings = settings
-        self._assignment = find_assignment(Path(settings.assignment))
+        self._assignment = assignment
         self._servers = servers
         self._scratch = scratch
         self._replies = replies
+        self._follow = False
 
     def run(self) -> None:
         """Collects the tests, then grades what comes in.
@@ -128,12 +127,16 @@ class JudgeProcess:
         self._say({"ready": {"max_score": judge.max_score}})
         for line in sys.stdin:
             job = json.loads(line)
-            entry = Entry(job["name"], Path(os.fsdecode(bytes.fromhex(job["path"]))))
-            self._say({"grade": self._grade(judge, entry, job["submission_hash"]).as_json()})
+            entry = Entry.from_json(job["entry"])
+            self._follow = job["follow"]
+            grade = self._grade(judge, entry, job["submission_hash"], job["exercises"])
+            self._say({"grade": grade.as_json(whole=True)})
 
-    def _grade(self, judge: Judge, entry: Entry, submission_hash: str) -> Grade:
+    def _grade(
+        self, judge: Judge, entry: Entry, submission_hash: str, exercises: Collection[str] | None
+    ) -> Grade:
         started = time.monotonic()
-        outcome = self._examine(judge, entry)
+        outcome = self._examine(judge, entry, exercises)
         return Grade(
             submission=entry.name,
             status=outcome.status,
@@ -146,15 +149,25 @@ class JudgeProcess:
             message=outcome.message,
             isolation=outcome.isolation,
             tests=outcome.tests,
+            notes=outcome.notes,
+            evidence=outcome.evidence,
+            imports=outcome.imports,
         )
 
-    def _examine(self, judge: Judge, entry: Entry) -> Outcome:
+    def _examine(self, judge: Judge, entry: Entry, exercises: Collection[str] | None) -> Outcome:
+        """What becomes of a submission that is asked for `exercises`, by default for all.
+
+        If one of them is not right, all are looked at: what explains it may lie in another one.
+        """
         with self._private_folder() as folder:
             try:
                 taken_in = folder / "taken-in"
                 taken_in.mkdir()
                 submission = take_in(entry, taken_in, self._settings.adapters)
-                return self._judge(judge, submission, folder)
+                outcome = self._judge(judge, submission, folder, exercises)
+                if exercises is not None and not _all_passed(outcome):
+                    outcome = self._judge(judge, submission, folder, None)
+                return replace(outcome, notes=(*submission.notes, *outcome.notes))
             except Unreadable as problem:
                 tests = judge.unexamined(Status.MISSING, str(problem))
                 return Outcome(GradeStatus.UNREADABLE, str(problem), tuple(tests))
@@ -162,22 +175,66 @@ class JudgeProcess:
                 tests = judge.unexamined(Status.NOT_GRADED, str(problem))
                 return Outcome(GradeStatus.NOT_GRADED, str(problem), tuple(tests))
 
-    def _judge(self, judge: Judge, submission: Submission, folder: Path) -> Outcome:
+    def _judge(
+        self,
+        judge: Judge,
+        submission: Submission,
+        folder: Path,
+        exercises: Collection[str] | None,
+    ) -> Outcome:
         limits = Limits(
             self._settings.timeout, self._assignment.call_timeout, self._settings.memory_mb << 20
         )
         conduct = Conduct(self._assignment.forbidden, submission.root)
-        sitting = Sitting(self._servers.current, submission, limits, folder, conduct)
-        problem = sitting.open()
-        if problem is not None:
-            tests = tuple(judge.unexamined(problem.status, problem.message, problem.where))
-            return Outcome(GradeStatus.UNREADABLE, problem.message, tests, sitting.isolation)
-        tests = judge.explained(judge.grade(sitting))
+        environment = Environment(self._assignment, submission.root)
+        sitting = Sitting(self._servers.current, submission, limits, folder, conduct, environment)
+        with contextlib.closing(sitting):
+            problem = sitting.open()
+            if problem is not None:
+                is_ours = problem.status is Status.NOT_GRADED
+                tests = tuple(judge.unexamined(problem.status, problem.message, problem.where))
+                return Outcome(
+                    GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE,
+                    problem.message,
+                    tests,
+                    sitting.isolation,
+                    evidence=Evidence(excerpts=excerpts(submission.root, [problem.where])),
+                    imports=self._imports(sitting, environment),
+                )
+            tests = judge.explained(self._told(judge.grade(sitting, exercises)))
+        imports = self._imports(sitting, environment)
+        tests = environment.spared(tests, sitting.cell_errors)
         if any(test.status is Status.NOT_GRADED for test in tests):
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
-            return Outcome(GradeStatus.NOT_GRADED, reason, tests, sitting.isolation)
+            return Outcome(
+                GradeStatus.NOT_GRADED, reason, tests, sitting.isolation, imports=imports
+            )
         tests = conduct.applied(tests)
-        return Outcome(GradeStatus.GRADED, conduct.summary(), tests, sitting.isolation)
+        notes = tuple(_cell_note(raised) for raised in sitting.cell_errors)
+        evidence = replace(
+            judge.evidence,
+            excerpts=excerpts(submission.root, (test.where for test in tests)),
+            printed=sitting.printed,
+        )
+        summary = conduct.summary()
+        isolation = sitting.isolation
+        return Outcome(GradeStatus.GRADED, summary, tests, isolation, notes, evidence, imports)
+
+    def _imports(self, sitting: Sitting, environment: Environment) -> Imports:
+        seconds = {
+            name: taken
+            for name, taken in sitting.import_seconds.items()
+            if is_installed(name.partition(".")[0])
+        }
+        failed = self._servers.current().not_preloaded
+        return Imports(seconds, tuple(environment.lacking), failed)
+
+    def _told(self, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+        """The verdicts; each is said when it is reached, if the coordinator wants to follow."""
+        for verdict in verdicts:
+            if self._follow:
+                self._say({"verdict": verdict.as_json()})
+            yield verdict
 
     @contextlib.contextmanager
     def _private_folder(self) -> Iterator[Path]:
@@ -190,6 +247,19 @@ class JudgeProcess:
 
     def _say(self, line: dict[str, Any]) -> None:
         _say(self._replies, line)
+
+
+def _all_passed(outcome: Outcome) -> bool:
+    graded = outcome.status is GradeStatus.GRADED
+    return graded and all(test.status is Status.PASSED for test in outcome.tests)
+
+
+def _cell_note(raised: Raised) -> str:
+    """What a cell raised, its place included, as a sentence for the instructor."""
+    what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
+    last = raised.frames[-1] if raised.frames else None
+    place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
+    return f"A cell of the notebook raised {plain(what + place)}."
 
 
 def _say(replies: TextIO, line: dict[str, Any]) -> None:

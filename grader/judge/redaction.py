@@ -9,7 +9,7 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from grader.wire.calls import Raised
+from grader.wire.calls import Operand, Raised
 
 _RULE = (
     " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
@@ -19,16 +19,30 @@ _ENGINE = Path(__file__).resolve().parents[2]
 
 
 def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
-    """What was raised, its text without the places of this machine.
+    """What was raised, its texts without the places of this machine."""
+    rule = _RULE if _is_refusal(raised) else ""
+    operands = tuple(
+        Operand(operand.name, without_places(operand.words, root, scratch))
+        for operand in raised.operands
+    )
+    return dataclasses.replace(
+        raised,
+        message=without_places(raised.message + rule, root, scratch),
+        operands=operands,
+        printed=without_places(raised.printed, root, scratch),
+    )
+
+
+def without_places(text: str, root: Path, scratch: Path) -> str:
+    """The text without the places of this machine.
 
     A path below `root` becomes the submission's own, one below `scratch` says so, packages and
     the standard library keep what follows their folder.
     """
     names = _names(root, scratch)
-    message = raised.message + (_RULE if _is_refusal(raised) else "")
     for folder in sorted(names, key=len, reverse=True):
-        message = message.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
-    return dataclasses.replace(raised, message=message)
+        text = text.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
+    return text
 
 
 def _is_refusal(raised: Raised) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
@@ -13,18 +14,22 @@ import pytest
 import torch
 from _pytest.runner import runtestprotocol
 
-from grader.assignment import Assignment, BadAssignment
+from grader.assignment import Assignment, BadAssignment, meant
+from grader.evidence import Evidence, Picture
+from grader.judge.explanation import explain
+from grader.judge.memory import Interview, Memory, Remembered
 from grader.judge.mistakes import KnownMistakes, load_mistakes
 from grader.judge.points import share_points
-from grader.plain_text import plain
+from grader.judge.verdicts import Test
+from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
-from grader.testing.course import load_contract, load_references
-from grader.testing.diagnosis import Finding, Observation, diagnose
+from grader.testing.course import course_code, load_contract, load_references
 from grader.testing.exercise import Membership, membership
-from grader.testing.outcome import Observations, StudentFault, observing
+from grader.testing.outcome import Observations, observing
 from grader.testing.plugin import BENCH
-from grader.verdict import Measurement, Status, Verdict, Visibility, Where
+from grader.testing.prediction import Observation
+from grader.verdict import Status, Verdict, Visibility, Where
 from grader.wire.calls import Answer, Call
 
 _QUIET = (
@@ -38,9 +43,6 @@ class Examinee(Protocol):
 
     def ask(self, call: Call) -> Answer:
         """The answer to a call; raises StudentFault if there is none."""
-
-    def close(self) -> None:
-        """Called when no more calls will come."""
 
 
 class Judge:
@@ -58,12 +60,15 @@ class Judge:
         self._serve = serve
         self._cases: dict[str, Case] = {}
         self._items: list[pytest.Item] = []
-        self._tests: dict[str, Membership] = {}
-        self._points: dict[str, float] = {}
+        self._tests: dict[str, Test] = {}
+        self._memory = Memory()
+        self._interview: Interview | None = None
         self._sitting: Examinee | None = None
         self._problem: Exception | None = None
         self._bench: Bench | None = None
         self.mistakes = KnownMistakes({})
+        self.evidence = Evidence()
+        self._pictures: list[Picture] = []
         self._observed = Observations()
         self._raised: BaseException | None = None
 
@@ -71,12 +76,16 @@ class Judge:
         """Collects the tests, then serves submissions until there are no more.
 
         Raises:
-            BadAssignment: if the tests cannot be collected, or are not what they must be.
+            BadAssignment: if the tests, references or mistakes cannot be used as they are.
         """
         root = self._assignment.root
-        folders = [self._assignment.public_tests, self._assignment.hidden_tests]
+        wanted = (self._assignment.public_tests, self._assignment.hidden_tests)
+        folders = [str(folder) for folder in wanted if folder.is_dir()]
+        if not folders:
+            raise BadAssignment(f"{root} has no tests: put some into tests/public and tests/hidden")
+        self._bench = self._laid_out()
         arguments = [
-            *(str(folder) for folder in folders if folder.is_dir()),
+            *folders,
             f"--rootdir={root}",
             f"--config-file={root / 'pyproject.toml'}",
             "--override-ini=addopts=",
@@ -94,39 +103,46 @@ class Judge:
         if self._problem is not None:
             raise self._problem
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            raise BadAssignment(f"the assignment's tests could not be run (pytest: {code})")
+            raise BadAssignment(
+                f"the assignment's tests could not be run: pytest ended with {int(code)}, and says "
+                "above why"
+            )
 
     @property
     def max_score(self) -> float:
         """The points that all selected tests carry."""
-        return round(sum(self._points[item.nodeid] for item in self._items), 6)
+        return round(sum(self._tests[item.nodeid].points for item in self._items), 6)
 
     def grade(
         self, sitting: Examinee, exercises: Container[str] | None = None
     ) -> Iterator[Verdict]:
-        """The verdict of every test (of `exercises`) on a submission, as each is reached."""
+        """The verdict of every test (of `exercises`) on a submission, as each is reached.
+
+        It is asked on by `explained`, and is the caller's to close.
+        """
         self._sitting = sitting
         self.observations.clear()
+        self._pictures.clear()
         wanted = [
             item
             for item in self._items
             if exercises is None or self._tests[item.nodeid].exercise in exercises
         ]
-        try:
-            for item, next_item in zip(wanted, [*wanted[1:], *wanted[:1]], strict=True):
-                yield self._examine(item, next_item)
-        finally:
-            self._sitting = None
-            sitting.close()
+        for item in wanted:
+            yield self._examine(item, sitting)
 
     def explained(self, verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
-        """The last submission's verdicts, with the mistake that explains them where it is known."""
-        verdicts = tuple(verdicts)
-        failed = {verdict.exercise for verdict in verdicts if verdict.status is Status.FAILED}
+        """The last submission's verdicts, with its mistakes and their lines where these are known.
+
+        No status and no score is changed.
+        """
+        reached = tuple(verdicts)
         seen = {name: self.observations.get(name, []) for name in self._assignment.points}
-        wrong = {name: seen[name] for name in seen if name in failed}
-        findings = diagnose(self.mistakes, wrong)
-        return tuple(_explained(verdict, findings) for verdict in verdicts)
+        if self._sitting is None:
+            raise RuntimeError("verdicts are explained of the submission that was graded last")
+        explained, walks = explain(reached, self.mistakes, self._sitting.ask, seen)
+        self.evidence = Evidence(tuple(self._pictures), walks)
+        return explained
 
     @property
     def observations(self) -> dict[str, list[Observation]]:
@@ -138,23 +154,19 @@ class Judge:
     ) -> Iterator[Verdict]:
         """The same verdict of every test, for a submission that cannot be examined."""
         for item in self._items:
-            yield self._verdict(item, status, message, 0.0, where=where)
+            yield self._tests[item.nodeid].verdict(status, message, where=where)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Lays out the bench at which the tests find this judge's submission."""
-        root = self._assignment.root
-        with self._stopping():
-            contract, references = load_contract(root), load_references(root)
-            self._bench = Bench(contract, self._ask, references, self.case, self._seed)
-            self.mistakes = load_mistakes(root, references)
+        """Shows the tests the bench at which they find this judge's submission."""
+        if self._bench is not None:
             config.stash[BENCH] = self._bench
 
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A test module that cannot be imported makes every grade wrong: nothing is graded."""
         if report.failed:
-            last = str(report.longrepr).strip().splitlines()[-1]
+            last = str(report.longrepr).strip().splitlines()[-1].removeprefix("E ").strip()
             with self._stopping():
                 raise BadAssignment(f"{report.nodeid} cannot be collected: {last}")
 
@@ -162,8 +174,12 @@ class Judge:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Shares out the points, and selects the exercises that were asked for."""
         with self._stopping():
-            self._tests = {item.nodeid: _membership(item) for item in session.items}
-            self._points = share_points(self._assignment, self._tests)
+            members = {item.nodeid: _membership(item) for item in session.items}
+            points = share_points(self._assignment, members)
+            self._tests = {
+                item.nodeid: self._test(item, members[item.nodeid], points[item.nodeid])
+                for item in session.items
+            }
             self._items = self._selected(session.items)
 
     @pytest.hookimpl
@@ -174,9 +190,9 @@ class Judge:
         return True
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self) -> Generator[None, Any, Any]:
-        """Keeps what the test measures and notes."""
-        with observing() as observations:
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Keeps what the test measures and notes; a hidden one does not tell what it expects."""
+        with observing(shows_expected=self._is_public(item)) as observations:
             self._observed = observations
             return (yield)
 
@@ -202,6 +218,26 @@ class Judge:
             self._problem = self._problem or problem
             pytest.exit("the judge stopped", returncode=pytest.ExitCode.INTERNAL_ERROR)
 
+    def _laid_out(self) -> Bench:
+        root = self._assignment.root
+        with course_code("adapters.py", root):
+            contract = load_contract(root)
+        references = load_references(root)
+        self._require("adapters.py", contract)
+        self._require("solutions/__init__.py", references)
+        self.mistakes = load_mistakes(root, references)
+        return Bench(contract, self._ask, references, self.case, self._seed)
+
+    def _require(self, place: str, functions: Iterable[str]) -> None:
+        """Every exercise has its adapter and its reference, or nobody can be graded on it."""
+        known = tuple(functions)
+        for exercise in self._assignment.points:
+            if exercise not in known:
+                raise BadAssignment(
+                    f"{place} has no {exercise}, which [tool.grader.exercises] lists: "
+                    f"{meant(exercise, known) if known else 'write it'}"
+                )
+
     def _selected(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         tested = {member.exercise for member in self._tests.values()}
         untested = sorted(set(self._assignment.points) - tested)
@@ -213,9 +249,9 @@ class Judge:
         return sorted(chosen, key=lambda item: order.index(self._tests[item.nodeid].exercise))
 
     def _ask(self, call: Call) -> Answer:
-        if self._sitting is None:
+        if self._interview is None:
             raise RuntimeError("a test asked for a submission while none was being graded")
-        return self._sitting.ask(call)
+        return self._interview.ask(call)
 
     def case(self, test_id: str) -> Case:
         """What a test draws and expects: the same for every submission."""
@@ -223,55 +259,40 @@ class Judge:
             self._cases[test_id] = fresh_case(self._seed, test_id)
         return self._cases[test_id]
 
-    def _examine(self, item: pytest.Item, next_item: pytest.Item) -> Verdict:
-        self._raised, self._observed = None, Observations()
-        reports = runtestprotocol(item, log=False, nextitem=next_item)
-        duration = sum(report.duration for report in reports if report.when == "call")
-        raised, observed = self._raised, self._observed
-        if raised is None:
-            notes = "; ".join(observed.notes) or None
-            return self._verdict(item, Status.PASSED, notes, duration, observed.worst)
-        if isinstance(raised, StudentFault):
-            status, message, where = raised.status, raised.message, raised.where
-        elif isinstance(raised, AssertionError | pytest.fail.Exception):
-            status, message, where = Status.FAILED, str(raised) or _about(item), None
+    def _examine(self, item: pytest.Item, sitting: Examinee) -> Verdict:
+        """The verdict on a test: remembered, if the same answers were given before, or reached."""
+        test, started = self._tests[item.nodeid], time.monotonic()
+        asked, remembered = self._memory.follow(test.id, sitting.ask)
+        if remembered is None:
+            self._interview = Interview(sitting.ask, asked)
+            remembered = self._run(item)
+            self._memory.learn(test.id, self._interview.asked, remembered)
         else:
-            status, where = Status.NOT_GRADED, None
-            message = f"the grader's own fault, not the submission's: {raised!r}"
-        return self._verdict(item, status, message, duration, observed.worst, where)
+            self.observations.setdefault(test.exercise, []).extend(remembered.observations)
+        self._pictures += remembered.pictures
+        duration = round(time.monotonic() - started, 6)
+        return replace(remembered.verdict, duration_s=duration)
 
-    def _verdict(
-        self,
-        item: pytest.Item,
-        status: Status,
-        message: str | None,
-        duration: float,
-        measurement: Measurement | None = None,
-        where: Where | None = None,
-    ) -> Verdict:
-        worth = self._points[item.nodeid]
-        member = self._tests[item.nodeid]
-        hidden = Path(item.path).is_relative_to(self._assignment.hidden_tests)
-        return Verdict(
-            id=item.nodeid,
-            exercise=member.exercise,
-            aspect=member.aspect,
-            status=status,
-            score=round(worth, 6) if status is Status.PASSED else 0.0,
-            max_score=round(worth, 6),
-            visibility=Visibility.HIDDEN if hidden else Visibility.PUBLIC,
-            duration_s=round(duration, 6),
-            message=None if message is None else plain(message),
-            measurement=measurement,
-            where=where,
-        )
+    def _run(self, item: pytest.Item) -> Remembered:
+        test = self._tests[item.nodeid]
+        seen = self.observations.setdefault(test.exercise, [])
+        before = len(seen)
+        self._raised, self._observed = None, Observations()
+        # Whatever it has set up is torn down: nobody knows which test is the next to be run.
+        runtestprotocol(item, log=False, nextitem=None)
+        raised = self._raised
+        pictures: Iterable[Picture] = ()
+        if isinstance(raised, WrongNumbers) and test.visibility is Visibility.PUBLIC:
+            pictures = raised.pictures(test.id)
+        verdict = test.ended(raised, self._observed, 0.0)
+        return Remembered(verdict, tuple(seen[before:]), tuple(pictures))
 
+    def _test(self, item: pytest.Item, member: Membership, points: float) -> Test:
+        visibility = Visibility.PUBLIC if self._is_public(item) else Visibility.HIDDEN
+        return Test(item.nodeid, member.exercise, member.aspect, points, visibility, _about(item))
 
-def _explained(verdict: Verdict, findings: Mapping[str, Finding]) -> Verdict:
-    finding = findings.get(verdict.exercise)
-    if finding is None or verdict.status is not Status.FAILED or verdict.id not in finding.tests:
-        return verdict
-    return dataclasses.replace(verdict, diagnosis=finding.diagnosis)
+    def _is_public(self, item: pytest.Item) -> bool:
+        return not Path(item.path).is_relative_to(self._assignment.hidden_tests)
 
 
 ServeSubmissions = Callable[[Judge], None]

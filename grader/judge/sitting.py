@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.judge.environment import Environment
 from grader.judge.forkserver import ForkServer, ForkServerLost
-from grader.judge.redaction import redacted
+from grader.judge.redaction import redacted, without_places
 from grader.judge.rules import Conduct
 from grader.judge.worker import Allowance, Worker, WorkerLost
 from grader.submission import Submission
-from grader.testing.outcome import StudentFault, fault_of
+from grader.testing.exceptions import fault_of, printed_in_words
+from grader.testing.outcome import StudentFault
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Raised
 
 _LOSSES = 2
 _SPARE_SECONDS = 10
+_PRINTED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +50,23 @@ class Sitting:
         limits: Limits,
         scratch: Path,
         conduct: Conduct,
+        environment: Environment,
     ) -> None:
         self._server = server
         self._submission = submission
         self._limits = limits
         self._scratch = scratch
         self._conduct = conduct
+        self._environment = environment
         self._worker: Worker | None = None
         self._used = 0.0
         self._losses: Counter[str] = Counter()
         self._closed: dict[str, StudentFault] = {}
+        self._printed = ""
         self.problem: StudentFault | None = None
         self.isolation: Mapping[str, str] = {}
+        self.cell_errors: tuple[Raised, ...] = ()
+        self.import_seconds: Mapping[str, float] = {}
 
     def open(self) -> StudentFault | None:
         """Has a worker import the submission; what went wrong if it cannot be imported.
@@ -86,19 +95,33 @@ class Sitting:
             self._conduct.note_call(call.adapter, answer.uses)
             if answer.raised is None:
                 return answer
-            return dataclasses.replace(answer, raised=self._redact(answer.raised))
+            raised = self._redact(answer.raised, worker)
+            fault = self._environment.fault(raised)
+            if fault is not None:
+                raise fault
+            digest = hashlib.sha256(repr(raised).encode("utf-8", "backslashreplace")).digest()
+            return dataclasses.replace(answer, raised=raised, digest=digest)
         except WorkerLost as lost:
-            fault = self._fault(lost, whole)
+            fault = self._fault(lost, whole, worker)
             self._lose(call.adapter, fault)
             raise fault from None
         finally:
             self._used += time.monotonic() - started
+            self._keep_printed(worker)
+
+    @property
+    def printed(self) -> str:
+        """The end of what the submission has printed so far."""
+        return without_places(self._printed, self._submission.root, self._scratch)
 
     def close(self) -> None:
         """Ends the worker, if one is running."""
         if self._worker is not None:
             worker, self._worker = self._worker, None
             self._end(worker)
+
+    def _keep_printed(self, worker: Worker) -> None:
+        self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
 
     def _running_worker(self) -> Worker:
         if self.problem is not None:
@@ -114,20 +137,28 @@ class Sitting:
         try:
             loaded = worker.load(self._submission, seconds, self._conduct.forbidden)
             self._conduct.note_import(loaded.uses)
+            self.import_seconds = loaded.seconds
         except WorkerLost as lost:
             self._end(worker)
-            self.problem = self._fault(lost, whole)
+            self.problem = self._fault(lost, whole, worker)
             raise self.problem.again() from None
         except ForkServerLost:
             self._end(worker)
             raise
         finally:
             self._used += time.monotonic() - started
+            self._keep_printed(worker)
             self.isolation = worker.isolation
         if loaded.problem is not None:
             self._end(worker)
-            self.problem = fault_of(self._redact(loaded.problem), self._submission.adapters)
+            raised = self._redact(loaded.problem, worker)
+            fault = self._environment.fault(raised)
+            self.problem = fault or fault_of(raised, self._submission.adapters)
             raise self.problem.again()
+        root, scratch = self._submission.root, self._scratch
+        self.cell_errors = tuple(
+            redacted(self._environment.checked(one), root, scratch) for one in loaded.cell_errors
+        )
         return worker
 
     def _new_worker(self) -> Worker:
@@ -135,9 +166,10 @@ class Sitting:
         allowance = Allowance(self._limits.memory, cpu_seconds=seconds)
         return Worker.in_new_folder(self._server(), self._scratch, allowance)
 
-    def _redact(self, raised: Raised) -> Raised:
-        """What was raised, without the folders of this machine."""
-        return redacted(raised, self._submission.root, self._scratch)
+    def _redact(self, raised: Raised, worker: Worker) -> Raised:
+        """What was raised, and printed before, without the folders of this machine."""
+        raised = dataclasses.replace(raised, printed=worker.printed_text)
+        return redacted(self._environment.checked(raised), self._submission.root, self._scratch)
 
     def _seconds(self, wanted: float) -> tuple[float, bool]:
         """The seconds that the submission gets now, and whether they are the last of its time."""
@@ -150,11 +182,12 @@ class Sitting:
             )
         return min(wanted, left), left <= wanted
 
-    def _fault(self, lost: WorkerLost, whole: bool) -> StudentFault:
+    def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
         message = lost.message
         if lost.status is Status.TIMEOUT and whole:
             message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
-        return StudentFault(lost.status, message)
+        printed = without_places(worker.printed_text, self._submission.root, self._scratch)
+        return StudentFault(lost.status, "\n".join([message, *printed_in_words(printed)]))
 
     def _lose(self, adapter: str, fault: StudentFault) -> None:
         if self._worker is not None:
@@ -162,7 +195,7 @@ class Sitting:
             self._worker = None
         self._losses[adapter] += 1
         if self._losses[adapter] >= _LOSSES:
-            message = f"{adapter} was not called again after this happened twice: {fault.message}"
+            message = f"{adapter} was not called again after this happened twice: {fault.headline}"
             self._closed[adapter] = StudentFault(fault.status, message)
 
     def _end(self, worker: Worker) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import select
 import signal
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from grader.judge.forkserver import ForkServer, ForkServerLost
+from grader.judge.usage import family, fits, is_alive, private_memory
 from grader.submission import Submission
 from grader.verdict import Status
 from grader.wire.calls import (
@@ -21,12 +23,14 @@ from grader.wire.calls import (
     Call,
     Raised,
     Use,
+    cell_errors_from_json,
     decode_answer,
     encode_call,
     raised_from_json,
     uses_from_json,
 )
 from grader.wire.frames import BadFrame, Value, decode, encode
+from grader.wire.importing import imports_from_json
 
 _WATCH_SECONDS = 0.05
 _CONFINING_SECONDS = 30.0
@@ -55,18 +59,20 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a worker said of the submission's import."""
+    """What a worker said of the submission's import; `seconds` by imported module."""
 
     adapters: frozenset[str]
     problem: Raised | None
     uses: tuple[Use, ...]
+    cell_errors: tuple[Raised, ...]
+    seconds: Mapping[str, float]
 
 
 class Worker:
     """One running worker. Once it is lost, it can only be ended.
 
     `isolation` is what each layer of its confinement came to, and `printed` the end of what it
-    wrote to stdout and stderr.
+    wrote to stdout and stderr since it was last asked for something.
     """
 
     def __init__(self, server: ForkServer, scratch: Path, allowance: Allowance) -> None:
@@ -75,11 +81,12 @@ class Worker:
         self._scratch = scratch
         spawned = server.spawn()
         self._pid, self._channel, self._output = spawned.pid, spawned.channel, spawned.printed
-        self._baseline = _private_memory([self._pid])
+        self._baseline = private_memory([self._pid])
         self._channel.setblocking(False)
         os.set_blocking(self._output, False)
         self.isolation: Mapping[str, str] = {}
         self.printed = b""
+        self._received = hashlib.sha256()
         self._looked = time.monotonic()
 
     @classmethod
@@ -109,6 +116,7 @@ class Worker:
                 "distribution": submission.distribution,
                 "scratch": str(self._scratch),
                 "forbidden": list(forbidden),
+                "preloaded": list(self._server.preload),
                 "bounds": {
                     "memory": allowance.memory,
                     "file_size": allowance.file_size,
@@ -122,16 +130,20 @@ class Worker:
             self.isolation = dict(header["isolation"])
         except (WorkerLost, KeyError, TypeError, ValueError) as error:
             raise ForkServerLost(f"a worker could not be confined: {error}") from error
+        started = time.monotonic()
         header, _ = self._exchange(b"", seconds, "importing the submission")
+        elapsed = time.monotonic() - started
         names = header.get("adapters")
         if not isinstance(names, list):
             raise WorkerLost(Status.CRASHED, "the worker did not say what it imported")
         try:
             problem = raised_from_json(header.get("problem"))
             uses = uses_from_json(header.get("uses"))
+            cell_errors = cell_errors_from_json(header.get("cell_errors"))
+            imports = imports_from_json(header.get("imports"), elapsed)
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, str(error)) from error
-        return Loaded(frozenset(map(str, names)), problem, uses)
+        return Loaded(frozenset(map(str, names)), problem, uses, cell_errors, imports)
 
     def ask(self, call: Call, seconds: float) -> Answer:
         """The worker's answer to a call.
@@ -141,11 +153,16 @@ class Worker:
         """
         header, values = self._exchange(encode_call(call), seconds, f"{call.adapter}(...)")
         try:
-            return decode_answer(header, values)
+            return replace(decode_answer(header, values), digest=self._received.digest())
         except BadFrame as error:
             raise WorkerLost(
                 Status.CRASHED, f"the worker's answer is no answer: {error}"
             ) from error
+
+    @property
+    def printed_text(self) -> str:
+        """What the worker printed since it was last asked for something, or the end of it."""
+        return self.printed.decode("utf-8", "replace")
 
     def end(self) -> None:
         """Kills the worker and everything that it started."""
@@ -157,10 +174,12 @@ class Worker:
         self, frame: bytes, seconds: float, doing: str
     ) -> tuple[dict[str, Any], dict[str, Value]]:
         deadline = time.monotonic() + seconds
+        self._drain()
+        self.printed = b""
         try:
-            self._drain()
             self._look_at_limits()
             self._send(memoryview(frame), deadline)
+            self._received = hashlib.sha256()
             return decode(lambda size: self._receive(size, deadline))
         except TimeoutError:
             raise WorkerLost(
@@ -170,6 +189,8 @@ class Worker:
             raise WorkerLost(Status.CRASHED, f"{doing} ended its process{self._end()}") from None
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
+        finally:
+            self._drain()
 
     def _send(self, data: memoryview, deadline: float) -> None:
         while data:
@@ -190,6 +211,7 @@ class Worker:
             if count == 0:
                 raise EOFError
             view = view[count:]
+        self._received.update(data)
         return data
 
     def _wait(self, deadline: float, writing: bool = False) -> None:
@@ -230,18 +252,18 @@ class Worker:
             return
         self._looked = time.monotonic()
         allowance = self._allowance
-        if _private_memory(_family(self._pid)) - self._baseline > allowance.memory:
+        if private_memory(family(self._pid)) - self._baseline > allowance.memory:
             raise WorkerLost(
                 Status.CRASHED,
                 f"it used more than the {allowance.memory >> 20} MB of memory that it may",
             )
-        if not _fits(self._scratch, allowance.disk, allowance.files):
+        if not fits(self._scratch, allowance.disk, allowance.files):
             raise WorkerLost(
                 Status.CRASHED,
                 f"it wrote more than the {allowance.disk >> 20} MB or {allowance.files} files "
                 "that it may",
             )
-        if not _is_alive(self._pid):
+        if not is_alive(self._pid):
             raise EOFError
 
     def _end(self) -> str:
@@ -253,55 +275,3 @@ class Worker:
             if code is not None:
                 return f" (exit code {code})"
         return ""
-
-
-def _family(pid: int) -> list[int]:
-    """A process and its descendants, as far as they can be seen."""
-    family, waiting = [pid], [pid]
-    while waiting:
-        parent = waiting.pop()
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{parent}/task").iterdir():
-                children = [int(child) for child in (task / "children").read_text().split()]
-                family += children
-                waiting += children
-    return family
-
-
-def _private_memory(pids: list[int]) -> int:
-    """The bytes of anonymous and shared memory that processes hold (Linux; elsewhere 0)."""
-    total = 0
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            fields: Mapping[str, str] = dict(
-                line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-            )
-            total += sum(int(fields.get(key, "0").split()[0]) for key in ("RssAnon", "RssShmem"))
-    return total * 1024
-
-
-def _fits(folder: Path, size: int, files: int) -> bool:
-    """Whether what lies in a folder stays within so many bytes and files."""
-    waiting = [folder]
-    while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                files -= 1
-                with contextlib.suppress(OSError):
-                    size -= entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-                if files < 0 or size < 0:
-                    return False
-    return True
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, 0)
-            return not Path("/proc/self").exists()
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"

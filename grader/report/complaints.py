@@ -5,33 +5,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.report.standing import ExerciseStanding, Standing, standings
-from grader.report.text import one_line
+from grader.report.text import first_line, one_line
 from grader.verdict import Grade, GradeStatus, Verdict
 
 _KINDS = 3
 _NAMES = 3
 _LONGEST = 200
+_NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
 
 
-def complaints(grade: Grade) -> str:
-    """What went wrong, the commonest first: "wrong values: run_rope; missing: 5 exercises"."""
-    exercises = standings(grade)
+def complaints(grade: Grade, exercises: Sequence[ExerciseStanding] | None = None) -> str:
+    """What went wrong, the commonest first: "wrong values: run_rope; missing: 5 exercises".
+
+    `exercises` are the grade's standings, where they are known already.
+    """
+    exercises = standings(grade) if exercises is None else exercises
     unsound = [each for each in exercises if each.standing is not Standing.FULL]
     if grade.status is not GradeStatus.GRADED:
-        return one_line(grade.message or str(grade.status).replace("_", " "), _LONGEST)
+        return one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _LONGEST)
     if not unsound:
         if grade.message and grade.score < grade.max_score:
-            return one_line(grade.message, _LONGEST)
+            return one_line(first_line(grade.message), _LONGEST)
         return "everything right"
     groups: dict[str, list[ExerciseStanding]] = {}
     for each in unsound:
-        groups.setdefault(_kind(each), []).append(each)
+        groups.setdefault(kind_of(each), []).append(each)
     ranked = sorted(groups.items(), key=lambda group: _rank(group[1]))
     phrases = [_phrase(kind, group, len(exercises)) for kind, group in ranked[:_KINDS]]
     rest = sum(len(group) for _, group in ranked[_KINDS:])
     if rest:
         phrases.append(f"and {rest} other exercise{'s' if rest > 1 else ''}")
+    if grade.notes and any(map(_may_be_absent, unsound)):
+        phrases.append(one_line(grade.notes[0], _LONGEST))
     return "; ".join(phrases)
+
+
+def _may_be_absent(exercise: ExerciseStanding) -> bool:
+    """Whether the cause may be what was left out of the submission, or a cell that raised."""
+    if exercise.standing is Standing.MISSING:
+        return True
+    telling = exercise.telling
+    return telling is not None and (telling.message or "").startswith(_NOT_FOUND)
 
 
 def _rank(group: Sequence[ExerciseStanding]) -> tuple[int, bool]:
@@ -39,7 +53,7 @@ def _rank(group: Sequence[ExerciseStanding]) -> tuple[int, bool]:
     return -len(group), group[0].standing is Standing.PARTIAL
 
 
-def _kind(exercise: ExerciseStanding) -> str:
+def kind_of(exercise: ExerciseStanding) -> str:
     """What an exercise has in common with others that went wrong in the same way."""
     telling = exercise.telling
     if exercise.standing is Standing.ERROR and telling is not None:
@@ -54,7 +68,7 @@ def _kind(exercise: ExerciseStanding) -> str:
 
 def _error(verdict: Verdict) -> str:
     """What was raised, without the place: the same slip at two lines is one kind."""
-    message, where = verdict.message or "", verdict.where
+    message, where = first_line(verdict.message), verdict.where
     if where is not None:
         message, _, _ = message.partition(f" ({where.file}, line {where.line}")
     return one_line(f"error {message}")

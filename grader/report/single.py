@@ -12,11 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.plain_text import plain
+from grader.report.failures import account, failures, notes
 from grader.report.standing import ExerciseStanding, Standing, standings
 from grader.report.text import one_line, points
-from grader.verdict import Diagnosis, Grade, GradeStatus, Status, Verdict, Where
+from grader.verdict import Grade, GradeStatus, Verdict
 
 _IDS = 3
+_NOTE = 500
 _OTHER_COLUMNS = 40
 
 
@@ -30,6 +32,10 @@ def print_grade(grade: Grade, console: Console) -> None:
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
         _print_failures(grade, exercises, console)
         _print_notes(grade, console)
+    if grade.notes:
+        console.print(Text("about what was handed in", style="bold"))
+    for note in grade.notes:
+        console.print(Padding(Text(one_line(note, _NOTE)), (0, 0, 0, 2), expand=False))
 
 
 def _headline(grade: Grade) -> str:
@@ -61,67 +67,31 @@ def _table(exercises: Sequence[ExerciseStanding], widest: int) -> Table:
 def _print_failures(grade: Grade, exercises: Sequence[ExerciseStanding], console: Console) -> None:
     """Each failure once, with the tests that it has in common; what is missing needs no words."""
     quiet = {each.exercise for each in exercises if each.standing is Standing.MISSING}
-    alike: dict[tuple[object, ...], list[Verdict]] = {}
-    for verdict in grade.tests:
-        told = verdict.message is not None and verdict.message == grade.message
-        if verdict.status is Status.PASSED or verdict.exercise in quiet or told:
+    loud = [verdict for verdict in grade.tests if verdict.exercise not in quiet]
+    for failure in failures(loud):
+        if failure.message and failure.message == grade.message:
             continue
-        said = verdict.diagnosis or (verdict.message, verdict.where)
-        what = (verdict.exercise, verdict.status, said)
-        alike.setdefault(what, []).append(verdict)
-    for verdicts in alike.values():
-        console.print(Text(_heading(verdicts), style="bold"))
-        for line in _account(verdicts):
+        heading = f"{one_line(failure.exercise)}, {failure.outcome}"
+        console.print(Text(heading, style="bold"))
+        for line in (*_ids(failure.verdicts), *account(failure)):
             console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
         console.print()
 
 
-def _heading(verdicts: Sequence[Verdict]) -> str:
-    first = verdicts[0]
-    aspects = ", ".join(dict.fromkeys(str(verdict.aspect) for verdict in verdicts))
-    lost = sum(verdict.max_score - verdict.score for verdict in verdicts)
-    status = str(first.status).replace("_", " ")
-    cost = "" if first.status is Status.NOT_GRADED else f" (-{points(lost)} points)"
-    return f"{one_line(first.exercise)}, {aspects}: {status}{cost}"
-
-
-def _account(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _ids(verdicts: Sequence[Verdict]) -> Iterator[str]:
     for verdict in verdicts[:_IDS]:
         yield one_line(verdict.id, 200)
     if len(verdicts) > _IDS:
-        yield f"and {len(verdicts) - _IDS} more tests"
-    first = verdicts[0]
-    if first.message:
-        yield plain(first.message)
-    if first.where and (first.where.step or not _tells(first.message, first.where)):
-        yield _place(first.where)
-    if first.diagnosis:
-        yield from _explained(first.diagnosis)
-
-
-def _tells(message: str | None, where: Where) -> bool:
-    return f"{where.file}, line {where.line}" in (message or "")
-
-
-def _place(where: Where) -> str:
-    step = f', where "{one_line(where.step)}" goes astray' if where.step else ""
-    return f"at {one_line(where.file)}, line {where.line}{step}"
-
-
-def _explained(diagnosis: Diagnosis) -> Iterator[str]:
-    yield f"mistake: {plain(diagnosis.explanation)} [{one_line(diagnosis.mistake)}]"
-    yield f"hint: {plain(diagnosis.hint)}"
+        more = len(verdicts) - _IDS
+        yield f"and {more} more test{'s' if more > 1 else ''}"
 
 
 def _print_notes(grade: Grade, console: Console) -> None:
-    notes: dict[str, list[str]] = {}
-    free = True
-    for verdict in grade.tests:
-        if verdict.status is Status.PASSED and verdict.message:
-            notes.setdefault(verdict.message, []).append(verdict.exercise)
-            free = free and verdict.score == verdict.max_score
-    if notes:
+    remarks = notes(grade.tests)
+    remarked = [verdict for verdicts in remarks.values() for verdict in verdicts]
+    free = all(verdict.score == verdict.max_score for verdict in remarked)
+    if remarks:
         console.print(Text("notes, which cost nothing" if free else "notes", style="bold"))
-    for note, exercises in notes.items():
-        names = ", ".join(map(one_line, dict.fromkeys(exercises)))
+    for note, verdicts in remarks.items():
+        names = ", ".join(dict.fromkeys(one_line(verdict.exercise) for verdict in verdicts))
         console.print(Padding(Text(f"{names}: {plain(note)}"), (0, 0, 0, 2), expand=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grader.verdict import Aspect, Grade, Status, Verdict
@@ -62,10 +62,15 @@ class ExerciseStanding:
 
 def standings(grade: Grade) -> tuple[ExerciseStanding, ...]:
     """How the submission stands in each exercise, in the order of the tests."""
-    by_exercise: dict[str, list[Verdict]] = {}
-    for verdict in grade.tests:
-        by_exercise.setdefault(verdict.exercise, []).append(verdict)
-    return tuple(_standing(exercise, tests) for exercise, tests in by_exercise.items())
+    return tuple(standing_of(tests) for tests in by_exercise(grade.tests).values())
+
+
+def by_exercise(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """The verdicts of each exercise, in the order of the tests."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.exercise, []).append(verdict)
+    return found
 
 
 def enumerated(names: Sequence[str]) -> str:
@@ -74,12 +79,13 @@ def enumerated(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _standing(exercise: str, tests: Sequence[Verdict]) -> ExerciseStanding:
+def standing_of(tests: Sequence[Verdict]) -> ExerciseStanding:
+    """How an exercise stands whose verdicts, at least one, are given."""
     wrong = [test for test in tests if test.status is not Status.PASSED]
     standing, telling = _outcome(tests, wrong)
     lacking = {test.aspect for test in wrong}
     return ExerciseStanding(
-        exercise=exercise,
+        exercise=tests[0].exercise,
         standing=standing,
         score=sum(test.score for test in tests),
         max_score=sum(test.max_score for test in tests),

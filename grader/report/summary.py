@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -14,11 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.report.complaints import complaints
-from grader.report.text import one_line, points
+from grader.report.people import labelled
+from grader.report.text import points
+from grader.submission import Author
 from grader.verdict import Grade, GradeStatus
 
 _ROWS = 300
 _NOT_GRADED_LISTED = 20
+_NOBODY: Mapping[str, Sequence[Author]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,19 @@ class Row:
     words: str
 
 
-def print_summary(grades: Iterable[Grade], console: Console, rows: int = _ROWS) -> bool:
+def print_summary(
+    grades: Iterable[Grade],
+    console: Console,
+    rows: int = _ROWS,
+    authors: Mapping[str, Sequence[Author]] = _NOBODY,
+) -> bool:
     """Prints a row for each submission (the first `rows` of them), the counts, what was not graded.
+
+    `authors` are those of each submission, by its name.
 
     Returns whether every submission got its grade.
     """
-    found = [_row(grade) for grade in grades]
+    found = [_row(grade, authors.get(grade.submission, ())) for grade in grades]
     if found:
         console.print(_table(found[:rows]))
     if len(found) > rows:
@@ -49,9 +59,10 @@ def print_summary(grades: Iterable[Grade], console: Console, rows: int = _ROWS) 
     return not not_graded
 
 
-def _row(grade: Grade) -> Row:
+def _row(grade: Grade, authors: Sequence[Author]) -> Row:
     status = grade.status if grade.is_complete else GradeStatus.NOT_GRADED
-    return Row(one_line(grade.submission), status, grade.score, grade.max_score, complaints(grade))
+    name = labelled(grade.submission, authors)
+    return Row(name, status, grade.score, grade.max_score, complaints(grade))
 
 
 def _table(rows: Sequence[Row]) -> Table:

@@ -11,6 +11,11 @@ def one_line(text: str, longest: int = 100) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
+def first_line(text: str | None) -> str:
+    """The first line of a message, which is whole in itself; the others say more."""
+    return (text or "").partition("\n")[0]
+
+
 def points(number: float) -> str:
     """Points as people write them: two decimals at most."""
     return f"{round(number, 2):.10g}"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 FILE = "results.sqlite"
+LINES = "results.jsonl"
 
 # A row of `test` is a test as it was when a grade was made: one whose points changed is a new row.
-# An error that is NULL where rtol is not is infinite, as in `results.jsonl`.
+# An error that is NULL where rtol is not is infinite, as in `results.jsonl`. A submission has its
+# people before it has a grade, hence its name there and not its number.
 _TABLES = """
 CREATE TABLE batch (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE test (
@@ -53,6 +56,9 @@ CREATE TABLE verdict (
     rtol REAL,
     atol REAL,
     error_over_tolerance REAL,
+    wrong INTEGER,
+    total INTEGER,
+    worst TEXT,
     mistake TEXT,
     explanation TEXT,
     hint TEXT,
@@ -62,6 +68,48 @@ CREATE TABLE verdict (
     PRIMARY KEY (submission, place)
 ) WITHOUT ROWID;
 CREATE INDEX verdict_by_mistake ON verdict (mistake) WHERE mistake IS NOT NULL;
+CREATE TABLE author (
+    submission TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL,
+    email TEXT NOT NULL,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE late (submission TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE absentee (
+    place INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL,
+    email TEXT NOT NULL
+);
+CREATE TABLE note (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE evidence (
+    submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,
+    data BLOB NOT NULL
+);
+CREATE TABLE exercise_key (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    exercise TEXT NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (submission, exercise)
+) WITHOUT ROWID;
+CREATE TABLE import (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (submission, name)
+) WITHOUT ROWID;
+CREATE TABLE lacking (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    PRIMARY KEY (submission, name)
+) WITHOUT ROWID;
 """
 
 
@@ -141,6 +189,17 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
         what = f"belongs to the assignment {found!r}, not to {assignment!r}"
         raise ForeignStore(_foreign(file, what))
     return found
+
+
+def refuse_foreign_lines(folder: Path) -> None:
+    """Refuses a folder whose `results.jsonl` no batch can have written, as it would be replaced.
+
+    Raises:
+        ForeignStore: if there is such a file, or something that is none, and no store beside it.
+    """
+    lines, store = folder / LINES, folder / FILE
+    if os.path.lexists(lines) and not (lines.is_file() and store.is_file()):
+        raise ForeignStore(_foreign(lines, f"was not written by a batch ({FILE} is missing)"))
 
 
 def _foreign(file: Path, what: str) -> str:

@@ -6,10 +6,14 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from grader.evidence import Evidence
+from grader.imports import ClassImports
 from grader.store.database import StoreError, connect, saying
+from grader.store.parts import read_class_imports
+from grader.store.people import People
 from grader.store.rows import (
     OF_A_SUBMISSION,
     OF_A_TEST,
@@ -17,18 +21,37 @@ from grader.store.rows import (
     grade_of,
     test_of,
     verdict_of,
+    well_formed,
 )
-from grader.verdict import Grade
+from grader.submission import Author
+from grader.verdict import Grade, Verdict
 
+_VERDICTS_OF_ONE = f"SELECT {OF_A_VERDICT} FROM verdict WHERE submission = ? ORDER BY place"
 _BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
 
 
 class Results:
     """The grades in a folder, for reading; while a batch runs, those that have arrived."""
 
-    def __init__(self, file: Path, assignment: str) -> None:
+    def __init__(self, file: Path, assignment: str, people: People) -> None:
         self._file = file
+        self._people = people
         self.assignment = assignment
+
+    @property
+    def authors(self) -> Mapping[str, tuple[Author, ...]]:
+        """Who handed each submission in, by its name; those of unknown authors are left out."""
+        return self._people.authors
+
+    @property
+    def late(self) -> frozenset[str]:
+        """The names of the submissions that were handed in late, as far as a platform told."""
+        return self._people.late
+
+    @property
+    def absentees(self) -> tuple[Author, ...]:
+        """Who is on the roster and handed in nothing; nobody where no roster was given."""
+        return self._people.absentees
 
     def grades(self) -> Iterator[Grade]:
         """The grades in the order of the class, one at a time: as they are when this begins.
@@ -41,10 +64,55 @@ class Results:
             all_tests = db.execute(f"SELECT number, {OF_A_TEST} FROM test")
             tests = {number: test_of(test) for number, *test in all_tests}
             ordered = f"SELECT number, {OF_A_SUBMISSION} FROM submission ORDER BY position, name"
-            of_one = f"SELECT {OF_A_VERDICT} FROM verdict WHERE submission = ? ORDER BY place"
+            notes_of_one = "SELECT text FROM note WHERE submission = ? ORDER BY place"
             for number, *row in db.execute(ordered):
-                verdicts = db.execute(of_one, (number,))
-                yield grade_of(row, tuple(verdict_of(tests[test], of) for test, *of in verdicts))
+                verdicts = db.execute(_VERDICTS_OF_ONE, (number,))
+                notes = db.execute(notes_of_one, (number,))
+                yield grade_of(
+                    row,
+                    tuple(verdict_of(tests[test], of) for test, *of in verdicts),
+                    tuple(text for (text,) in notes),
+                )
+
+    def verdicts(self, submission: str) -> tuple[Verdict, ...]:
+        """The verdicts on a submission; none, if it has no grade.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        numbered = "SELECT number FROM submission WHERE name = ?"
+        known = f"SELECT number, {OF_A_TEST} FROM test"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            row = db.execute(numbered, (well_formed(submission),)).fetchone()
+            if row is None:
+                return ()
+            tests = {number: test_of(test) for number, *test in db.execute(known)}
+            of_one = db.execute(_VERDICTS_OF_ONE, row)
+            return tuple(verdict_of(tests[test], of) for test, *of in of_one)
+
+    def class_imports(self) -> ClassImports:
+        """What the submissions import of installed packages, and which are not there.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return read_class_imports(db)
+
+    def evidence(self, submission: str) -> Evidence:
+        """What there is to see of a submission beside its verdicts; nothing, if it has no grade.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        of_one = (
+            "SELECT data FROM evidence JOIN submission ON submission.number = evidence.submission "
+            "WHERE name = ?"
+        )
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            row = db.execute(of_one, (well_formed(submission),)).fetchone()
+        return Evidence() if row is None else Evidence.unpacked(row[0])
 
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`: one line for each submission; all of it or nothing.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +26,7 @@ OF_A_SUBMISSION = (
 )
 OF_A_VERDICT = (
     "test, status, score, duration_s, message, max_abs_error, max_rel_error, rtol, atol, "
-    "error_over_tolerance, mistake, explanation, hint, file, line, step"
+    "error_over_tolerance, wrong, total, worst, mistake, explanation, hint, file, line, step"
 )
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
@@ -33,8 +35,10 @@ ADD_SUBMISSION = (
     f"VALUES ({', '.join('?' * 13)})"
 )
 ADD_VERDICT = (
-    f"INSERT INTO verdict (submission, place, {OF_A_VERDICT}) VALUES ({', '.join('?' * 18)})"
+    f"INSERT INTO verdict (submission, place, {OF_A_VERDICT}) VALUES ({', '.join('?' * 21)})"
 )
+ADD_EVIDENCE = "INSERT INTO evidence (submission, data) VALUES (?, ?)"
+ADD_NOTE = "INSERT INTO note (submission, place, text) VALUES (?, ?, ?)"
 
 _UNKNOWN = (None,)
 
@@ -82,7 +86,7 @@ def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
         verdict.score,
         verdict.duration_s,
         well_formed(verdict.message),
-        *(measurement.as_json().values() if measurement else _UNKNOWN * 5),
+        *(_measurement_row(measurement) if measurement else _UNKNOWN * 8),
         *(_diagnosis_row(diagnosis) if diagnosis else _UNKNOWN * 3),
         *(
             (well_formed(where.file), where.line, well_formed(where.step))
@@ -92,7 +96,7 @@ def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
     )
 
 
-def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...]) -> Grade:
+def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...], notes: tuple[str, ...]) -> Grade:
     """The grade whose `submission_row` this is."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
     duration_s, message, isolation = rest
@@ -108,6 +112,7 @@ def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...]) -> Grade:
         message=message,
         isolation=json.loads(isolation),
         tests=tests,
+        notes=notes,
     )
 
 
@@ -145,7 +150,23 @@ def _diagnosis_row(diagnosis: Diagnosis) -> tuple[Any, ...]:
     )
 
 
-def _measurement(errors: Sequence[float | None]) -> Measurement | None:
-    if all(error is None for error in errors):
+def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
+    spread = measurement.spread()
+    place = json.dumps(spread["worst"])
+    return (*measurement.as_json().values(), spread["wrong"], spread["total"], place)
+
+
+def _measurement(row: Sequence[Any]) -> Measurement | None:
+    *errors, wrong, total, worst = row
+    if wrong is None:
         return None
-    return Measurement.from_json(dict(zip(Measurement.__slots__, errors, strict=True)))
+    if None in errors:
+        errors = [math.inf if error is None else error for error in errors]
+    largest, relative, rtol, atol, ratio = errors
+    return Measurement(largest, relative, rtol, atol, ratio, wrong, total, _index(worst))
+
+
+@functools.lru_cache(maxsize=4096)
+def _index(text: str) -> tuple[int, ...]:
+    """An index of a tensor; a class has few of them, many times."""
+    return tuple(json.loads(text))

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from grader.evidence import Evidence
 from grader.store.database import (
     FILE,
     StoreError,
     check,
     connect,
     create,
+    refuse_foreign_lines,
     saying,
     tables,
     transaction,
 )
 from grader.store.lock import lock_folder
+from grader.store.parts import KeptExercise, read_lacking, read_parts, write_parts
+from grader.store.people import People, read_people, write_people
 from grader.store.results import Results
 from grader.store.rows import (
+    ADD_EVIDENCE,
+    ADD_NOTE,
     ADD_SUBMISSION,
     ADD_TEST,
     ADD_VERDICT,
@@ -32,7 +40,13 @@ from grader.store.rows import (
     verdict_row,
     well_formed,
 )
+from grader.submission import Author
 from grader.verdict import Grade
+
+_NO_KEYS: Mapping[str, str] = {}
+_OF_GRADES = (
+    "exercise_key", "import", "lacking", "evidence", "note", "verdict", "submission", "test"
+)  # fmt: skip
 
 
 class Store(Results):
@@ -45,7 +59,7 @@ class Store(Results):
     def __init__(
         self, file: Path, assignment: str, database: sqlite3.Connection, lock: int
     ) -> None:
-        super().__init__(file, assignment)
+        super().__init__(file, assignment, read_people(database))
         self._database = database
         self._folder_lock = lock
         self._one_at_a_time = threading.Lock()
@@ -57,12 +71,14 @@ class Store(Results):
         """The store in a folder, which is made if there is none; no other batch may write to it.
 
         Raises:
-            ForeignStore: if the folder holds other results than this assignment's.
+            ForeignStore: if the folder holds other results than this assignment's, or a file that
+                is called like ours and is not.
             StoreInUse: if another batch is running over it.
             StoreError: if it cannot be written.
         """
-        lock = lock_folder(folder)
         file = folder / FILE
+        refuse_foreign_lines(folder)
+        lock = lock_folder(folder)
         with contextlib.ExitStack() as undo:
             undo.callback(os.close, lock)
             with saying(file, "opened"):
@@ -91,7 +107,7 @@ class Store(Results):
         with saying(file, "opened"), contextlib.closing(connect(file, "ro")) as database:
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
-            return Results(file, check(database, file))
+            return Results(file, check(database, file), read_people(database))
 
     def __enter__(self) -> Store:
         return self
@@ -104,27 +120,49 @@ class Store(Results):
         self._database.close()
         os.close(self._folder_lock)
 
-    def seed(self) -> int | None:
-        """The seed of the batch, if one was set."""
+    def options(self) -> dict[str, Any] | None:
+        """What `set_options` was given, if it was."""
         with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'seed'").fetchone()
-        return int(row[0]) if row else None
+            row = self._database.execute("SELECT value FROM batch WHERE key = 'options'").fetchone()
+        return None if row is None else dict(json.loads(row[0]))
 
-    def set_seed(self, seed: int) -> None:
-        """Remembers the seed for when the batch is taken up again."""
+    def set_options(self, options: Mapping[str, Any]) -> None:
+        """Remembers the options of the batch, its seed among them, for when it is taken up again.
+
+        They are whatever JSON can hold.
+        """
+        value = json.dumps(dict(options))
         with self._change() as database:
-            database.execute("INSERT OR REPLACE INTO batch VALUES ('seed', ?)", (str(seed),))
+            database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
+
+    def submissions(self) -> list[str]:
+        """The names of the submissions that have a grade, whatever it is, in the class's order."""
+        query = "SELECT name FROM submission ORDER BY position, name"
+        with self._one_at_a_time, saying(self._file, "read"):
+            return [name for (name,) in self._database.execute(query)]
 
     def finished(self) -> dict[str, str]:
         """The cache key of each submission that needs no grading, by its name."""
         with self._one_at_a_time, saying(self._file, "read"):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
-    def add(self, grade: Grade, key: str, position: int) -> None:
+    def exercises(self, submission: str) -> dict[str, KeptExercise]:
+        """The exercises in a submission's grade, if each can be kept without the others."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return read_parts(self._database, submission)
+
+    def lacking(self) -> dict[str, set[str]]:
+        """The packages that were not installed for a submission, by its name."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return read_lacking(self._database)
+
+    def add(
+        self, grade: Grade, key: str, position: int, exercise_keys: Mapping[str, str] = _NO_KEYS
+    ) -> None:
         """Writes a grade in place of the submission's earlier one, if there was one.
 
-        `key` stands for all that the grade depends on; `position` is the submission's place in the
-        class.
+        `key` stands for all that the grade depends on, `exercise_keys` for what the verdicts on
+        each exercise do; `position` is the submission's place in the class.
         """
         name = well_formed(grade.submission)
         with self._change() as database:
@@ -136,6 +174,27 @@ class Store(Results):
                 for place, verdict in enumerate(grade.tests)
             ]
             database.executemany(ADD_VERDICT, rows)
+            notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
+            database.executemany(ADD_NOTE, notes)
+            if grade.evidence != Evidence():
+                database.execute(ADD_EVIDENCE, (number, grade.evidence.packed()))
+            assert number is not None
+            write_parts(database, number, exercise_keys, grade.imports)
+
+    def set_people(
+        self,
+        authors: Mapping[str, Sequence[Author]],
+        late: Iterable[str] = (),
+        absentees: Sequence[Author] = (),
+    ) -> None:
+        """Writes who handed in what, in place of what was known before.
+
+        `authors` are those of each submission, by its name; `late` the names of late ones.
+        """
+        known = {name: tuple(people) for name, people in authors.items() if people}
+        with self._change() as database:
+            write_people(database, People(known, frozenset(late), tuple(absentees)))
+            self._people = read_people(database)
 
     def keep_only(self, names: Sequence[str]) -> None:
         """Forgets submissions that are not among `names`, the class as it is now, in its order."""
@@ -152,11 +211,11 @@ class Store(Results):
             database.executemany("UPDATE submission SET position = ? WHERE name = ?", moved)
 
     def clear(self) -> None:
-        """Forgets every grade, and the seed."""
+        """Forgets every grade, and the options."""
         with self._change() as database:
-            for table in ("verdict", "submission", "test"):
+            for table in _OF_GRADES:
                 database.execute(f"DELETE FROM {table}")
-            database.execute("DELETE FROM batch WHERE key = 'seed'")
+            database.execute("DELETE FROM batch WHERE key = 'options'")
             self._tests.clear()
 
     @contextlib.contextmanager

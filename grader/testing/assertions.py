@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from grader.testing.comparison import Tolerance, compare, tolerance_for
+from grader.evidence import LARGEST_PICTURE, Picture
+from grader.testing.comparison import Comparison, Tolerance, compare, tolerance_for
+from grader.testing.differences import difference_in_words, worst_in_a_table
 from grader.testing.handle import Reference, Student
-from grader.testing.outcome import StudentFault, measured, note
+from grader.testing.outcome import (
+    StudentFault,
+    axes_of,
+    measured,
+    note,
+    precision_of,
+    shows_expected,
+)
 from grader.verdict import Status
 from grader.wire.frames import Elsewhere, Value
 
 _MORE_OPERATIONS = 1.5
 _LARGER_TENSORS = 4
+
+
+class WrongNumbers(AssertionError):
+    """An answer differs from what was expected; its text says how, for who may read that.
+
+    `words` are the sentences of the text, which end in a table of the worst numbers.
+    """
+
+    def __init__(
+        self, what: str, comparison: Comparison, axes: Sequence[str], shows_expected: bool
+    ) -> None:
+        self.words = "\n".join(difference_in_words(what, comparison, axes))
+        table = worst_in_a_table(comparison, shows_expected)
+        super().__init__("\n".join([self.words, *table]))
+        self.what = what
+        self.comparison = comparison
+        self.axes = axes
+
+    def pictures(self, test: str) -> Iterator[Picture]:
+        """What was expected beside what came, if it is not too large to be looked at."""
+        expected, got = self.comparison.want, self.comparison.got
+        if 0 < expected.numel() <= LARGEST_PICTURE:
+            yield Picture(
+                test,
+                self.what,
+                tuple(self.axes),
+                tuple(expected.shape),
+                tuple(expected.flatten().tolist()),
+                tuple(got.flatten().tolist()),
+            )
 
 
 def assert_matches(
@@ -29,9 +68,10 @@ def assert_matches(
     assert actual.shape == wanted.shape, (
         f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"
     )
-    comparison = compare(actual, wanted, tolerance or tolerance_for(actual.dtype))
+    comparison = compare(actual, wanted, tolerance or tolerance_for(precision_of(actual)))
     measured(comparison.measurement)
-    assert comparison.ok, _difference(what, comparison.wrong, comparison)
+    if not comparison.ok:
+        raise WrongNumbers(what, comparison, axes_of(actual), shows_expected())
 
 
 def assert_gradients_match(
@@ -90,6 +130,8 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     """
     __tracebackhide__ = True
     arguments = student.adapter.bind(args, kwargs)
+    # What fails on the CPU as well is no matter of the device.
+    student.result(student.ask(arguments), arguments)
     value = _elsewhere(student, arguments, default_device=True)
     assert value.device == "meta", (
         f"{student.adapter.name} moves its result to the {value.device}; it must stay on the "
@@ -100,7 +142,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     except StudentFault as fault:
         note(
             "on a GPU this may fail unless that is the default device: make new tensors with "
-            f"device=x.device ({fault.message})"
+            f"device=x.device ({fault.headline})"
         )
 
 
@@ -140,19 +182,3 @@ def _elsewhere(student: Student, arguments: Mapping[str, Value], default_device:
     if isinstance(value, Elsewhere):
         return value
     return Elsewhere(str(value.dtype), tuple(value.shape), "cpu")
-
-
-def _difference(what: str, wrong: int, comparison: Any) -> str:
-    measurement = comparison.measurement
-    index = f" at index {list(comparison.worst)}" if comparison.worst else ""
-    amount = f"{wrong} of {comparison.total} numbers in {what} are wrong"
-    if comparison.strange:
-        return f"{amount}: {comparison.strange} are NaN or infinite, the first{index}"
-    return (
-        f"{amount}; the worst{index} is off by {measurement.max_abs_error:.3g}, "
-        f"{_times(measurement.error_over_tolerance)} what is allowed"
-    )
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"

@@ -11,10 +11,10 @@ import torch
 
 from grader.testing.cases import Case, seed_of
 from grader.testing.contract import Adapter
-from grader.testing.diagnosis import Observation
 from grader.testing.exercise import Membership
 from grader.testing.handle import Ask, Reference, Student
 from grader.testing.outcome import StudentFault
+from grader.testing.prediction import Observation
 from grader.verdict import Status
 from grader.wire.calls import Call
 
@@ -48,13 +48,15 @@ class Bench:
         """The handle of the reference, whose answers are kept in `case`."""
         return Reference(self._adapter(exercise), self.references.get(exercise), case)
 
-    def _observe(self, member: Membership, test_id: str, call: Call, result: object) -> None:
+    def _observe(
+        self, member: Membership, test_id: str, call: Call, result: object, refused: bool
+    ) -> None:
         """Keeps an answer for the diagnosis, if its test fails."""
         value = torch.tensor(result) if isinstance(result, int | float) else result
         if isinstance(value, torch.Tensor) and value.numel() <= _NUMBERS:
             seen = self.observations.setdefault(member.exercise, [])
             number = sum(one.test == test_id for one in seen)
-            seen.append(Observation(test_id, number, member.aspect, call, value))
+            seen.append(Observation(test_id, number, member.aspect, call, value, refused))
 
     def _adapter(self, exercise: str) -> Adapter:
         if self.problem is not None:

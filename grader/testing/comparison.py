@@ -30,22 +30,27 @@ def tolerance_for(dtype: torch.dtype) -> Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """An answer beside what was expected.
+    """An answer beside what was expected, element by element, in float64.
 
-    `wrong` of `total` elements are outside the tolerance, `strange` of them because they are NaN
-    or infinite where the expected value is not; `worst` is the index of the farthest.
+    `ratio` is each error as a multiple of what is allowed: 0 where both are alike, infinite where
+    no number says how far the answer is off. Truth values are 0 and 1, and `boolean` says so.
     """
 
+    got: torch.Tensor
+    want: torch.Tensor
+    ratio: torch.Tensor
     measurement: Measurement
-    wrong: int
-    total: int
-    strange: int
-    worst: tuple[int, ...]
+    boolean: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether every element is within the tolerance."""
-        return self.wrong == 0
+        return self.measurement.wrong == 0
+
+    @property
+    def strange(self) -> torch.Tensor:
+        """Where the answer is NaN or infinite, and the expected value is not."""
+        return ~self.got.isfinite() & self.want.isfinite()
 
 
 def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> Comparison:
@@ -53,27 +58,31 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     equal = (got == want) | (got.isnan() & want.isnan())
     error = torch.where(equal, 0.0, (got - want).abs())
+    relative = torch.where(equal, 0.0, error / want.abs())
     allowed = tolerance.atol + tolerance.rtol * want.abs()
     ratio = torch.where(equal, 0.0, error / allowed).nan_to_num(nan=math.inf, posinf=math.inf)
-    if error.numel() == 0:
-        return Comparison(Measurement(0.0, 0.0, tolerance.rtol, tolerance.atol, 0.0), 0, 0, 0, ())
-    relative = torch.where(equal, 0.0, error / want.abs())
-    farthest = int(ratio.argmax())
-    worst = tuple(int(i) for i in torch.unravel_index(torch.tensor(farthest), ratio.shape))
-    return Comparison(
-        Measurement(
-            max_abs_error=_largest(error),
-            max_rel_error=_largest(relative),
-            rtol=tolerance.rtol,
-            atol=tolerance.atol,
-            error_over_tolerance=_largest(ratio),
-        ),
+    measurement = Measurement(
+        max_abs_error=_largest(error),
+        max_rel_error=_largest(relative),
+        rtol=tolerance.rtol,
+        atol=tolerance.atol,
+        error_over_tolerance=_largest(ratio),
         wrong=int((ratio > 1).sum()),
         total=ratio.numel(),
-        strange=int((~got.isfinite() & want.isfinite()).sum()),
-        worst=worst,
+        worst=place_of_largest(ratio) if ratio.numel() else (),
     )
+    return Comparison(got, want, ratio, measurement, actual.dtype is torch.bool)
+
+
+def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:
+    """The index of the largest number, or of the first of several."""
+    return place_of(numbers.argmax(), numbers.shape)
+
+
+def place_of(number: torch.Tensor, shape: torch.Size) -> tuple[int, ...]:
+    """The index of the element that is the `number`-th in memory."""
+    return tuple(int(i) for i in torch.unravel_index(number, shape))
 
 
 def _largest(errors: torch.Tensor) -> float:
-    return float(errors.nan_to_num(nan=math.inf, posinf=math.inf).max())
+    return float(errors.nan_to_num(nan=math.inf, posinf=math.inf).max()) if errors.numel() else 0.0

@@ -31,7 +31,7 @@ class TensorType:
         """The shape for known sizes of the axes; None if a size is not known."""
         shape: list[int] = []
         for axis in self.axes:
-            if _is_lead(axis):
+            if is_lead(axis):
                 shape += lead
                 continue
             factors = [_size(factor, sizes) for factor in axis.split("*")]
@@ -127,14 +127,15 @@ def _sizes(
     tensor_type: TensorType, shape: tuple[int, ...]
 ) -> tuple[dict[str, int], tuple[int, ...]]:
     """The sizes of the named axes of a shape that fits, and its leading axes."""
-    named = [axis for axis in tensor_type.axes if not _is_lead(axis)]
+    named = [axis for axis in tensor_type.axes if not is_lead(axis)]
     split = len(shape) - len(named)
     trailing = shape[split:] if split >= 0 else ()
     sizes = {axis: size for axis, size in zip(named, trailing, strict=False) if axis.isidentifier()}
     return sizes, shape[:split] if split > 0 else ()
 
 
-def _is_lead(axis: str) -> bool:
+def is_lead(axis: str) -> bool:
+    """Whether it stands for any leading axes."""
     return axis.startswith(("...", "*"))
 
 

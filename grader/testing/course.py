@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from grader.assignment import BadAssignment
 from grader.testing.contract import Adapter, read_contract
+from grader.worker.raising import describe_exception
 
 
 def make_importable(root: Path) -> None:
     """Puts the folder of an assignment first on `sys.path`."""
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
+
+
+@contextlib.contextmanager
+def course_code(what: str, root: Path) -> Iterator[None]:
+    """What is raised inside by the course's own code is its author's to mend.
+
+    Raises:
+        BadAssignment: in place of whatever was raised; the text says in which line.
+    """
+    try:
+        yield
+    except BadAssignment:
+        raise
+    except (Exception, SystemExit) as exception:
+        raised = describe_exception(exception, root)
+        place = next((f" ({f.file}, line {f.line})" for f in reversed(raised.frames)), "")
+        said = " ".join(raised.message.split())
+        raise BadAssignment(f"{what} cannot be used: {raised.kind}: {said}{place}") from exception
 
 
 def load_contract(root: Path) -> dict[str, Adapter]:
@@ -24,9 +45,14 @@ def load_contract(root: Path) -> dict[str, Adapter]:
 
 
 def load_references(root: Path) -> dict[str, Callable[..., Any]]:
-    """The references in `solutions/` by exercise; none where they are not handed out."""
+    """The references in `solutions/` by exercise; none where they are not handed out.
+
+    Raises:
+        BadAssignment: if they cannot be imported.
+    """
     if not (root / "solutions").is_dir():
         return {}
     make_importable(root)
-    solutions = importlib.import_module("solutions")
+    with course_code("solutions/", root):
+        solutions = importlib.import_module("solutions")
     return {name: value for name, value in vars(solutions).items() if name.startswith("run_")}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from grader.counting import WorkCounter
+from grader.testing.answers import checked
 from grader.testing.cases import Case
-from grader.testing.contract import Adapter, TensorType, category_of
-from grader.testing.outcome import StudentFault, fault_of
+from grader.testing.contract import Adapter, TensorType
+from grader.testing.exceptions import fault_of
+from grader.testing.outcome import StudentFault, returned
+from grader.testing.shapes import axis_names
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Work
-from grader.wire.frames import Elsewhere, Foreign, Value
+from grader.wire.frames import Elsewhere, Value
 
 Ask = Callable[[Call], Answer]
-Observe = Callable[[Call, Any], None]
+Observe = Callable[[Call, Any, bool], None]
 
 
 class BrokenReference(Exception):
@@ -42,14 +46,21 @@ class Student:
             StudentFault: if nothing came, or something of another type or shape.
         """
         arguments = self.adapter.bind(args, kwargs)
-        result = self.result(self.ask(arguments), arguments)
+        answer, call = self.ask(arguments), Call(self.adapter.name, arguments, seed=self._seed)
+        try:
+            result = self.result(answer, arguments)
+        except StudentFault:
+            # A known mistake may be why the shape is another one.
+            self._observe(call, answer.value, True)
+            raise
         if isinstance(result, Elsewhere):
             raise StudentFault(
                 Status.FAILED,
                 f"{self.adapter.name} must return a tensor on the CPU, where its inputs are, "
                 f"not on the device {result.device}",
             )
-        self._observe(Call(self.adapter.name, arguments, seed=self._seed), result)
+        self._observe(call, result, False)
+        self._remember(result, self.adapter.result, arguments)
         return result
 
     def gradients(
@@ -69,6 +80,7 @@ class Student:
             wanted = inputs[name]
             if isinstance(wanted, torch.Tensor) and gradient.shape != wanted.shape:
                 raise StudentFault(Status.FAILED, f"the gradient of {name} has another shape")
+            self._remember(gradient, self.adapter.tensors.get(name), inputs)
         return dict(answer.gradients)
 
     def count_work(self, **inputs: Value) -> Work:
@@ -83,59 +95,25 @@ class Student:
         Raises:
             StudentFault: if the submission raised, or gave no answer.
         """
-        answer = self._ask(Call(self.adapter.name, arguments, seed=self._seed, **observe))
+        call = Call(self.adapter.name, arguments, seed=self._seed, **observe)
+        answer = self._ask(call)
         if answer.raised is not None:
-            raise fault_of(answer.raised, self.adapter.name)
+            raise fault_of(answer.raised, self.adapter.name, call)
         return answer
 
     def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
-        """The value in an answer, once it is of the type and shape that the contract says."""
-        value, wanted = answer.value, self.adapter.result
-        if isinstance(wanted, TensorType):
-            return self._tensor(value, wanted, arguments)
-        if isinstance(value, torch.Tensor) and value.numel() == 1:
-            value = value.item()
-        if wanted is int and (type(value) is not int):
-            raise StudentFault(
-                Status.FAILED, f"{self.adapter.name} must return an int, not {described(value)}"
-            )
-        return value
+        """The value in an answer, once it is of the type and shape that the contract says.
 
-    def _tensor(
-        self, value: Value, wanted: TensorType, arguments: Mapping[str, Value]
-    ) -> torch.Tensor | Elsewhere:
-        if not isinstance(value, torch.Tensor | Elsewhere):
-            raise StudentFault(
-                Status.FAILED, f"{self.adapter.name} must return {wanted}, not {described(value)}"
-            )
-        if category_of(value) != wanted.category:
-            raise StudentFault(
-                Status.FAILED,
-                f"{self.adapter.name} must return {wanted}, not one of dtype "
-                f"{str(value.dtype).removeprefix('torch.')}",
-            )
-        shape = self.adapter.expected_shape(arguments)
-        if shape is not None and tuple(value.shape) != shape:
-            raise StudentFault(Status.FAILED, self._wrong_shape(value, wanted, arguments, shape))
-        return value
+        Raises:
+            StudentFault: if it is not.
+        """
+        return checked(self.adapter, answer.value, Call(self.adapter.name, arguments))
 
-    def _wrong_shape(
-        self,
-        value: torch.Tensor | Elsewhere,
-        wanted: TensorType,
-        arguments: Mapping[str, Value],
-        shape: tuple[int, ...],
-    ) -> str:
-        sizes, _ = self.adapter.sizes(arguments)
-        named = ", ".join(
-            f"{axis}={sizes[axis]}"
-            for axis in dict.fromkeys(" ".join(wanted.axes).replace("*", " ").split())
-            if axis in sizes
-        )
-        return (
-            f"{self.adapter.name} must return shape ({' '.join(wanted.axes)}), which is "
-            f"{list(shape)}{' with ' + named if named else ''}, not {list(value.shape)}"
-        )
+    @staticmethod
+    def _remember(tensor: Any, annotated: object, arguments: Mapping[str, Value]) -> None:
+        """Remembers where a tensor comes from, for what may have to be said about it."""
+        if isinstance(tensor, torch.Tensor) and isinstance(annotated, TensorType):
+            returned(tensor, axis_names(annotated, tensor.ndim), _asked_in(arguments))
 
 
 class Reference:
@@ -192,19 +170,18 @@ class Reference:
         return torch.tensor([counter.operations, counter.largest])
 
 
-def described(value: Value) -> str:
-    """A value that is not what was wanted, in a few words."""
-    if value is None:
-        return "None"
-    if isinstance(value, Foreign):
-        return value.description
-    if isinstance(value, torch.Tensor | Elsewhere):
-        return f"a tensor of shape {list(value.shape)}"
-    return f"the {type(value).__name__} {str(value)[:40]}"
-
-
 def in_float64(value: Value) -> Any:
     """A value as references get it: floating-point tensors in float64."""
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.to(torch.float64)
     return value
+
+
+def _asked_in(arguments: Mapping[str, Value]) -> torch.dtype:
+    """The dtype in which torch computes with these arguments; its default if none holds floats."""
+    dtypes = [
+        value.dtype
+        for value in arguments.values()
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+    ]
+    return functools.reduce(torch.promote_types, dtypes) if dtypes else torch.get_default_dtype()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from grader.testing.newer_python import wanted_python
+import torch
+
 from grader.verdict import Measurement, Status, Where
-from grader.wire.calls import Raised
 
 
 class StudentFault(Exception):
@@ -22,17 +21,37 @@ class StudentFault(Exception):
         self.message = message
         self.where = where
 
+    @property
+    def headline(self) -> str:
+        """The first line of the message, which is whole in itself."""
+        return self.message.partition("\n")[0]
+
     def again(self) -> StudentFault:
         """The same fault, to be raised once more: an exception object gathers its tracebacks."""
         return StudentFault(self.status, self.message, self.where)
 
 
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A tensor that the submission returned, the names of its axes, and the dtype of the inputs."""
+
+    tensor: torch.Tensor
+    axes: tuple[str, ...]
+    asked_in: torch.dtype
+
+
 @dataclass(slots=True)
 class Observations:
-    """What a running test measures and notes beside its outcome."""
+    """What a running test measures and notes beside its outcome.
 
+    `shows_expected` is whether its messages may hold expected values; `returned` are the tensors
+    that came from the submission.
+    """
+
+    shows_expected: bool = True
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    returned: list[Returned] = field(default_factory=list)
 
     @property
     def worst(self) -> Measurement | None:
@@ -44,9 +63,9 @@ _current: ContextVar[Observations | None] = ContextVar("observations", default=N
 
 
 @contextmanager
-def observing() -> Iterator[Observations]:
+def observing(shows_expected: bool = True) -> Iterator[Observations]:
     """Collects what the assertions inside measure and note."""
-    observations = Observations()
+    observations = Observations(shows_expected)
     token = _current.set(observations)
     try:
         yield observations
@@ -68,17 +87,38 @@ def note(text: str) -> None:
         observations.notes.append(text)
 
 
-def fault_of(raised: Raised, adapter: str) -> StudentFault:
-    """The fault for what a submission raised: its kind, its text and its own innermost line."""
-    last = raised.frames[-1] if raised.frames else None
-    where = Where(last.file, last.line) if last else None
-    place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
-    if raised.missing:
-        return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
-    text = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
-    if (needed := wanted_python(raised)) is not None:
-        this = ".".join(map(str, sys.version_info[:2]))
-        text = (
-            f"this is code for Python {needed[0]}.{needed[1]} or newer, and this is {this}: {text}"
-        )
-    return StudentFault(Status.ERROR, f"{text}{place}", where)
+def returned(tensor: torch.Tensor, axes: tuple[str, ...], asked_in: torch.dtype) -> None:
+    """Remembers, for the running test, where a tensor comes from."""
+    observations = _current.get()
+    if observations is not None:
+        observations.returned.append(Returned(tensor, axes, asked_in))
+
+
+def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
+    """What the axes of a tensor are called: by their number, where nothing else is known."""
+    known = _known(tensor)
+    if known is not None:
+        return known.axes
+    return tuple(f"axis {place}" for place in range(tensor.ndim))
+
+
+def precision_of(tensor: torch.Tensor) -> torch.dtype:
+    """The dtype whose precision a tensor must have: no coarser one than that of the inputs."""
+    known = _known(tensor)
+    if known is None or not tensor.is_floating_point():
+        return tensor.dtype
+    return max(tensor.dtype, known.asked_in, key=lambda dtype: -torch.finfo(dtype).eps)
+
+
+def _known(tensor: torch.Tensor) -> Returned | None:
+    observations = _current.get()
+    for known in observations.returned if observations is not None else ():
+        if known.tensor is tensor:
+            return known
+    return None
+
+
+def shows_expected() -> bool:
+    """Whether the running test's messages may hold expected values."""
+    observations = _current.get()
+    return observations is None or observations.shows_expected

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from grader.home.bench import home_bench
-from grader.home.report import HomeReport
-from grader.testing.bench import Bench
-from grader.testing.cases import Case, Draw
-from grader.testing.exercise import Membership, membership
-from grader.testing.handle import Reference, Student
+try:
+    from grader.assignment import BadAssignment
+    from grader.home.bench import home_bench
+    from grader.home.report import HomeReport
+    from grader.testing.bench import Bench
+    from grader.testing.cases import Case, Draw
+    from grader.testing.exercise import Membership, membership
+    from grader.testing.handle import Reference, Student
+except ModuleNotFoundError as missing:
+    sys.exit(
+        f"{missing.name} is not installed for this Python, {sys.executable}: run the pytest of "
+        "the environment into which you installed the assignment, such as .venv/bin/pytest"
+    )
 
 BENCH = pytest.StashKey[Bench]()
 
@@ -19,9 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exercise(name, aspect, weight): the exercise of a test")
     config.addinivalue_line("markers", "aspect(name): the aspect that one parameter looks at")
     if BENCH not in config.stash:
-        bench, cases = home_bench(config.rootpath)
+        try:
+            bench, cases = home_bench(config.rootpath)
+        except BadAssignment as problem:
+            raise pytest.UsageError(str(problem)) from None
         config.stash[BENCH] = bench
-        report = HomeReport(config.rootpath, bench, cases)
+        report = HomeReport(config.rootpath, bench, cases, config.get_verbosity() > 0)
         config.pluginmanager.register(report, "grader-home-report")
 
 
@@ -56,5 +68,5 @@ def _bench(request: pytest.FixtureRequest) -> Bench:
 def _membership(request: pytest.FixtureRequest) -> Membership:
     found = membership(request.node)
     if found is None:
-        raise LookupError(f"{request.node.nodeid} has no @exercise(...)")
+        pytest.fail(f"{request.node.nodeid} has no @exercise(...)", pytrace=False)
     return found

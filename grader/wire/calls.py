@@ -9,8 +9,11 @@ from typing import Any
 import torch
 
 from grader.wire.frames import BadFrame, Value, encode
+from grader.wire.records import Record, records_as_json, records_from_json, values_of
 
 MAX_USES = 100
+MAX_CELL_ERRORS = 20
+MAX_OPERANDS = 8
 _LINES = 1 << 31
 
 
@@ -20,6 +23,7 @@ class Call:
 
     `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
+    `frame` is the call as it crosses, where that was encoded before.
     """
 
     adapter: str
@@ -31,6 +35,8 @@ class Call:
     default_device: bool = False
     count_work: bool = False
     watch_inputs: bool = False
+    record: bool = False
+    frame: bytes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +50,33 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Operand:
+    """A name in the expression that raised, and what it stood for: `Q`, `float32[2, 5, 8]`."""
+
+    name: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Raised:
-    """An exception, as text. `frames` are the submission's own, innermost last."""
+    """An exception, as text. `frames` are the submission's own, innermost last.
+
+    Of the innermost frame: its `operands`, the column at which its syntax is wrong (from 1), and
+    for wrong arguments what the called function `accepts`. `suggestion` is a name that may have
+    been meant, `lacks` the package whose import found none, and `printed` what the submission
+    printed just before, which the judge adds.
+    """
 
     kind: str
     message: str
     frames: tuple[Frame, ...] = ()
     missing: bool = False
+    operands: tuple[Operand, ...] = ()
+    column: int = 0
+    accepts: str = ""
+    suggestion: str = ""
+    lacks: str = ""
+    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +98,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call: a value or what was raised, and what was observed."""
+    """What came of a call: a value or what was raised, and what was observed.
+
+    Equal digests are equal answers; who receives an answer may give it one.
+    """
 
     value: Value = None
     raised: Raised | None = None
@@ -80,10 +109,14 @@ class Answer:
     changed_inputs: tuple[str, ...] = ()
     work: Work | None = None
     uses: tuple[Use, ...] = ()
+    records: tuple[Record, ...] = ()
+    digest: bytes | None = None
 
 
 def encode_call(call: Call) -> bytes:
     """The frame that asks a worker for a call."""
+    if call.frame is not None:
+        return call.frame
     header = {
         "do": "call",
         "adapter": call.adapter,
@@ -93,6 +126,7 @@ def encode_call(call: Call) -> bytes:
         "default_device": call.default_device,
         "count_work": call.count_work,
         "watch_inputs": call.watch_inputs,
+        "record": call.record,
     }
     values: dict[str, Value] = {f"argument.{name}": v for name, v in call.arguments.items()}
     if call.cotangent is not None:
@@ -117,6 +151,7 @@ def decode_call(header: Mapping[str, Any], values: Mapping[str, Value]) -> Call:
         default_device=header["default_device"],
         count_work=header["count_work"],
         watch_inputs=header["watch_inputs"],
+        record=header["record"],
     )
 
 
@@ -124,12 +159,14 @@ def encode_answer(answer: Answer) -> bytes:
     """The frame in which a worker answers a call."""
     values: dict[str, Value] = {"value": answer.value}
     values |= {f"gradient.{name}": gradient for name, gradient in answer.gradients.items()}
+    values |= values_of(answer.records)
     work = answer.work
     header = {
         "raised": raised_as_json(answer.raised),
         "changed_inputs": list(answer.changed_inputs),
         "work": [work.operations, work.largest] if work else None,
         "uses": uses_as_json(answer.uses),
+        "records": records_as_json(answer.records) if answer.records else None,
     }
     return encode(header, values)
 
@@ -154,6 +191,7 @@ def decode_answer(header: Mapping[str, Any], values: Mapping[str, Value]) -> Ans
         changed_inputs=tuple(name[:100] for name in changed[:100]),
         work=None if work is None else Work(*_two_counts(work)),
         uses=uses_from_json(header.get("uses")),
+        records=records_from_json(header.get("records"), values),
     )
 
 
@@ -174,6 +212,11 @@ def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
         "message": raised.message,
         "missing": raised.missing,
         "frames": [[f.file, f.line, f.function, f.source] for f in raised.frames],
+        "operands": [[operand.name, operand.words] for operand in raised.operands],
+        "column": raised.column,
+        "accepts": raised.accepts,
+        "suggestion": raised.suggestion,
+        "lacks": raised.lacks,
     }
 
 
@@ -195,8 +238,40 @@ def raised_from_json(entry: object) -> Raised | None:
         if not 0 <= line < _LINES:
             raise BadFrame("a frame of what was raised is at a line that cannot be")
         frames.append(Frame(str(file)[:300], line, str(function)[:100], str(source)[:300]))
-    kind, message = str(entry.get("kind"))[:100], str(entry.get("message"))[:4000]
-    return Raised(kind, message, tuple(frames), entry.get("missing") is True)
+    column = entry.get("column", 0)
+    if type(column) is not int or not 0 <= column < _LINES:
+        raise BadFrame("what was raised is at a column that cannot be")
+    return Raised(
+        kind=str(entry.get("kind"))[:100],
+        message=str(entry.get("message"))[:4000],
+        frames=tuple(frames),
+        missing=entry.get("missing") is True,
+        operands=_operands(entry.get("operands", [])),
+        column=column,
+        accepts=str(entry.get("accepts", ""))[:500],
+        suggestion=str(entry.get("suggestion", ""))[:100],
+        lacks=str(entry.get("lacks", ""))[:100],
+    )
+
+
+def _operands(rows: object) -> tuple[Operand, ...]:
+    if not isinstance(rows, list) or not all(
+        isinstance(row, list) and len(row) == 2 for row in rows
+    ):
+        raise BadFrame("the operands of what was raised are not described as they must be")
+    return tuple(Operand(str(name)[:60], str(words)[:200]) for name, words in rows[:MAX_OPERANDS])
+
+
+def cell_errors_from_json(entry: object) -> tuple[Raised, ...]:
+    """What cells of a notebook raised, bounded.
+
+    Raises:
+        BadFrame: if it is something else.
+    """
+    if not isinstance(entry, list):
+        raise BadFrame("what the cells raised is not a list")
+    raised = [raised_from_json(row) for row in entry[:MAX_CELL_ERRORS]]
+    return tuple(one for one in raised if one is not None)
 
 
 def uses_as_json(uses: Sequence[Use]) -> list[Any]:

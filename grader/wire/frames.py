@@ -23,6 +23,8 @@ _PREFIX = struct.Struct(">4sIQ")
 _MAGIC = b"GRDR"
 _ALIGNMENT = 16
 _INTEGERS = 1 << 63
+_LONGEST_WORDS = 60
+_MOST = 8
 
 DTYPES: Mapping[str, torch.dtype] = {
     "bool": torch.bool,
@@ -44,13 +46,6 @@ class BadFrame(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
-    """Something that cannot cross: only its description does."""
-
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """A tensor without data on this machine's CPU: what is known of it."""
 
@@ -59,7 +54,32 @@ class Elsewhere:
     device: str
 
 
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Something that cannot cross: only its description does.
+
+    `elements` are those of a tuple or list: what is known of each that is a tensor.
+    """
+
+    description: str
+    elements: tuple[Elsewhere | None, ...] = ()
+
+
 Value = None | bool | int | float | str | torch.Tensor | Foreign | Elsewhere
+
+
+def tensor_in_words(dtype: torch.dtype | str, shape: tuple[int, ...]) -> str:
+    """The dtype and shape of a tensor: `float32[2, 5, 8]`."""
+    return f"{str(dtype).removeprefix('torch.')}{list(shape)}"
+
+
+def in_words(value: Value) -> str:
+    """A value in a few words: tensors by dtype and shape."""
+    if isinstance(value, Foreign):
+        return value.description
+    if isinstance(value, torch.Tensor | Elsewhere):
+        return tensor_in_words(value.dtype, tuple(value.shape))
+    return repr(value)[:_LONGEST_WORDS]
 
 
 def encode(header: Mapping[str, Any], values: Mapping[str, Value]) -> bytes:
@@ -81,10 +101,10 @@ def encode(header: Mapping[str, Any], values: Mapping[str, Value]) -> bytes:
             chunks += [data, bytes(padding)]
             size += len(data) + padding
         elif isinstance(value, Foreign):
-            described[name] = {"foreign": value.description}
+            elements = [element and _outline(element) for element in value.elements]
+            described[name] = {"foreign": value.description, "elements": elements}
         elif isinstance(value, Elsewhere):
-            shape = list(value.shape)
-            described[name] = {"dtype": value.dtype, "shape": shape, "device": value.device}
+            described[name] = _outline(value)
         else:
             described[name] = {"plain": value}
     text = json.dumps({"header": header, "values": described}).encode()
@@ -148,18 +168,33 @@ def _value(entry: object, payload: bytearray, trusted: bool) -> Value:
             return plain
         raise BadFrame("a plain value is neither a number nor a text")
     if "foreign" in entry:
-        return Foreign(str(entry["foreign"])[:500])
+        elements = entry.get("elements", [])
+        if not isinstance(elements, list):
+            raise BadFrame("the elements of a value are not a list")
+        known = [None if element is None else _elsewhere(element) for element in elements[:_MOST]]
+        return Foreign(str(entry["foreign"])[:500], tuple(known))
+    if "device" in entry:
+        return _elsewhere(entry)
     shape = _sizes(entry.get("shape"))
     dtype = entry.get("dtype")
     if not isinstance(dtype, str):
         raise BadFrame("a tensor has no dtype")
-    if "device" in entry:
-        return Elsewhere(dtype[:40], shape, str(entry["device"])[:40])
     if dtype not in DTYPES:
         raise BadFrame("a tensor has a dtype that may not cross")
     if not trusted and entry.get("strides") is not None:
         raise BadFrame("a tensor that must be contiguous has strides")
     return _tensor(entry, shape, DTYPES[dtype], payload)
+
+
+def _outline(tensor: Elsewhere) -> dict[str, Any]:
+    return {"dtype": tensor.dtype, "shape": list(tensor.shape), "device": tensor.device}
+
+
+def _elsewhere(entry: object) -> Elsewhere:
+    if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
+        raise BadFrame("a tensor has no dtype")
+    shape, device = _sizes(entry.get("shape")), str(entry.get("device"))
+    return Elsewhere(entry["dtype"][:40], shape, device[:40])
 
 
 def _sizes(numbers: object) -> tuple[int, ...]:

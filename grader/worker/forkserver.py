@@ -13,29 +13,33 @@ import gc
 import json
 import os
 import signal
-import site
 import socket
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.worker.confinement.identity import unprivileged_user
 from grader.worker.confinement.namespaces import enter_namespaces
+from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(control_descriptor: int) -> None:
-    """Warms up, says so, and serves the judge until it hangs up."""
+def main(control_descriptor: int, preload: Sequence[str] = ()) -> None:
+    """Warms up, says so, and serves the judge until it hangs up.
+
+    `preload` are modules of installed packages that are loaded once, here.
+    """
     control = socket.socket(fileno=control_descriptor)
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
         adopt_descendants()
         namespaces = enter_namespaces()
-        warm_up()
+        not_preloaded = warm_up(preload)
         user = unprivileged_user()
-        control.send(json.dumps({"user": user}).encode())
+        control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
         _obey(control, user, namespaces)
     end_descendants()
 
@@ -71,8 +75,10 @@ def _fork(channel: int, output: int, user: int | None, namespaces: str) -> int:
         os._exit(0)
 
 
-def warm_up() -> None:
+def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
     """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
+
+    Returns why modules of `preload` could not be loaded, by their names.
 
     A backward pass is left to the workers: autograd's threads do not survive a fork. What it
     imports on its first use is loaded here.
@@ -94,8 +100,10 @@ def warm_up() -> None:
         einops.rearrange(torch.einsum("i j, j -> i", torch.ones(2, 2), torch.ones(2)), "a -> a 1")
     del loaded
     forget_the_project()
+    failed = load_ahead(preload)
     gc.collect()
     gc.freeze()
+    return failed
 
 
 def forget_the_project() -> None:
@@ -104,8 +112,7 @@ def forget_the_project() -> None:
     The grader itself is often installed in place, from the folder that also holds the references.
     """
     paths = sysconfig.get_paths()
-    allowed = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    allowed += [*site.getsitepackages(), site.getusersitepackages()]
+    allowed = [paths["stdlib"], paths["platstdlib"], *package_folders()]
     archives = {path for path in sys.path if path.endswith(".zip")}
     dynamic = {path for path in sys.path if path.endswith("lib-dynload")}
     sys.path[:] = [

@@ -7,22 +7,29 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.wire.calls import Raised
+from grader.wire.calls import MAX_CELL_ERRORS, Raised
+from grader.worker.packages import ImportClock, make_room
 from grader.worker.raising import describe_exception
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A submission's adapters, or what its import raised."""
+    """A submission's adapters, or what its import raised.
+
+    `cell_errors` are what cells of a notebook raised that did not stop the import; `seconds` those
+    that modules of installed packages took, by their names.
+    """
 
     functions: dict[str, Callable[..., Any]]
     problem: Raised | None = None
+    cell_errors: tuple[Raised, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 class EngineIsNotHere(importlib.abc.MetaPathFinder):
@@ -49,32 +56,47 @@ def load(
     import_paths: Sequence[str],
     distribution: tuple[str, str] | None,
     scratch: Path,
+    preloaded: Sequence[str] = (),
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
     The working directory becomes `root`; `distribution` becomes findable for `importlib.metadata`
-    through a folder below `scratch`.
+    through a folder below `scratch`. Of what was `preloaded`, the submission's own modules of the
+    same name take the place.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
     os.chdir(root)
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
-    sys.meta_path.insert(0, EngineIsNotHere(own_paths))
+    clock = ImportClock()
+    sys.meta_path[:0] = [EngineIsNotHere(own_paths), clock]
     for name in [name for name in sys.modules if name.partition(".")[0] == "grader"]:
         del sys.modules[name]
     if distribution is not None:
         sys.path.append(str(_installed(distribution, scratch)))
     importlib.invalidate_caches()
+    make_room(own_paths, preloaded)
     try:
         adapters = importlib.import_module(module)
     except BaseException as exception:  # a submission may raise anything at all
-        return Loaded({}, describe_exception(exception, root))
-    return Loaded(
-        {
-            name: value
-            for name, value in list(vars(adapters).items())
-            if name.startswith("run_") and callable(value)
-        }
+        return Loaded({}, describe_exception(exception, root), seconds=dict(clock.seconds))
+    functions = {
+        name: value
+        for name, value in list(vars(adapters).items())
+        if name.startswith("run_") and callable(value)
+    }
+    errors = _cell_errors(adapters, root)
+    return Loaded(functions, cell_errors=errors, seconds=dict(clock.seconds))
+
+
+def _cell_errors(adapters: ModuleType, root: Path) -> tuple[Raised, ...]:
+    """What the runner of a notebook's cells kept; nothing where the adapters are no notebook."""
+    kept = vars(adapters).get("__cell_errors__")
+    raised = list(kept.values()) if isinstance(kept, dict) else []
+    return tuple(
+        describe_exception(error, root)
+        for error in raised[:MAX_CELL_ERRORS]
+        if isinstance(error, BaseException)
     )
 
 

@@ -13,7 +13,9 @@ import torch
 from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
 from grader.wire.frames import DTYPES, MAX_PAYLOAD, Elsewhere, Foreign, Value
+from grader.worker.describing import foreign
 from grader.worker.raising import describe_exception
+from grader.worker.recording import Recorder
 
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -23,9 +25,11 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
 
     Frames of what was raised are those of files below `root`.
     """
-    torch.manual_seed(call.seed)
+    # torch.manual_seed would also note for devices that are not there who asked for it.
+    torch.default_generator.manual_seed(call.seed)
     random.seed(call.seed)
-    counter = WorkCounter()
+    counter = WorkCounter() if call.count_work else None
+    recorder = Recorder(root) if call.record else None
     try:
         arguments = {name: _put(value, call.device) for name, value in call.arguments.items()}
         watched = {
@@ -37,8 +41,9 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
         with ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
-            if call.count_work:
-                observed.enter_context(counter)
+            for onlooker in (counter, recorder):
+                if onlooker is not None:
+                    observed.enter_context(onlooker)
             result = function(**arguments)
         return Answer(
             value=portable(result),
@@ -46,10 +51,11 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
             changed_inputs=tuple(
                 name for name, before in watched.items() if not _same(before, arguments[name])
             ),
-            work=Work(counter.operations, counter.largest) if call.count_work else None,
+            work=Work(counter.operations, counter.largest) if counter is not None else None,
+            records=tuple(recorder.records) if recorder is not None else (),
         )
     except BaseException as exception:  # a submission may raise anything at all
-        return Answer(raised=describe_exception(exception, root))
+        return Answer(raised=describe_exception(exception, root, function))
 
 
 def absent(adapter: str) -> Answer:
@@ -62,7 +68,7 @@ def portable(result: object) -> Value:
     if result is None or isinstance(result, bool | int | float):
         return result if not isinstance(result, int) or abs(result) < 1 << 63 else Foreign("int")
     if not isinstance(result, torch.Tensor):
-        return Foreign(_described(result))
+        return foreign(result)
     with torch._C.DisableTorchFunctionSubclass():
         dtype = _DTYPE_NAMES.get(result.dtype)
         shape = tuple(result.shape)
@@ -73,13 +79,6 @@ def portable(result: object) -> Value:
         if math.prod(max(size, 1) for size in shape) * result.element_size() > MAX_PAYLOAD:
             return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
         return result.detach().resolve_conj().resolve_neg().contiguous()
-
-
-def _described(result: object) -> str:
-    kind = type(result).__name__
-    if isinstance(result, tuple | list):
-        return f"a {kind} of {len(result)}: " + ", ".join(type(x).__name__ for x in result[:6])
-    return f"an object of type {kind}"
 
 
 def _put(value: Value, device: str) -> Value:

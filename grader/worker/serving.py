@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import os
 import signal
 import socket
@@ -14,6 +16,7 @@ from typing import Any
 
 from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json, uses_as_json
 from grader.wire.frames import BadFrame, decode, encode
+from grader.wire.importing import imports_as_json
 from grader.worker.confinement import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.loading import Loaded, load
@@ -39,10 +42,13 @@ def serve(channel: socket.socket, output: int, user: int | None, namespaces: str
     channel.sendall(encode({"isolation": reached}, {}))
     watch = Watch(order["forbidden"], root)
     loaded = _load(order, root, scratch)
+    _print_the_rest()
     told = {
         "adapters": sorted(loaded.functions),
         "problem": raised_as_json(loaded.problem),
+        "cell_errors": [raised_as_json(raised) for raised in loaded.cell_errors],
         "uses": uses_as_json(watch.take()),
+        "imports": imports_as_json(loaded.seconds),
     }
     channel.sendall(encode(told, {}))
     while True:
@@ -73,6 +79,7 @@ def _load(order: Mapping[str, Any], root: Path, scratch: Path) -> Loaded:
         order["import_paths"],
         None if distribution is None else (distribution[0], distribution[1]),
         scratch,
+        order["preloaded"],
     )
 
 
@@ -81,6 +88,7 @@ def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) ->
     function = loaded.functions.get(call.adapter)
     answer = absent(call.adapter) if function is None else perform(function, call, root)
     answer = dataclasses.replace(answer, uses=watch.take())
+    _print_the_rest()
     try:
         return encode_answer(answer)
     except BadFrame:
@@ -89,12 +97,21 @@ def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) ->
 
 def _redirect(output: int) -> None:
     """Nothing that a submission prints may mix with anything of the judge."""
-    sys.stdout.flush()
+    for text in (sys.stdout, sys.stderr):
+        if isinstance(text, io.TextIOWrapper):
+            text.reconfigure(line_buffering=True)
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
     for stream in (1, 2):
         os.dup2(output, stream)
+
+
+def _print_the_rest() -> None:
+    """Lets out what was printed without a line's end, so that it comes before the answer."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 def _settle(scratch: Path) -> None:

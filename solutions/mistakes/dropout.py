@@ -63,7 +63,11 @@ MISTAKES = (
         "dropout-keeps-p",
         "Your dropout keeps weights with the probability with which it should drop them.",
         "With a probability of 0.9, are many weights dropped or few?",
-        (Way({"kept": _kept_with_p, "rescale": _divided_by_p}, _DROPOUT),),
+        (
+            Way({"kept": _kept_with_p}, _DROPOUT),
+            Way({"drops": _in_training, "kept": _kept_with_p}, _DROPOUT),
+            Way({"kept": _kept_with_p, "rescale": _divided_by_p}, _DROPOUT),
+        ),
         alone=True,
     ),
     Mistake(
@@ -78,7 +82,11 @@ MISTAKES = (
         "dropout-ignores-p",
         "Your dropout drops half of the weights, whatever probability is passed.",
         "Where in your code does the probability have a say?",
-        (Way({"drops": _in_training, "kept": _half_kept, "rescale": _doubled}, _DROPOUT),),
+        (
+            Way({"drops": _in_training, "kept": _half_kept, "rescale": _doubled}, _DROPOUT),
+            Way({"kept": _half_kept, "rescale": _doubled}, _DROPOUT),
+            Way({"kept": _half_kept}, _DROPOUT),
+        ),
         alone=True,
     ),
     Mistake(

@@ -4,7 +4,17 @@ import torch
 from torch import Tensor
 
 from ..steps import causal_mask, mask_scores
-from .mistake import CAUSAL, MASKED, MULTIHEAD, SELF_ATTENTION, Mistake, Way
+from .mistake import (
+    CAUSAL,
+    CAUSAL_SELF,
+    MASKED,
+    MULTIHEAD,
+    PROJECTED,
+    SELF_ATTENTION,
+    STACKED,
+    Mistake,
+    Way,
+)
 
 _CAUSAL_MASK = "run_causal_mask"
 _FAR_BELOW = -1e9  # as good as minus infinity, except where every key is hidden
@@ -42,8 +52,16 @@ def _with_an_axis(scaled: Tensor, mask: Tensor) -> Tensor:
     return mask_scores(scaled, mask.unsqueeze(-3))
 
 
+def _with_an_axis_in_front(scaled: Tensor, mask: Tensor) -> Tensor:
+    return mask_scores(scaled, mask[None])
+
+
 def _with_two_axes(scaled: Tensor, mask: Tensor) -> Tensor:
     return mask_scores(scaled, mask[None, None])
+
+
+def _with_three_axes(scaled: Tensor, mask: Tensor) -> Tensor:
+    return mask_scores(scaled, mask[None, None, None])
 
 
 def _hidden(seq_len: int) -> Tensor:
@@ -70,6 +88,10 @@ def _causal_anyway(queries: int, keys: int) -> Tensor:
     return torch.ones(queries, keys, dtype=torch.bool).tril()
 
 
+def _causal_among_queries(queries: int, _keys: int) -> Tensor:
+    return causal_mask(queries)
+
+
 MISTAKES = (
     Mistake(
         "mask-inverted",
@@ -85,7 +107,9 @@ MISTAKES = (
         "mask-ignored",
         "Your result is the same with and without a mask.",
         "Follow the mask through your code: does what you make of it reach the softmax?",
-        (Way({"mask_scores": _unmasked}, MASKED),),
+        (Way({"mask_scores": _unmasked}, (*MASKED, *CAUSAL)),),
+        echoes=CAUSAL,
+        shows_at="masked",
     ),
     Mistake(
         "mask-added",
@@ -118,7 +142,10 @@ MISTAKES = (
         "batch?",
         (
             Way({"mask_scores": _with_an_axis}, MASKED),
+            Way({"mask_scores": _with_an_axis_in_front}, (*MASKED, CAUSAL_SELF)),
             Way({"mask_scores": _with_two_axes}, (*MASKED, *CAUSAL)),
+            # As each head by itself sees it when two axes are added.
+            Way({"mask_scores": _with_three_axes}, (STACKED, *PROJECTED)),
         ),
         alone=True,
     ),
@@ -133,7 +160,10 @@ MISTAKES = (
         "Your tokens do not see those that come after them, although nobody asked for a causal "
         "mask.",
         "What says in this exercise whether a token may look ahead?",
-        (Way({"unasked_mask": _causal_anyway}, (SELF_ATTENTION, MULTIHEAD)),),
+        (
+            Way({"unasked_mask": _causal_anyway}, (SELF_ATTENTION, MULTIHEAD)),
+            Way({"unasked_mask": _causal_among_queries}, (MULTIHEAD,)),
+        ),
         alone=True,
     ),
     Mistake(

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
-
 from ..answers import Answer, answer
-from ..parts import Parts, unobserved
+from ..parts import Parts
 
 WEIGHTS = "run_attention_weights"
 SCALED_DOT_PRODUCT = "run_scaled_dot_product_attention"
 SELF_ATTENTION = "run_self_attention"
+CAUSAL_SELF = "run_causal_self_attention"
 STACKED = "run_multihead_attention_stacked"
 MULTIHEAD_SELF = "run_multihead_self_attention"
 MULTIHEAD = "run_multihead_attention"
 MULTIHEAD_ROPE = "run_multihead_self_attention_with_rope"
 
 MASKED = (WEIGHTS, SCALED_DOT_PRODUCT)
-CAUSAL = ("run_causal_self_attention", STACKED, MULTIHEAD_SELF, MULTIHEAD, MULTIHEAD_ROPE)
+CAUSAL = (CAUSAL_SELF, STACKED, MULTIHEAD_SELF, MULTIHEAD, MULTIHEAD_ROPE)
 ATTENTION = (SELF_ATTENTION, *MASKED, *CAUSAL)
 PROJECTED = (MULTIHEAD_SELF, MULTIHEAD, MULTIHEAD_ROPE)
 ROTATED = ("run_rope", MULTIHEAD_ROPE)
@@ -38,9 +37,14 @@ class Way:
 class Mistake:
     """A known mistake, with a sentence on what is wrong and one that leads on.
 
-    `ways` are the forms that it takes in people's code, the plainest first. There are none where
-    what comes out is a matter of chance. A mistake that is looked for `alone` is too rare to be
-    expected in the company of another.
+    `ways` are the forms that it takes in people's code, the plainest first. A mistake that is
+    looked for `alone` is too rare to be expected in the company of another. Where rounding or
+    overflow have a part in what comes out, the ways are to compute in the `own_dtype` of the
+    inputs. `ignores` are arguments on which the result does not depend at all: by that a mistake
+    is known of which the numbers are a matter of chance. `shows_at` names the
+    right step in whose line people leave out what is missing; without it, that is the first line
+    whose result is wrong. In the exercises of `echoes` a mistake
+    looks like another one, and is taken for it unless it was found elsewhere.
     """
 
     id: str
@@ -48,6 +52,10 @@ class Mistake:
     hint: str
     ways: tuple[Way, ...] = ()
     alone: bool = False
+    own_dtype: bool = False
+    ignores: tuple[str, ...] = ()
+    echoes: tuple[str, ...] = ()
+    shows_at: str | None = None
 
     @property
     def parts(self) -> frozenset[str]:
@@ -61,17 +69,12 @@ class Mistake:
         A variant raises where code with the mistake would: swapped tensors whose sizes do not fit.
         """
         exercises = dict.fromkeys(name for way in self.ways for name in way.exercises)
-        return {exercise: self.answers(exercise) for exercise in exercises}
+        return {exercise: tuple(self._answers(exercise)) for exercise in exercises}
 
-    def answers(
-        self, exercise: str, step: Callable[[str, Tensor], Tensor] = unobserved
-    ) -> tuple[Answer, ...]:
-        """The variants of one exercise, whose steps go through `step` (see `Parts`)."""
-        return tuple(
-            answer(exercise, Parts(step=step, **way.replaced))
-            for way in self.ways
-            if exercise in way.exercises
-        )
+    def _answers(self, exercise: str) -> Iterator[Answer]:
+        for way in self.ways:
+            if exercise in way.exercises:
+                yield answer(exercise, Parts(**way.replaced))
 
 
 def combined(one: Mistake, other: Mistake) -> dict[str, tuple[Answer, ...]]:
@@ -82,7 +85,8 @@ def combined(one: Mistake, other: Mistake) -> dict[str, tuple[Answer, ...]]:
     both: dict[str, tuple[Answer, ...]] = {}
     if one.alone or other.alone:
         return both
-    for exercise in one.variants.keys() & other.variants.keys():
+    shared = one.variants.keys() & other.variants.keys()
+    for exercise in shared - {*one.echoes, *other.echoes}:
         first, second = (_plainest(mistake, exercise) for mistake in (one, other))
         if not first.replaced.keys() & second.replaced.keys():
             both[exercise] = (answer(exercise, Parts(**first.replaced, **second.replaced)),)

@@ -1,15 +1,20 @@
 """Mistakes in the projections: which weights are used where, and how."""
 
+import math
+
+import torch
 from torch import Tensor
 
 from ..steps import multiply, multiply_transposed
 from .mistake import (
     CAUSAL,
+    CAUSAL_SELF,
     MULTIHEAD,
     MULTIHEAD_ROPE,
     PROJECTED,
     SCALED_DOT_PRODUCT,
     SELF_ATTENTION,
+    STACKED,
     Mistake,
     Way,
 )
@@ -27,12 +32,25 @@ def _values_second(first: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor
     return first, third, second
 
 
+def _drawn_anew(first: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return _drawn_like(first), _drawn_like(second), _drawn_like(third)
+
+
+def _by_a_drawn_weight(merged: Tensor, weight: Tensor) -> Tensor:
+    return multiply_transposed(merged, _drawn_like(weight))
+
+
+def _drawn_like(weight: Tensor) -> Tensor:
+    return torch.randn_like(weight) / math.sqrt(weight.shape[-1])
+
+
 MISTAKES = (
     Mistake(
         "output-projection-missing",
         "The merged outputs of your heads are returned without the output projection.",
         "Which of the four weights has no effect on your result?",
         (Way({"project_output": _unprojected}, PROJECTED),),
+        shows_at="merged",
     ),
     Mistake(
         "projection-transposed",
@@ -43,7 +61,7 @@ MISTAKES = (
             Way({"project": multiply, "project_output": multiply}, PROJECTED),
             Way({"project": multiply}, PROJECTED),
             Way({"project_output": multiply}, PROJECTED),
-            Way({"multiply": multiply_transposed}, (SELF_ATTENTION, "run_causal_self_attention")),
+            Way({"multiply": multiply_transposed}, (SELF_ATTENTION, CAUSAL_SELF)),
         ),
     ),
     Mistake(
@@ -79,5 +97,14 @@ MISTAKES = (
         "Your layers keep the random weights that they were made with, and those that the caller "
         "passes go nowhere.",
         "Print a weight of your layer before and after you load it: is it the one that was passed?",
+        (
+            Way({"weights_in_order": _drawn_anew, "project_output": _by_a_drawn_weight}, PROJECTED),
+            Way({"weights_in_order": _drawn_anew}, (SELF_ATTENTION, CAUSAL_SELF, STACKED)),
+        ),
+        alone=True,
+        ignores=(
+            *("W_query", "W_key", "W_value"),
+            *("q_proj_weight", "k_proj_weight", "v_proj_weight", "o_proj_weight"),
+        ),
     ),
 )

@@ -73,6 +73,10 @@ def _with_two_axes(vectors: Tensor, angles: Tensor) -> Tensor:
     return rotate(vectors, angles[None, None])
 
 
+def _with_an_axis_for_heads(vectors: Tensor, angles: Tensor) -> Tensor:
+    return rotate(vectors, angles.unsqueeze(-3))
+
+
 def _plus_one(positions: Tensor) -> Tensor:
     return positions + 1
 
@@ -129,6 +133,7 @@ MISTAKES = (
             Way({"rope_frequencies": _exponents(lambda first: first * 2)}, ROTATED),
             Way({"rope_frequencies": _exponents(lambda first: -first)}, ROTATED),
         ),
+        own_dtype=True,
     ),
     Mistake(
         "rope-theta-ignored",
@@ -146,6 +151,7 @@ MISTAKES = (
             Way({"rope_angles": torch.rad2deg}, ROTATED),
         ),
         alone=True,
+        own_dtype=True,
     ),
     Mistake(
         "rope-positions-from-one",
@@ -159,6 +165,7 @@ MISTAKES = (
         "that are passed.",
         "What should happen to the first vector if its position is 7?",
         (Way({"rope_positions": _in_order}, _ROPE),),
+        shows_at="angles",
     ),
     Mistake(
         "rope-extra-axis",
@@ -166,8 +173,9 @@ MISTAKES = (
         "Which shapes do your angles and your vectors have when there is no batch, and do they "
         "line up from the last axis?",
         (
-            Way({"rotate": _with_an_axis}, _ROPE),
+            Way({"rotate": _with_an_axis}, ROTATED),
             Way({"rotate": _with_two_axes}, _ROPE),
+            Way({"rotate": _with_an_axis_for_heads}, _ROPE),
         ),
         alone=True,
     ),

@@ -9,12 +9,15 @@ from ..steps import scale_unweighted, similarity, softmax
 from .mistake import (
     ATTENTION,
     CAUSAL,
+    CAUSAL_SELF,
     MASKED,
     MULTIHEAD,
     MULTIHEAD_ROPE,
     MULTIHEAD_SELF,
+    PROJECTED,
     SCALED_DOT_PRODUCT,
     SELF_ATTENTION,
+    STACKED,
     WEIGHTS,
     Mistake,
     Way,
@@ -58,12 +61,26 @@ def _softmax_of_last_axis(x: Tensor, _dim: int) -> Tensor:
     return softmax(x, -1)
 
 
+def _softmax_over_sum_of_last_axis(x: Tensor, dim: int) -> Tensor:
+    exponentials = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
 def _softmax_of_everything(x: Tensor, _dim: int) -> Tensor:
     return softmax(x.flatten(), 0).view(x.shape)
 
 
+def _softmax_of_everything_in_a_head(x: Tensor, _dim: int) -> Tensor:
+    first = x.movedim(-3, 0)
+    return softmax(first.flatten(1), 1).view(first.shape).movedim(0, -3)
+
+
 def _shares_of_sum(x: Tensor, dim: int) -> Tensor:
     return x / x.sum(dim=dim, keepdim=True)
+
+
+def _hidden_by_zero(scaled: Tensor, mask: Tensor) -> Tensor:
+    return scaled * mask
 
 
 def _summed_over_leading_axes(queries: Tensor, keys: Tensor) -> Tensor:
@@ -73,8 +90,18 @@ def _summed_over_leading_axes(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def _summed_over_first_axis(queries: Tensor, keys: Tensor) -> Tensor:
+    return similarity(queries, keys).sum(dim=0)
+
+
+def _summed_in_a_head(queries: Tensor, keys: Tensor) -> Tensor:
     scores = similarity(queries, keys)
-    return scores.sum(dim=0) if scores.dim() > 2 else scores
+    leading = tuple(range(scores.dim() - 3))
+    return scores.sum(dim=leading) if leading else scores
+
+
+def _summed_over_first_axis_in_a_head(queries: Tensor, keys: Tensor) -> Tensor:
+    scores = similarity(queries, keys)
+    return scores.sum(dim=0) if scores.dim() > 3 else scores.sum(dim=-2, keepdim=True)
 
 
 def _transposed(queries: Tensor, keys: Tensor) -> Tensor:
@@ -92,6 +119,7 @@ MISTAKES = (
         "How does the spread of a dot product grow with the number of features, and what undoes "
         "that?",
         (Way({"scale": _unscaled}, ATTENTION),),
+        shows_at="scores",
     ),
     Mistake(
         "scale-by-d_k",
@@ -125,7 +153,22 @@ MISTAKES = (
         "softmax-over-queries",
         "Your softmax runs along the queries, so that the weights of one query do not sum to 1.",
         "Whose shares must add up to 1, and along which axis of the scores do they lie?",
-        (Way({"axis_of_keys": -2}, (_SIMPLE, *ATTENTION)),),
+        (
+            Way({"axis_of_keys": -2}, (_SIMPLE, *ATTENTION)),
+            Way({"axis_of_keys": 1}, (_SIMPLE, SELF_ATTENTION, *MASKED, CAUSAL_SELF)),
+        ),
+    ),
+    Mistake(
+        "softmax-over-heads",
+        "Your softmax runs along the heads, so that they share out what each of them should have "
+        "for itself.",
+        "Which axes have the scores of all heads, in which order, and along which one do the "
+        "weights of one query lie?",
+        (
+            Way({"axis_of_keys": 1}, (STACKED, *PROJECTED)),
+            Way({"axis_of_keys": -3}, (STACKED, *PROJECTED)),
+        ),
+        alone=True,
     ),
     Mistake(
         "softmax-unstable",
@@ -133,12 +176,16 @@ MISTAKES = (
         "Which number can be taken away from all entries without a change in their shares?",
         (Way({"softmax": _naive_softmax}, _LARGE_SCORES),),
         alone=True,
+        own_dtype=True,
     ),
     Mistake(
         "softmax-ignores-dim",
         "Your softmax always runs along the last axis, whatever axis was asked for.",
         "Where in your function does its second argument have a say?",
-        (Way({"softmax": _softmax_of_last_axis}, (_SOFTMAX,)),),
+        (
+            Way({"softmax": _softmax_of_last_axis}, (_SOFTMAX,)),
+            Way({"softmax": _softmax_over_sum_of_last_axis}, (_SOFTMAX,)),
+        ),
         alone=True,
     ),
     Mistake(
@@ -146,7 +193,10 @@ MISTAKES = (
         "Your softmax divides by the sum over the whole tensor, so that all its entries together "
         "sum to 1.",
         "How many numbers should your sum have: one, or one for each row?",
-        (Way({"softmax": _softmax_of_everything}, (_SOFTMAX, _SIMPLE, *ATTENTION)),),
+        (
+            Way({"softmax": _softmax_of_everything}, (_SOFTMAX, _SIMPLE, *ATTENTION)),
+            Way({"softmax": _softmax_of_everything_in_a_head}, (STACKED, *PROJECTED)),
+        ),
         alone=True,
     ),
     Mistake(
@@ -154,8 +204,12 @@ MISTAKES = (
         "Your scores are divided by their sum as they are, without the exponential that makes all "
         "of them positive.",
         "What becomes of a negative score, and can a share of the attention be negative?",
-        (Way({"softmax": _shares_of_sum}, (_SOFTMAX, _SIMPLE, SELF_ATTENTION, *MASKED)),),
+        (
+            Way({"softmax": _shares_of_sum}, (_SOFTMAX, _SIMPLE, *ATTENTION)),
+            Way({"softmax": _shares_of_sum, "mask_scores": _hidden_by_zero}, (*MASKED, *CAUSAL)),
+        ),
         alone=True,
+        own_dtype=True,
     ),
     Mistake(
         "batch-summed",
@@ -165,6 +219,8 @@ MISTAKES = (
         (
             Way({"similarity": _summed_over_leading_axes}, (_SIMPLE, *ATTENTION)),
             Way({"similarity": _summed_over_first_axis}, (_SIMPLE, *ATTENTION)),
+            Way({"similarity": _summed_in_a_head}, (STACKED, *PROJECTED)),
+            Way({"similarity": _summed_over_first_axis_in_a_head}, (STACKED, *PROJECTED)),
         ),
         alone=True,
     ),

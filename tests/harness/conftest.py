@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
-from grader.batch.judge_client import JudgeClient
+from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
-from grader.judge.process import Settings
+from grader.judge.settings import Settings
 from grader.verdict import Grade, Verdict
+from tests.harness.pages_browser import chromium_executable, running_chromium
 
 ROOT = Path(__file__).parents[2]
 
@@ -248,3 +250,13 @@ def grader() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The machine's browser, for a module that opens pages."""
+    executable = chromium_executable()
+    if executable is None:
+        pytest.skip("no chromium is installed: pages are not opened (apt-get install chromium)")
+    with running_chromium(executable) as browser:
+        yield browser

@@ -126,6 +126,32 @@ def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches
     assert "9 wrong functions: 9 caught, 6 named, 0 misnamed" in done.stdout
 
 
+def test_verify_tells_which_mistakes_each_test_catches(grader, tiny):
+    """So that an author sees which test is worth what."""
+    printed = grader("verify", "--tests", cwd=tiny).stdout
+    assert "tests/public/test_tiny.py::test_counts\n    zeroed, nothing-counted, rows" in printed
+    assert "tests/public/test_tiny.py::test_doubles\n    tripled, shifted, moved, zeroed" in printed
+
+
+def test_verify_finds_a_test_that_asks_for_more_than_a_right_answer(grader, tiny, tmp_path):
+    """What is right may be written in many ways: all of them must pass."""
+    narrow = shutil.copytree(tiny, tmp_path / "narrow")
+    (narrow / "solutions" / "variants.py").write_text(
+        "from types import SimpleNamespace\n\n"
+        "def count(x):\n    return sum(1 for _ in x.flatten())\n\n"
+        "def double(x):\n    return x.detach() + x.detach()\n\n"
+        "VARIANTS = (\n"
+        "    SimpleNamespace(name='one by one', functions={'run_count': count}),\n"
+        "    SimpleNamespace(name='cut off', functions={'run_double': double}),\n"
+        ")\n"
+    )
+    done = grader("verify", cwd=narrow)
+    assert done.returncode == 1
+    wanted = "the right variant 'cut off' fails tests/hidden/test_tiny.py::test_gradient"
+    assert wanted in done.stdout
+    assert "one by one" not in done.stdout
+
+
 def test_verify_finds_a_reference_that_fails_its_own_tests(grader, tiny, tmp_path):
     """Then no grade would be right."""
     broken = shutil.copytree(tiny, tmp_path / "broken")

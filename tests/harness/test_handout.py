@@ -58,8 +58,8 @@ def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
     """Not even a name of one."""
     parts = {path.relative_to(handout).parts[0] for path in handout.rglob("*")}
     assert parts == {
-        "README.md", "adapters.py", "assignment", "constraints.txt", "grader", "pyproject.toml",
-        "tests",
+        ".github", "README.md", "adapters.py", "assignment", "constraints.txt", "grader",
+        "pyproject.toml", "tests",
     }  # fmt: skip
     assert not (handout / "tests" / "hidden").exists()
     solutions = {

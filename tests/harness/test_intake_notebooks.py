@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,10 +62,12 @@ def test_an_error_in_a_cell_does_not_hide_later_ones(tmp_path: Path) -> None:
     )
     done = run(
         taken(path, tmp_path / "into"),
-        "print(module.run_softmax(None, 4)); print(*module.__cell_errors__)",
+        "print(module.run_softmax(None, 4)); print(*module.__cell_errors__)\n"
+        "print(*map(repr, module.__cell_errors__.values()))",
     )
-    assert done.stdout == "5\ncell 2 cell 3 cell 4\n"
-    assert "ValueError: first" in done.stderr
+    sum_of_both, cells, errors = done.stdout.splitlines()
+    assert (sum_of_both, cells) == ("5", "cell 2 cell 3 cell 4")
+    assert errors.startswith("ValueError('first') SyntaxError('invalid syntax'")
 
 
 def test_cells_keep_their_own_lines(tmp_path: Path) -> None:
@@ -144,9 +147,16 @@ def test_two_notebooks_of_adapters_need_a_choice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("not JSON", "damaged"),
+        ("not JSON", r"damaged, it is no JSON \(line 1\): save it again"),
         ("[" * 100_000, "damaged"),
-        ("[1, 2]", "no code cells"),
+        ('{"cells": [\n{"x": }]}', "line 2"),
+        ("[1, 2]", "JSON but no notebook"),
+        ('{"name": "attention", "version": 3}', "JSON but no notebook"),
+        ('{"nbformat": 5, "cells": []}', "version 5 of nbformat: save it as version 4"),
+        ('{"nbformat": "4", "cells": []}', "damaged"),
+        ('{"nbformat": 3, "worksheets": [{"cells": [4]}]}', "damaged"),
+        ('{"nbformat": 4, "metadata": {"language_info": {"name": "R"}}, "cells": []}', "is for R"),
+        ('{"metadata": {"kernelspec": {"language": "julia"}}, "cells": []}', "for julia, not for"),
         ('{"cells": [3, {"cell_type": "code", "source": [1, {}]}]}', "no code cells"),
         ('{"cells": {"a": 1}, "worksheets": 4}', "no code cells"),
     ],
@@ -156,6 +166,85 @@ def test_what_is_no_notebook_is_unreadable(tmp_path: Path, content: str, reason:
     (tmp_path / "work.ipynb").write_text(content)
     with pytest.raises(Unreadable, match=reason):
         taken(tmp_path / "work.ipynb", tmp_path / "into")
+
+
+CODE = {"cell_type": "code", "language": "python", "collapsed": False}
+THREE = {
+    "nbformat": 3,
+    "nbformat_minor": 0,
+    "metadata": {"name": "work"},
+    "worksheets": [
+        {"cells": [{"cell_type": "heading", "level": 1, "source": "Attention"}]},
+        {"cells": [CODE | {"input": ["x = 7\n", "def run_x(): return x\n"], "outputs": [{}]}]},
+    ],
+}
+ONE = {"nbformat": 1, "cells": [{"cell_type": "code", "code": "def run_x(): return 7"}]}
+FOUR = {"nbformat": 4, "nbformat_minor": 2, "cells": [CODE | {"source": "run_x = lambda: 7"}]}
+UNNUMBERED = {"cells": [CODE | {"source": "run_x = lambda: 7"}], "metadata": 3}
+
+
+@pytest.mark.parametrize(
+    "document", [ONE, THREE, FOUR, UNNUMBERED], ids=["1", "3", "4.2 without outputs", "none"]
+)
+def test_notebooks_of_every_version_are_read(
+    tmp_path: Path, document: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also without outputs or metadata, and without a word of what is amiss in them."""
+    (tmp_path / "work.ipynb").write_text(json.dumps(document))
+    submission = taken(tmp_path / "work.ipynb", tmp_path / "into")
+    assert run(submission, "print(module.run_x())").stdout == "7\n"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_exists_only_in_notebooks_stops_no_cell(tmp_path: Path) -> None:
+    """Colab's and IPython's own modules do nothing here; code can tell that it is not in Colab."""
+    path = a_notebook(
+        tmp_path / "work.ipynb",
+        "from google.colab import drive, files\ndrive.mount('/content/drive')\nimport math\n",
+        "import google.colab.output\nfrom google.colab.patches import cv2_imshow\n"
+        "for name in files.upload():\n    raise AssertionError\n",
+        "from IPython.display import clear_output, Image\nclear_output(wait=True)\n"
+        "get_ipython().run_line_magic('matplotlib', 'inline')\n%cd /content\n%pip install einops\n",
+        "import sys\nIN_COLAB = 'google.colab' in str(get_ipython())\n",
+        "def run_x(): return math.pi > 3, IN_COLAB\n",
+    )
+    done = run(taken(path, tmp_path / "into"), "print(module.run_x(), len(module.__cell_errors__))")
+    assert done.stdout == "(True, False) 0\n", done.stderr
+
+
+def test_colabs_modules_are_not_there_before_they_are_asked_for(tmp_path: Path) -> None:
+    """`'google.colab' in sys.modules` is how many notebooks find out where they are."""
+    path = a_notebook(
+        tmp_path / "work.ipynb",
+        "import sys\nIN_COLAB = 'google.colab' in sys.modules\ndef run_x(): return IN_COLAB\n",
+    )
+    assert run(taken(path, tmp_path / "into"), "print(module.run_x())").stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        (
+            "x = missing_name\ndef run_y(q):\n    return q\n",
+            "NameError: cell 2 raised NameError: name 'missing_name' is not defined, so run_y is "
+            "not defined",
+        ),
+        (
+            "def helper(:\n    pass\n\ndef run_y(q): ...\n",
+            "invalid syntax, so run_y is not defined",
+        ),
+        ("raise ValueError('first')\nrun_y = print\n", "cell 2 raised ValueError: first, so run_y"),
+    ],
+)
+def test_an_adapter_whose_cell_failed_says_why_it_is_not_there(
+    tmp_path: Path, cell: str, said: str
+) -> None:
+    """Else it would be missing, as if it had never been written."""
+    path = a_notebook(tmp_path / "work.ipynb", "def run_x(): return 1\n", cell)
+    done = run(taken(path, tmp_path / "into"), "print(module.run_x()); module.run_y(1)")
+    assert done.stdout == "1\n"
+    assert said in done.stderr.splitlines()[-1]
+    assert 'work.ipynb/cell 2", line 1' in done.stderr
 
 
 def test_too_many_cells_are_refused(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_passed_test_is_measured_too(grade):
         ("return x.long()", "not one of dtype int64"),
         ("return (2 * x).unsqueeze(0)", "which is [2, 3] with n=3, not [1, 2, 3]"),
         ("return x.new_zeros(1).expand(2 ** 20, 2 ** 20)", "too large to be an answer"),
-        ("return 2 * x / 0", "6 are NaN or infinite"),
+        ("return 2 * x / 0", "6 are infinite, the first at index [0, 0]"),
     ],
 )
 def test_an_answer_of_the_wrong_kind_fails_and_says_why(grade, body, said):
@@ -302,3 +302,10 @@ def test_a_submission_s_own_modules_do_not_reach_the_next_submission(grade):
     """Each submission gets a process of its own."""
     grade("import torch\ntorch.Tensor.__add__ = lambda a, b: a * 0\n" + with_double("return x + x"))
     assert grade().grade.score == 5.0
+
+
+def test_a_coarser_answer_than_was_asked_for_gets_no_wider_tolerance(grade):
+    """Numbers that are right to three digits are wrong, whatever their dtype says of itself."""
+    for dtype, status in (("bfloat16", "failed"), ("float16", "failed"), ("float64", "passed")):
+        graded = grade(f"import torch\ndef run_double(x):\n    return (2 * x).to(torch.{dtype})\n")
+        assert graded["test_doubles"].status == status

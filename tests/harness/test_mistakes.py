@@ -24,9 +24,8 @@ from grader.testing.handle import in_float64
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call
 from grader.worker.performing import absent
-from solutions.answers import answer
+from solutions.answers import named_steps
 from solutions.mistakes import HABITS, MISTAKES, combined
-from solutions.parts import Parts
 
 ROOT = Path(__file__).parents[2]
 AGREED = {
@@ -70,6 +69,7 @@ def variants_of(catalogue: Sequence) -> list[Variant]:
         Variant(exercise, entry.id, number, function)
         for entry in catalogue
         for exercise, functions in entry.variants.items()
+        if exercise not in getattr(entry, "echoes", ())
         for number, function in enumerate(functions)
     ]
 
@@ -90,9 +90,6 @@ class Examinee:
 
     def give_up(self, exercise: str) -> None:
         self._functions.pop(exercise, None)
-
-    def close(self) -> None:
-        pass
 
 
 @dataclass(frozen=True)
@@ -175,9 +172,20 @@ def test_no_id_is_given_twice():
     assert len(ids) == len(set(ids))
 
 
-def test_only_what_comes_out_by_chance_has_no_variants():
+def test_every_mistake_can_be_made():
+    """In some exercise, so that the tests can be tried on it."""
+    assert [mistake.id for mistake in MISTAKES if not mistake.variants] == []
+
+
+def test_only_a_mistake_whose_numbers_are_a_matter_of_chance_is_known_by_what_it_ignores():
     """Weights that were never loaded are random numbers."""
-    assert [mistake.id for mistake in MISTAKES if not mistake.variants] == ["weights-not-loaded"]
+    assert [mistake.id for mistake in MISTAKES if mistake.ignores] == ["weights-not-loaded"]
+    assert {name for name in BY_ID["weights-not-loaded"].ignores} == {
+        name
+        for exercise in BY_ID["weights-not-loaded"].variants
+        for name in inspect.signature(getattr(adapters, exercise)).parameters
+        if name.startswith("W_") or name.endswith("_weight")
+    }
 
 
 @pytest.mark.parametrize("entry", [*MISTAKES, *HABITS], ids=lambda entry: entry.id)
@@ -224,6 +232,19 @@ def test_mistakes_tell_themselves_from_each_other(examined, exercise):
     assert alike == {row for row in ALIKE if row[0] == exercise}
 
 
+def test_an_echo_is_like_another_mistake(examined):
+    """Which is named instead, unless the one that echoes was found elsewhere."""
+    alike = {"mask-ignored": "causal-missing"}
+    assert {mistake.id for mistake in MISTAKES if mistake.echoes} == alike.keys()
+    for echoing, named in alike.items():
+        for exercise in BY_ID[echoing].echoes:
+            calls = examined.calls[exercise]
+            one, other = (
+                outputs(BY_ID[id].variants[exercise][0], calls) for id in (echoing, named)
+            )
+            assert not differ(one, other)
+
+
 def test_two_mistakes_together_are_neither_of_them(examined):
     """No scale and no causal mask is a third result."""
     exercise = "run_multihead_self_attention"
@@ -249,43 +270,42 @@ def test_a_rare_mistake_is_not_looked_for_in_company():
 # --- The steps ----------------------------------------------------------------------------------
 
 
-def steps_of(exercise: str, call: Call, mistake: str | None = None) -> dict[str, torch.Tensor]:
+def steps_of(exercise: str, call: Call, mistake: str | None = None) -> dict[str, Outputs]:
     """The steps of a reference, or of the plainest variant of a mistake."""
-    seen: dict[str, torch.Tensor] = {}
-
-    def observe(name: str, step: torch.Tensor) -> torch.Tensor:
-        assert name not in seen or torch.equal(seen[name], step), name
-        return seen.setdefault(name, step)
-
-    if mistake is None:
-        function = answer(exercise, Parts(step=observe))
-    else:
-        function = BY_ID[mistake].answers(exercise, observe)[0]
-    function(**{name: in_float64(value) for name, value in call.arguments.items()})
-    return seen
+    function = getattr(solutions, exercise)
+    if mistake is not None:
+        function = BY_ID[mistake].variants[exercise][0]
+    return named_steps(function, {name: in_float64(v) for name, v in call.arguments.items()})
 
 
 def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(examined):
-    """In the order in which they are computed; what is seen twice is the same."""
+    """In the order in which they are computed."""
     exercise = "run_multihead_self_attention_with_rope"
     assert list(steps_of(exercise, examined.calls[exercise][0])) == [
         *("queries", "query heads", "keys", "key heads", "values", "value heads"),
-        *("angles", "rotated queries", "rotated keys"),
-        *("scores", "scaled", "masked", "weights", "outputs", "merged", "projected"),
+        *("frequencies", "positions", "angles", "rotated queries", "rotated keys"),
+        *("mask", "scores", "scaled", "masked", "weights", "outputs", "merged", "projected"),
     ]
+
+
+def test_every_form_of_a_step_has_its_name(examined):
+    """People keep angles, or a table of them, or their sines and cosines."""
+    steps = steps_of("run_rope", examined.calls["run_rope"][0])
+    table, *_ = (form for form in steps["angles"] if form.dim() == 2)
+    assert any(torch.equal(form, table.cos()) for form in steps["angles"])
 
 
 @pytest.mark.parametrize(
     ("mistake", "step"),
     [
         ("no-scale", "scaled"),
-        ("causal-missing", "masked"),
+        ("causal-sees-next", "mask"),
         ("softmax-over-queries", "weights"),
         ("mask-zero-fill", "masked"),
         ("heads-merge-without-transpose", "merged"),
         ("output-projection-missing", "projected"),
         ("rope-reversed", "rotated queries"),
-        ("rope-frequency", "angles"),
+        ("rope-frequency", "frequencies"),
     ],
 )
 def test_a_mistake_shows_first_in_its_own_step(examined, mistake, step):
@@ -293,5 +313,5 @@ def test_a_mistake_shows_first_in_its_own_step(examined, mistake, step):
     exercise = "run_multihead_self_attention_with_rope"
     call = examined.calls[exercise][0]
     right, wrong = steps_of(exercise, call), steps_of(exercise, call, mistake)
-    astray = [name for name in right if differ([right[name]], [wrong[name]])]
+    astray = [name for name in right if differ(right[name], wrong[name])]
     assert astray[0] == step

@@ -16,10 +16,10 @@ from rich.console import Console
 from torch import nn
 
 from grader.assignment import BadAssignment, find_assignment
-from grader.batch.judge_client import JudgeClient
+from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
-from grader.judge.process import Settings
 from grader.judge.rules import Conduct
+from grader.judge.settings import Settings
 from grader.report.complaints import complaints
 from grader.report.single import print_grade
 from grader.testing.uses import in_words

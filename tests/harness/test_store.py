@@ -43,7 +43,7 @@ RIGHT = Verdict(
     max_score=3.0,
     visibility=Visibility.PUBLIC,
     duration_s=0.004,
-    measurement=Measurement(1e-7, 2e-7, 1.3e-6, 1e-5, 0.01),
+    measurement=Measurement(1e-7, 2e-7, 1.3e-6, 1e-5, 0.01, 0, 12, (1, 3)),
 )
 WRONG = Verdict(
     id="tests/hidden/test_rope.py::test_matches_reference[lead0]",
@@ -55,7 +55,7 @@ WRONG = Verdict(
     visibility=Visibility.HIDDEN,
     duration_s=0.1,
     message="5 of 6 numbers are wrong\nand “one” is strange",
-    measurement=Measurement(math.inf, math.inf, 1.3e-6, 1e-5, math.inf),
+    measurement=Measurement(math.inf, math.inf, 1.3e-6, 1e-5, math.inf, 12, 12, ()),
     diagnosis=Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?"),
     where=Where("attention.py", 42, "rotated"),
 )
@@ -110,12 +110,17 @@ def test_a_grade_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_an_infinite_error_is_null_in_json_and_infinite_again_after_it() -> None:
     """JSON has no infinity; the judge's answer and `results.jsonl` are strict JSON."""
-    row = json.loads(json.dumps(WRONG.as_json(), allow_nan=False))
+    row = json.loads(json.dumps(WRONG.as_json(whole=True), allow_nan=False))
     assert row["max_abs_error"] is None
     assert row["rtol"] == pytest.approx(1.3e-6)
     assert Verdict.from_json(row) == WRONG
     unmeasured = dataclasses.replace(WRONG, measurement=None)
     assert Verdict.from_json(unmeasured.as_json()) == unmeasured
+
+
+def test_results_jsonl_holds_the_agreed_fields_alone() -> None:
+    """What the store holds beyond them travels to it from the judge, and stays there."""
+    assert set(WRONG.as_json(whole=True)) - set(WRONG.as_json()) == {"spread"}
 
 
 def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -> None:
@@ -152,15 +157,15 @@ def test_the_class_as_it_is_now_decides_who_is_kept_and_in_which_order(tmp_path:
         assert "carol" not in store.finished()
 
 
-def test_a_fresh_start_forgets_grades_and_seed(tmp_path: Path) -> None:
+def test_a_fresh_start_forgets_grades_and_options(tmp_path: Path) -> None:
     """`--fresh` over a folder must be as good as a new folder."""
     with Store.open(tmp_path, "attention") as store:
-        assert store.seed() is None
-        store.set_seed(7)
+        assert store.options() is None
+        store.set_options({"seed": 7})
         store.add(a_grade("alice", RIGHT), "k", 0)
-        assert store.seed() == 7
+        assert store.options() == {"seed": 7}
         store.clear()
-        assert (store.seed(), store.finished(), [*store.grades()]) == (None, {}, [])
+        assert (store.options(), store.finished(), [*store.grades()]) == (None, {}, [])
         store.add(a_grade("alice", RIGHT), "k", 0)
         assert [*store.grades()] == [a_grade("alice", RIGHT)]
 
@@ -337,7 +342,7 @@ def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
         database.execute("UPDATE batch SET value = '99' WHERE key = 'schema'")
         database.commit()
     for opened in (Store.read, lambda folder: Store.open(folder, "attention")):
-        with pytest.raises(ForeignStore, match=r"has schema 99, where .* has 1"):
+        with pytest.raises(ForeignStore, match=r"has schema 99, where .* has \d+"):
             opened(tmp_path)
 
 

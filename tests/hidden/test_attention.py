@@ -182,7 +182,7 @@ def test_causal_self_attention(student, reference, draw):
 
 
 @exercise("run_causal_self_attention", aspect="generality")
-@pytest.mark.parametrize("shape", [(2, 1, 4), (2, 1, 3, 4)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 1, 4), (5, 4), (2, 1, 3, 4)], ids=str)
 def test_causal_self_attention_of_any_shape(student, reference, draw, shape):
     """Any leading axes; a single token."""
     inputs = projections(draw, 4, 3) | {"in_features": draw(*shape)}
@@ -246,7 +246,7 @@ def test_stacked_heads(student, reference, draw):
 
 @exercise("run_multihead_attention_stacked", aspect="generality")
 @pytest.mark.parametrize(
-    ("shape", "heads"), [((2, 1, 4), 3), ((3, 5, 4), 3), ((2, 3, 4, 4), 1)], ids=str
+    ("shape", "heads"), [((2, 1, 4), 3), ((3, 5, 4), 3), ((5, 4), 2), ((2, 3, 4, 4), 1)], ids=str
 )
 def test_stacked_heads_of_any_shape(student, reference, draw, shape, heads):
     """Any leading axes, also as many as there are heads; a single token; a single head."""
@@ -311,9 +311,10 @@ def test_multihead_self_attention(student, reference, draw, d_model, num_heads):
 
 
 @exercise("run_multihead_self_attention", aspect="generality")
-def test_multihead_self_attention_of_any_depth(student, reference, draw):
+@pytest.mark.parametrize("lead", [(), (2, 1, 3)], ids=str)
+def test_multihead_self_attention_of_any_depth(student, reference, draw, lead):
     """Any number of leading axes."""
-    inputs = multihead(draw, 8, 2) | {"in_features": draw(2, 1, 3, 5, 8)}
+    inputs = multihead(draw, 8, 2) | {"in_features": draw(*lead, 5, 8)}
     assert_matches(student(**inputs), reference(**inputs))
 
 
@@ -339,9 +340,11 @@ def test_multihead_self_attention_is_causal(student, reference, draw, position):
 
 
 @exercise("run_multihead_self_attention", aspect="numerics")
-def test_multihead_self_attention_with_large_scores(student, reference, draw):
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_multihead_self_attention_with_large_scores(student, reference, draw, num_heads):
     """Scores of more than ten thousand give no NaN."""
-    inputs = sharp_multihead(8, 2) | {"in_features": draw.integers(-3, 4, 2, 6, 8).float()}
+    inputs = sharp_multihead(8, num_heads)
+    inputs |= {"in_features": draw.integers(-3, 4, 2, 6, 8).float()}
     assert_matches(student(**inputs), reference(**inputs), LARGE_SCORES)
 
 
@@ -393,10 +396,12 @@ def test_multihead_attention_of_two_sequences(student, reference, draw, keys):
 
 
 @exercise("run_multihead_attention", aspect="generality")
-def test_multihead_attention_of_any_depth(student, reference, draw):
-    """Any number of leading axes."""
-    inputs = multihead(draw, 8, 2) | {"query": draw(2, 1, 3, 4, 8), "is_causal": False}
-    inputs |= {"key": draw(2, 1, 3, 5, 8), "value": draw(2, 1, 3, 5, 8)}
+@pytest.mark.parametrize("lead", [(), (2, 1, 3)], ids=str)
+@pytest.mark.parametrize(("keys", "is_causal"), [(4, True), (5, False)], ids=str)
+def test_multihead_attention_of_any_depth(student, reference, draw, lead, keys, is_causal):
+    """Any number of leading axes, causal or not."""
+    inputs = multihead(draw, 8, 2) | {"query": draw(*lead, 4, 8), "is_causal": is_causal}
+    inputs |= {"key": draw(*lead, keys, 8), "value": draw(*lead, keys, 8)}
     assert_matches(student(**inputs), reference(**inputs))
 
 
@@ -430,10 +435,11 @@ def test_multihead_attention_does_not_care_for_the_order_of_keys(student, refere
 
 
 @exercise("run_multihead_attention", aspect="numerics")
-def test_multihead_attention_with_large_scores(student, reference, draw):
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_multihead_attention_with_large_scores(student, reference, draw, num_heads):
     """Scores of more than ten thousand give no NaN."""
     query, memory = draw.integers(-3, 4, 2, 4, 8).float(), draw.integers(-3, 4, 2, 6, 8).float()
-    inputs = sharp_multihead(8, 2) | {"query": query, "key": memory, "value": memory}
+    inputs = sharp_multihead(8, num_heads) | {"query": query, "key": memory, "value": memory}
     inputs |= {"is_causal": False}
     assert_matches(student(**inputs), reference(**inputs), LARGE_SCORES)
 

@@ -174,6 +174,15 @@ def test_causal_self_attention_of_a_batch(student, reference, draw):
     assert_matches(student(**inputs), reference(**inputs))
 
 
+@exercise("run_causal_self_attention")
+def test_causal_self_attention_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have another result."""
+    x, first, second = draw(2, 5, 6), projections(draw, 6, 4), projections(draw, 6, 4)
+    before, after = student(**first, in_features=x), student(**second, in_features=x)
+    assert_matches(before, reference(**first, in_features=x))
+    assert_matches(after, reference(**second, in_features=x))
+
+
 @exercise("run_causal_self_attention", aspect="generality")
 @pytest.mark.parametrize("lead", [(), (2, 3)], ids=str)
 def test_causal_self_attention_with_other_leading_axes(student, reference, draw, lead):
@@ -199,6 +208,15 @@ def test_stacked_heads_of_a_batch(student, reference, draw):
     assert_matches(student(**inputs), reference(**inputs))
 
 
+@exercise("run_multihead_attention_stacked")
+def test_stacked_heads_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have another result."""
+    x, first, second = draw(2, 5, 6), projections(draw, 3, 6, 4), projections(draw, 3, 6, 4)
+    before, after = student(**first, in_features=x), student(**second, in_features=x)
+    assert_matches(before, reference(**first, in_features=x))
+    assert_matches(after, reference(**second, in_features=x))
+
+
 @exercise("run_multihead_attention_stacked", aspect="generality")
 @pytest.mark.parametrize("lead", [(), (2, 3)], ids=str)
 def test_stacked_heads_with_other_leading_axes(student, reference, draw, lead):
@@ -216,6 +234,15 @@ def test_multihead_self_attention_of_a_batch(student, reference, draw, num_heads
     """A batch of sequences through several heads."""
     inputs = multihead(draw, 16, num_heads) | {"in_features": draw(3, 6, 16)}
     assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_multihead_self_attention")
+def test_multihead_self_attention_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have another result."""
+    x, first, second = draw(2, 5, 8), multihead(draw, 8, 2), multihead(draw, 8, 2)
+    before, after = student(**first, in_features=x), student(**second, in_features=x)
+    assert_matches(before, reference(**first, in_features=x))
+    assert_matches(after, reference(**second, in_features=x))
 
 
 @exercise("run_multihead_self_attention", aspect="generality")
@@ -288,6 +315,17 @@ def test_multihead_attention_to_another_sequence(student, reference, draw):
     query, memory = draw(3, 4, 16), draw(3, 7, 16)
     inputs = multihead(draw, 16, 4) | {"query": query, "key": memory, "value": memory}
     assert_matches(student(**inputs, is_causal=False), reference(**inputs, is_causal=False))
+
+
+@exercise("run_multihead_attention")
+def test_multihead_attention_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have another result."""
+    query, memory = draw(2, 4, 8), draw(2, 5, 8)
+    tokens = {"query": query, "key": memory, "value": memory, "is_causal": False}
+    first, second = multihead(draw, 8, 2) | tokens, multihead(draw, 8, 2) | tokens
+    before, after = student(**first), student(**second)
+    assert_matches(before, reference(**first))
+    assert_matches(after, reference(**second))
 
 
 @exercise("run_multihead_attention", aspect="generality")

@@ -132,6 +132,16 @@ def test_multihead_with_rope_of_a_batch(student, reference, draw, num_heads):
     assert_matches(student(**inputs), reference(**inputs))
 
 
+@exercise("run_multihead_self_attention_with_rope")
+def test_multihead_with_rope_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have another result."""
+    tokens = {"in_features": draw(2, 5, 8), "token_positions": torch.arange(5).unsqueeze(0)}
+    first, second = (multihead(draw, 8, 2, max_seq_len=5) | tokens for _ in range(2))
+    before, after = student(**first), student(**second)
+    assert_matches(before, reference(**first))
+    assert_matches(after, reference(**second))
+
+
 @exercise("run_multihead_self_attention_with_rope", aspect="generality")
 def test_multihead_with_rope_without_positions(student, reference, draw):
     """No positions stand for 0, 1, 2, ..."""

@@ -68,9 +68,10 @@ def test_softmax_along_any_axis(student, reference, draw, shape, dim):
 
 
 @exercise("run_softmax", aspect="numerics")
-def test_softmax_of_large_numbers(student, reference, draw):
-    """Numbers near 10000 have a softmax like any others."""
-    x = 10_000.0 + draw.integers(-5, 6, 3, 6)
+@pytest.mark.parametrize("center", [10_000.0, -5_000.0])
+def test_softmax_of_large_numbers(student, reference, draw, center):
+    """Numbers near 10000 or -5000 have a softmax like any others."""
+    x = center + draw.integers(-5, 6, 3, 6)
     assert_matches(student(x, dim=-1), reference(x, dim=-1), LARGE_SCORES)
 
 
@@ -139,6 +140,15 @@ def test_self_attention_of_a_batch(student, reference, draw):
     """A batch of sequences with weights from 6 to 4 features."""
     inputs = projections(draw, 6, 4) | {"in_features": draw(3, 5, 6)}
     assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_self_attention")
+def test_self_attention_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have another result."""
+    x, first, second = draw(2, 4, 5), projections(draw, 5, 3), projections(draw, 5, 3)
+    before, after = student(**first, in_features=x), student(**second, in_features=x)
+    assert_matches(before, reference(**first, in_features=x))
+    assert_matches(after, reference(**second, in_features=x))
 
 
 @exercise("run_self_attention", aspect="generality")
@@ -218,18 +228,20 @@ def test_attention_weights_without_a_loop_over_tokens(student, reference, draw):
 
 
 @exercise("run_attention_dropout")
-def test_dropout_does_nothing_in_evaluation(student, draw):
+@pytest.mark.parametrize("p", [0.5, 0.3])
+def test_dropout_does_nothing_in_evaluation(student, draw, p):
     """Without training the weights come back as they are."""
-    weights = draw.uniform(2, 6, 6)
-    assert_matches(student(weights, p=0.5, training=False), weights)
+    weights = 0.1 + draw.uniform(2, 6, 6)
+    assert_matches(student(weights, p=p, training=False), weights)
 
 
 @exercise("run_attention_dropout")
-def test_dropout_scales_what_it_keeps(student, draw):
+@pytest.mark.parametrize("p", [0.5, 0.25])
+def test_dropout_scales_what_it_keeps(student, draw, p):
     """In training a weight is either 0 or scaled by one factor."""
     weights = 0.1 + draw.uniform(4, 32, 32)
-    dropped = student(weights, p=0.5, training=True)
-    assert_matches(dropped, torch.where(dropped == 0, 0.0, 2.0 * weights))
+    dropped = student(weights, p=p, training=True)
+    assert_matches(dropped, torch.where(dropped == 0, 0.0, weights / (1 - p)))
 
 
 @exercise("run_attention_dropout")

@@ -22,6 +22,7 @@ ENGINE = HERE.parents[2]
 # Samples that are handed in several times, and told which copy they are.
 COPIES = {
     "frames_lying_exception": 2,
+    "frames_lying_records": 4,
     "frames_lying_shapes": 5,
     "note_9_found": 3,
     "note_in_modules": 3,

@@ -1,0 +1,83 @@
+"""The limit that `throughput.py` measures against: the suite's calls, bare, in one warm process.
+
+Prints the seconds of processor and wall time that one pass over all calls takes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from grader.assignment import find_assignment  # noqa: E402
+from grader.home.bench import DirectCalls  # noqa: E402
+from grader.judge.session import Judge  # noqa: E402
+from grader.wire.calls import Answer, Call  # noqa: E402
+
+
+class Collected:
+    """Answers as the references do, and keeps the calls."""
+
+    def __init__(self) -> None:
+        self._answers = DirectCalls(importlib.import_module("solutions"), ROOT)
+        self.calls: list[Call] = []
+
+    def ask(self, call: Call) -> Answer:
+        """The reference's answer."""
+        self.calls.append(call)
+        return self._answers(call)
+
+
+def main() -> None:
+    """Collects the calls with the references, then makes them to a submission."""
+    submission, times = Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    torch.set_num_threads(1)
+    collected = Collected()
+    judge = Judge(find_assignment(ROOT), 1, (), lambda judge: [*judge.grade(collected)])
+    judge.run()
+    for name in ("adapters", "assignment"):
+        sys.modules.pop(name, None)
+    sys.path.insert(0, str(submission))
+    adapters = importlib.import_module("adapters")
+    jobs = [(getattr(adapters, call.adapter), call) for call in collected.calls]
+    passes = [timed(jobs) for _ in range(times)]
+    print(*(min(seconds) for seconds in zip(*passes, strict=True)))
+
+
+def timed(jobs: list[tuple[Callable[..., Any], Call]]) -> tuple[float, float]:
+    """The seconds of one pass."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    for function, call in jobs:
+        make(function, call)
+    return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def make(function: Callable[..., Any], call: Call) -> None:
+    """A call, with its backward pass where the suite wants gradients."""
+    arguments = dict(call.arguments)
+    for name in call.wrt:
+        value = arguments[name]
+        assert isinstance(value, torch.Tensor)
+        arguments[name] = value.detach().requires_grad_()
+    if call.device != "cpu":
+        arguments = {
+            name: value.to(call.device) if isinstance(value, torch.Tensor) else value
+            for name, value in arguments.items()
+        }
+    with torch.device(call.device if call.default_device else "cpu"):
+        result = function(**arguments)
+        if call.wrt and call.cotangent is not None:
+            wanted = [arguments[name] for name in call.wrt]
+            torch.autograd.grad(result, wanted, call.cotangent.to(result.dtype))
+
+
+if __name__ == "__main__":
+    main()

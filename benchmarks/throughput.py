@@ -1,0 +1,149 @@
+"""What grading a submission costs, beside a pytest process of its own and beside the bare calls.
+
+One submission, many times over (each copy differs in a comment), is
+
+  (a) graded by `grader batch --jobs 1`, with isolation and everything else;
+  (b) tested by a fresh `pytest` process for each copy, on the same suite, without isolation;
+  (c) called in one warm process: the calls that the suite makes, nothing checked.
+
+Printed are seconds of processor and wall time for one more submission, and the ratios b/a and a/c
+of the processor time, for a right submission, for one full of mistakes, and for a class of
+different right ones (the last two have no bare calls of their own). Ratios within one run are what
+counts: machines differ, and are busy.
+
+    .venv/bin/python benchmarks/throughput.py [COPIES]
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).parents[1]
+CLASS = ROOT / "examples" / "class"
+RIGHT, WRONG = ["alice-jones"], ["jonas-berg"]
+MIXED = ["alice-jones", "bikram-thapa.py", "chen-wei", "dana-okafor", "elif-yilmaz", "farid-haddad"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one more submission."""
+
+    cpu: float
+    wall: float
+
+    def __str__(self) -> str:
+        return f"{1000 * self.cpu:8.1f} ms cpu {1000 * self.wall:8.1f} ms wall"
+
+
+def main() -> None:
+    """Prints the table."""
+    copies = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    print(f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}")
+    print(f"Python {platform.python_version()}, torch {torch.__version__}; {copies} copies each\n")
+    bare = bare_calls(CLASS / RIGHT[0])
+    print(f"{'(c) bare calls of the right one':<36}{bare}")
+    for what, names in (("right", RIGHT), ("full of mistakes", WRONG), ("right, mixed", MIXED)):
+        batch = batched(names, copies)
+        fresh = fresh_processes(names)
+        print(f"{f'(a) batch, {what}':<36}{batch}   a/c {batch.cpu / bare.cpu:6.2f}")
+        print(f"{f'(b) a pytest process, {what}':<36}{fresh}   b/a {fresh.cpu / batch.cpu:6.1f}")
+
+
+def batched(names: Sequence[str], copies: int) -> Cost:
+    """(a): the difference between a large and a small class, so that starting costs nothing."""
+    few = max(copies // 10, 2 * len(names))
+    small, large = (measured(lambda n=n: grade_copies(names, n)) for n in (few, few + copies))
+    return Cost((large.cpu - small.cpu) / copies, (large.wall - small.wall) / copies)
+
+
+def grade_copies(names: Sequence[str], copies: int) -> None:
+    """Grades so many copies of submissions, no two of them alike."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for number in range(copies):
+            copy_of(CLASS / names[number % len(names)], folder / "submissions", number)
+        command = [sys.executable, "-m", "grader", "batch", folder / "submissions"]
+        run([*command, "--out", folder / "out", "--jobs", "1", "--seed", "1"], ROOT)
+
+
+def fresh_processes(names: Sequence[str], times: int = 3) -> Cost:
+    """(b): the mean of a few processes."""
+    with tempfile.TemporaryDirectory() as name:
+        folders = []
+        for number in range(times):
+            folder = Path(name) / str(number)
+            for part in ("tests/public", "tests/hidden", "tests/conftest.py", "solutions"):
+                target = folder / part
+                target.parent.mkdir(parents=True, exist_ok=True)
+                source = ROOT / part
+                (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
+            shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
+            source = CLASS / names[number % len(names)]
+            if source.is_dir():
+                shutil.copytree(source, folder, dirs_exist_ok=True)
+            else:
+                shutil.copyfile(source, folder / "adapters.py")
+            place = next(path for path in folder.rglob("adapters.py"))
+            if place.parent != folder:  # a repository keeps them beside its tests
+                shutil.copyfile(place, folder / "adapters.py")
+            folders.append(folder)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        tests = ["tests/public", "tests/hidden"]
+        cost = measured(lambda: [run([*command, *tests], folder, 1) for folder in folders])
+    return Cost(cost.cpu / times, cost.wall / times)
+
+
+def bare_calls(submission: Path, times: int = 20) -> Cost:
+    """(c): the suite's calls, made to the submission's functions in a process of their own."""
+    command = [sys.executable, str(Path(__file__).with_name("bare_calls.py"))]
+    printed = run([*command, str(submission), str(times)], ROOT)
+    cpu, wall = map(float, printed.split())
+    return Cost(cpu, wall)
+
+
+def copy_of(source: Path, folder: Path, number: int) -> None:
+    """A copy of a submission that no cache takes for another."""
+    folder.mkdir(exist_ok=True)
+    if source.is_dir():
+        target = Path(shutil.copytree(source, folder / f"{number:05}"))
+        adapters = next(target.rglob("adapters.py"))
+    else:
+        adapters = Path(shutil.copyfile(source, folder / f"{number:05}.py"))
+    with adapters.open("a") as file:
+        file.write(f"\n# copy {number}\n")
+
+
+def measured(do: Callable[[], object]) -> Cost:
+    """The processor time of this process's children, and the wall time."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    do()
+    after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - started
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(cpu, wall)
+
+
+def run(command: Sequence[object], folder: Path, most: int = 0) -> str:
+    """What a command prints; its exit status may be at `most` so much."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True
+    )
+    if done.returncode > most:
+        sys.exit(f"{command} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The verbs of the command line for Python programs; `import grader` is all that they need."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from grader.assignment import find_assignment
+from grader.dispatch.batch import open_batch, processors
+from grader.dispatch.coordinator import Coordinator, Task
+from grader.dispatch.isolation import require_isolation as require_every_layer
+from grader.dispatch.options import Options
+from grader.intake import attribute, discover, fingerprint, read_roster, single
+from grader.store import Results, Store
+from grader.verdict import Grade
+
+StrPath = str | os.PathLike[str]
+
+
+def grade(
+    submission: StrPath,
+    *,
+    assignment: StrPath = ".",
+    seed: int | None = None,
+    exercises: Iterable[str] = (),
+    adapters: str = "adapters.py",
+    timeout: float = 120,
+    memory_mb: int = 2048,
+    require_isolation: bool = False,
+) -> Grade:
+    """Grades one submission: a folder, an archive, a notebook or a Python file; as `grader run`.
+
+    Args:
+        submission: where it lies.
+        assignment: a folder of the assignment, or one below it.
+        seed: draws the tests' inputs; by default a new one.
+        exercises: the names of those to grade; by default all.
+        adapters: where in the submission its adapters lie.
+        timeout: the seconds that the submission may take.
+        memory_mb: the megabytes of memory that it may use.
+        require_isolation: whether to refuse on a machine where a layer of isolation is missing.
+
+    Raises:
+        BadAssignment: if the assignment cannot be used.
+        NothingToGrade: if no submission lies there.
+        NotIsolated: if isolation is required and does not hold.
+    """
+    if require_isolation:
+        require_every_layer()
+    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb)
+    settings = options.settings(find_assignment(Path(assignment)))
+    entry = single(Path(submission))
+    task = Task(entry, 0, fingerprint(entry), "")
+    with Coordinator(settings, 1) as coordinator:
+        (graded,) = coordinator.grade([task])
+    return graded.grade
+
+
+def batch(
+    submissions: StrPath | Iterable[StrPath],
+    out: StrPath,
+    *,
+    assignment: StrPath = ".",
+    roster: StrPath | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    seed: int | None = None,
+    exercises: Iterable[str] = (),
+    adapters: str = "adapters.py",
+    timeout: float = 120,
+    memory_mb: int = 2048,
+    require_isolation: bool = False,
+    on_grade: Callable[[Grade], None] | None = None,
+) -> Results:
+    """Grades a class into the folder `out`; as `grader batch`.
+
+    Over the same folder again, only what is new or changed is graded. Each grade is stored as it
+    arrives: whatever stops the batch, what was graded is kept.
+
+    Args:
+        submissions: folders whose entries are submissions, or a platform's export; one or several.
+        out: the folder for `results.sqlite` and `results.jsonl`.
+        roster: a CSV file of the course's people; the results know them as authors and absentees.
+        jobs: how many submissions are graded at a time; by default one for each processor.
+        fresh: whether to forget the grades in `out` and grade everything anew.
+        on_grade: called with every new grade as it arrives.
+        assignment, seed, exercises, adapters, timeout, memory_mb, require_isolation: as in `grade`;
+            without a seed, an earlier batch's over the same folder is kept.
+
+    Returns the grades in `out`: `grades()` goes through them in the order of the class.
+
+    Raises:
+        BadAssignment: if the assignment cannot be used.
+        BadRoster: if the roster cannot be used.
+        NothingToGrade: if a path is missing or holds no submission.
+        StoreError: if `out` cannot be written, or holds what would be lost.
+        NotIsolated: if isolation is required and does not hold.
+    """
+    if require_isolation:
+        require_every_layer()
+    paths = [submissions] if isinstance(submissions, str | os.PathLike) else submissions
+    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb)
+    course = find_assignment(Path(assignment))
+    people = None if roster is None else read_roster(Path(roster))
+    discovery = discover([Path(path) for path in paths], adapters)
+    if people is not None:
+        discovery = attribute(discovery.entries, people).applied_to(discovery)
+    with (
+        open_batch(discovery, Path(out), course, options, fresh) as opened,
+        contextlib.closing(opened.grades(jobs or processors())) as grades,
+    ):
+        for arrived in grades:
+            if on_grade is not None:
+                on_grade(arrived)
+    return Store.read(Path(out))

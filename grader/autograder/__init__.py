@@ -1,0 +1,1 @@
+"""Gradescope's autograder: a zip with the engine, the assignment and two scripts."""

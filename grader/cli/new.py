@@ -1,0 +1,31 @@
+"""`grader new`: a fresh assignment."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from grader.cli.options import FOLDER
+from grader.new import lay_out_assignment
+
+
+@click.command(short_help="Lay out a fresh assignment.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--name", help="What it is called.  [default: the folder's name]")
+def new(folder: Path, name: str | None) -> None:
+    """Lays out a fresh assignment in the new folder DIR.
+
+    It has one small exercise with a stub, a reference, a known mistake, public and hidden tests,
+    and two example submissions, and passes its own tests at once.
+
+    \b
+    Examples:
+      grader new my-assignment
+      grader new courses/week-3 --name "Norms and activations"
+    """
+    name = lay_out_assignment(folder, name)
+    click.echo(f"{folder}: the assignment {name}, with one exercise. Next:\n")
+    click.echo(f"    cd {shlex.quote(str(folder))}")
+    click.echo("    pytest")

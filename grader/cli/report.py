@@ -1,0 +1,56 @@
+"""`grader report`: pages to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.cli.options import FOLDER
+from grader.pages import Changes, write_report
+from grader.store import Store
+
+NAME = "report"
+
+
+@click.command(short_help="Write pages to look at.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option(
+    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: DIR/report]"
+)
+@click.option(
+    "--against",
+    type=FOLDER,
+    metavar="OTHER",
+    help="Results of an earlier batch: a page says who went up or down since, and why.",
+)
+def report(folder: Path, out: Path | None, against: Path | None) -> None:
+    """Writes the results in DIR as pages that open from disk.
+
+    A page of the class for instructors, and one of each submission that can be sent to whom it
+    belongs. Only FOLDER is written to, in place of the report that is there.
+
+    \b
+    Examples:
+      grader report results/
+      grader report regraded/ --against results/
+    """
+    earlier = Store.read(against) if against else None
+    written = write_report(Store.read(folder), out or folder / NAME, earlier)
+    if written.changes is not None:
+        click.echo(_in_words(written.changes))
+    click.echo(f"report: {written.index}")
+
+
+def _in_words(changes: Changes) -> str:
+    words = (
+        f"{len(changes.up)} up, {len(changes.down)} down, "
+        f"{len(changes.alike) + changes.same} with the same score"
+    )
+    for found, said in (
+        (changes.regraded, "graded in one of the two only"),
+        (changes.new, "new"),
+        (changes.gone, "gone"),
+    ):
+        words += f", {len(found)} {said}" if found else ""
+    return words

@@ -1,0 +1,184 @@
+"""A class, graded into a folder of results: only what is new or changed, and nothing is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from grader.assignment import Assignment
+from grader.dispatch.coordinator import Coordinator, Graded, Task
+from grader.dispatch.fingerprints import exercise_keys, grade_key
+from grader.dispatch.options import Options, chosen_otherwise
+from grader.intake import Discovery, fingerprint
+from grader.intake.naming import several
+from grader.judge.settings import Settings
+from grader.store import Store, StoreError
+from grader.store.database import LINES
+from grader.verdict import Grade, GradeStatus
+from grader.worker.packages import is_installed
+
+_ANYWAY = "name another folder for the results, or start over with --fresh"
+
+
+class GradesWouldBeLost(StoreError):
+    """The folder holds grades that would be replaced or forgotten though nobody said so."""
+
+
+class Batch:
+    """The submissions of a class that want a grade, and the store that it goes to.
+
+    `waiting` are those to be graded, `kept` counts those whose grades are there and stay,
+    `forgotten` are the names of those that were graded before and are no longer handed in, and
+    `is_regrade` tells whether there were grades of which none stays.
+    """
+
+    def __init__(self, store: Store, settings: Settings, discovery: Discovery) -> None:
+        self._store = store
+        self._settings = settings
+        finished = store.finished()
+        self.forgotten = _gone(store, discovery)
+        self.waiting = _tasks(store, finished, settings, discovery)
+        self.kept = len(discovery.entries) - len(self.waiting)
+        self.is_regrade = bool(finished) and not self.kept
+        store.keep_only([entry.name for entry in discovery.entries])
+        authors = {entry.name: entry.authors for entry in discovery.entries}
+        late = [entry.name for entry in discovery.entries if entry.late]
+        store.set_people(authors, late, discovery.absentees)
+
+    def grades(self, jobs: int) -> Generator[Grade]:
+        """Grades what is waiting, `jobs` at a time: each is stored, then yielded.
+
+        Who stops before the end closes the generator, which ends the judges.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+            StoreError: if a grade cannot be stored.
+        """
+        if not self.waiting:
+            return
+        with Coordinator(self._settings, jobs) as coordinator:
+            for graded in coordinator.grade(self.waiting):
+                task, grade = graded.task, self._whole(graded)
+                keys = exercise_keys(self._settings, task.submission_hash)
+                self._store.add(grade, task.key, task.position, keys)
+                yield grade
+
+    def _whole(self, graded: Graded) -> Grade:
+        """The grade; where only some exercises were wanted, with the kept verdicts on the others.
+
+        Their time is part of its time, as if they had been reached just now.
+        """
+        grade = graded.grade
+        wanted = graded.task.exercises
+        if wanted is None or grade.status is not GradeStatus.GRADED:
+            return grade
+        reached = {test.exercise for test in grade.tests}
+        if not reached <= {*wanted}:
+            return grade
+        order = list(self._settings.exercise_hashes)
+        kept = [
+            test
+            for test in self._store.verdicts(grade.submission)
+            if test.exercise in order and test.exercise not in wanted
+        ]
+        tests = sorted([*grade.tests, *kept], key=lambda test: order.index(test.exercise))
+        return replace(
+            grade,
+            tests=tuple(tests),
+            score=round(sum(test.score for test in tests), 4),
+            duration_s=round(grade.duration_s + sum(test.duration_s for test in kept), 4),
+        )
+
+
+@contextlib.contextmanager
+def open_batch(
+    discovery: Discovery, out: Path, assignment: Assignment, options: Options, fresh: bool = False
+) -> Iterator[Batch]:
+    """A batch over the folder `out`; it goes on where an earlier one stopped, unless `fresh`.
+
+    However it ends, `results.jsonl` then holds what was graded.
+
+    Raises:
+        BadAssignment: if an exercise is not one of the assignment's.
+        GradesWouldBeLost: if the grades in `out` were made with other options, or are mostly of
+            submissions that are not handed in now.
+        StoreError: if `out` cannot be written, is in use, or holds something else.
+    """
+    settings = options.settings(assignment)
+    with Store.open(out, assignment.name) as store:
+        if fresh:
+            store.clear()
+        earlier = store.options()
+        if earlier is not None and store.submissions():
+            _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
+            settings = replace(settings, seed=earlier["seed"])
+        store.set_options(replace(options, seed=settings.seed).as_json())
+        try:
+            yield Batch(store, settings, discovery)
+        finally:
+            store.write_jsonl(out / LINES)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _refuse_to_lose(
+    store: Store, out: Path, discovery: Discovery, options: Options, earlier: Options
+) -> None:
+    otherwise = chosen_otherwise(options, earlier)
+    if otherwise:
+        raise GradesWouldBeLost(
+            f"the grades in {out} were made with other options ({'; '.join(otherwise)}): "
+            f"repeat those, {_ANYWAY}"
+        )
+    gone = _gone(store, discovery)
+    if 2 * len(gone) > len(store.submissions()):
+        raise GradesWouldBeLost(
+            f"most of the submissions with grades in {out} are not handed in now "
+            f"({several(gone)}): {_ANYWAY}"
+        )
+
+
+def _gone(store: Store, discovery: Discovery) -> list[str]:
+    names = {entry.name for entry in discovery.entries}
+    return [name for name in store.submissions() if name not in names]
+
+
+def _tasks(
+    store: Store, finished: dict[str, str], settings: Settings, discovery: Discovery
+) -> Sequence[Task]:
+    """The submissions whose grades are not there yet, or depend on something that changed."""
+    lacking = store.lacking()
+    wanted = {package for packages in lacking.values() for package in packages}
+    installed = {package for package in wanted if is_installed(package)}
+    tasks = []
+    for position, entry in enumerate(discovery.entries):
+        digest = fingerprint(entry)
+        key = grade_key(settings, digest)
+        if lacking.get(entry.name, set()) & installed:
+            tasks.append(Task(entry, position, digest, key))
+        elif finished.get(entry.name) != key:
+            exercises = _stale(store, settings, entry.name, digest)
+            tasks.append(Task(entry, position, digest, key, exercises))
+    return tasks
+
+
+def _stale(
+    store: Store, settings: Settings, submission: str, digest: str
+) -> tuple[str, ...] | None:
+    """The exercises that want grading, where the others were right and are as they were.
+
+    What is wrong is explained by all exercises together: it is not kept while one of them changes.
+    """
+    now, known = exercise_keys(settings, digest), store.exercises(submission)
+    kept = {name for name, key in now.items() if name in known and known[name].key == key}
+    if not kept or not all(known[name].passed for name in kept):
+        return None
+    return tuple(name for name in now if name not in kept)

@@ -1,0 +1,124 @@
+"""What reports show of a submission beside its verdicts: tensors, steps, source, printed output."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LARGEST_PICTURE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A tensor that a public test compared: what was expected beside what came.
+
+    `axes` names the axes of `shape`; leading ones that have no name are called `""`. Numbers are
+    in the order of rows, and may be NaN or infinite.
+    """
+
+    test: str
+    what: str
+    axes: tuple[str, ...]
+    shape: tuple[int, ...]
+    expected: tuple[float, ...]
+    got: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepSeen:
+    """A step of the reference, and the shape in which the submission took it, if it was seen.
+
+    `right` is False for the first step that goes astray, None for what was not seen or comes after.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    own_shape: tuple[int, ...] | None
+    right: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How a submission got to its answer in one call of a failed exercise, step by step."""
+
+    exercise: str
+    test: str
+    steps: tuple[StepSeen, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of a submission's file, the first of which has the number `first`."""
+
+    file: str
+    first: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What there is to see of one submission; `printed` is the end of what it printed."""
+
+    pictures: tuple[Picture, ...] = ()
+    walks: tuple[Walk, ...] = ()
+    excerpts: tuple[Excerpt, ...] = ()
+    printed: str = ""
+
+    def packed(self) -> bytes:
+        """The evidence as compressed JSON; infinities and NaN are texts in it."""
+        fields = dataclasses.asdict(self)
+        for picture in fields["pictures"]:
+            for side in ("expected", "got"):
+                picture[side] = [_as_json(number) for number in picture[side]]
+        return zlib.compress(json.dumps(fields, separators=(",", ":"), allow_nan=False).encode())
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Evidence:
+        """The evidence that `packed` wrote."""
+        fields = json.loads(zlib.decompress(data))
+        return cls(
+            pictures=tuple(map(_picture, fields["pictures"])),
+            walks=tuple(map(_walk, fields["walks"])),
+            excerpts=tuple(
+                Excerpt(entry["file"], entry["first"], tuple(entry["lines"]))
+                for entry in fields["excerpts"]
+            ),
+            printed=fields["printed"],
+        )
+
+
+def _as_json(number: float) -> float | str:
+    return float(f"{number:.6g}") if math.isfinite(number) else str(number)
+
+
+def _picture(fields: Mapping[str, Any]) -> Picture:
+    return Picture(
+        fields["test"],
+        fields["what"],
+        tuple(fields["axes"]),
+        tuple(fields["shape"]),
+        _numbers(fields["expected"]),
+        _numbers(fields["got"]),
+    )
+
+
+def _numbers(entries: Iterable[float | str]) -> tuple[float, ...]:
+    return tuple(map(float, entries))
+
+
+def _walk(fields: Mapping[str, Any]) -> Walk:
+    steps = tuple(
+        StepSeen(
+            step["name"],
+            tuple(step["shape"]),
+            None if step["own_shape"] is None else tuple(step["own_shape"]),
+            step["right"],
+        )
+        for step in fields["steps"]
+    )
+    return Walk(fields["exercise"], fields["test"], steps)

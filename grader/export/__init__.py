@@ -1,0 +1,1 @@
+"""What course platforms and other programs read of grades, derived from the store alone."""

@@ -1,0 +1,132 @@
+"""JUnit XML, as pytest writes it: one suite for each submission."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TextIO
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import quoteattr
+
+from grader.plain_text import plain
+from grader.report.text import one_line, points
+from grader.verdict import Grade, GradeStatus, Status, Verdict
+
+_ELEMENTS = {
+    Status.FAILED: "failure",
+    Status.MISSING: "failure",
+    Status.ERROR: "error",
+    Status.TIMEOUT: "error",
+    Status.CRASHED: "error",
+    Status.NOT_GRADED: "skipped",
+}
+_LONGEST = 300
+
+
+def junit_xml(suite_name: str, grades: Iterable[Grade]) -> str:
+    """The document as text; `suite_name` is what all the grades are of, the assignment's name."""
+    document = io.StringIO()
+    write_junit(suite_name, grades, document)
+    return document.getvalue()
+
+
+def write_junit(suite_name: str, grades: Iterable[Grade], file: TextIO) -> None:
+    """Writes the document; of the grades, one at a time is held in memory."""
+    file.write('<?xml version="1.0" encoding="utf-8"?>\n')
+    file.write(f"<testsuites name={quoteattr(plain(suite_name))}>\n")
+    for grade in grades:
+        suite = _suite(grade)
+        ET.indent(suite, level=1)
+        file.write(f"  {ET.tostring(suite, encoding='unicode').rstrip()}\n")
+    file.write("</testsuites>\n")
+
+
+def _suite(grade: Grade) -> ET.Element:
+    cases = [_case(verdict) for verdict in grade.tests] or [*_case_without_tests(grade)]
+    outcomes = Counter(child.tag for case in cases for child in case)
+    suite = _element(
+        "testsuite",
+        name=grade.submission,
+        errors=str(outcomes["error"]),
+        failures=str(outcomes["failure"]),
+        skipped=str(outcomes["skipped"]),
+        tests=str(len(cases)),
+        time=_seconds(grade.duration_s),
+    )
+    properties = {"status": str(grade.status), "seed": str(grade.seed)}
+    if grade.is_complete:
+        properties |= {"score": points(grade.score), "max_score": points(grade.max_score)}
+    if grade.message:
+        properties["message"] = grade.message
+    suite.append(_properties(properties))
+    suite.extend(cases)
+    return suite
+
+
+def _case(verdict: Verdict) -> ET.Element:
+    case = _element(
+        "testcase",
+        classname=verdict.exercise,
+        name=verdict.id,
+        time=_seconds(verdict.duration_s),
+    )
+    properties = {
+        "aspect": str(verdict.aspect),
+        "visibility": str(verdict.visibility),
+        "max_score": points(verdict.max_score),
+    }
+    if verdict.status is not Status.NOT_GRADED:
+        properties["score"] = points(verdict.score)
+    case.append(_properties(properties))
+    if verdict.status is not Status.PASSED:
+        case.append(_outcome(_ELEMENTS[verdict.status], verdict.status, verdict.message, verdict))
+    elif verdict.message:
+        note = ET.SubElement(case, "system-out")
+        note.text = plain(verdict.message)
+    return case
+
+
+def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
+    """A suite without a case would be shown as one where nothing is wrong."""
+    if grade.status is GradeStatus.GRADED:
+        return
+    case = _element("testcase", classname="submission", name=grade.submission, time="0.000")
+    tag = "error" if grade.status is GradeStatus.UNREADABLE else "skipped"
+    case.append(_outcome(tag, grade.status, grade.message))
+    yield case
+
+
+def _outcome(
+    tag: str, status: Status | GradeStatus, message: str | None, verdict: Verdict | None = None
+) -> ET.Element:
+    summary = one_line(message or "", _LONGEST) or str(status).replace("_", " ")
+    element = _element(tag, type=str(status), message=summary)
+    element.text = "\n".join(_account(message, verdict)) or None
+    return element
+
+
+def _account(message: str | None, verdict: Verdict | None) -> Iterator[str]:
+    if message:
+        yield plain(message)
+    if verdict and (where := verdict.where):
+        yield plain(f"at {where.file}, line {where.line}" + (f": {where.step}" * bool(where.step)))
+    if verdict and (diagnosis := verdict.diagnosis):
+        yield plain(f"mistake: {diagnosis.explanation} [{diagnosis.mistake}]")
+        yield plain(f"hint: {diagnosis.hint}")
+
+
+def _properties(values: Mapping[str, str]) -> ET.Element:
+    properties = ET.Element("properties")
+    for name, value in values.items():
+        properties.append(_element("property", name=name, value=value))
+    return properties
+
+
+def _element(tag: str, **attributes: str) -> ET.Element:
+    """An element whose attributes XML can hold: control characters have no escape in it."""
+    return ET.Element(tag, {name: plain(value) for name, value in attributes.items()})
+
+
+def _seconds(duration: float) -> str:
+    return f"{duration:.3f}"

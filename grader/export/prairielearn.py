@@ -1,0 +1,52 @@
+"""PrairieLearn's `results.json` (PrairieLearn's documentation, "External grading")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.plain_text import plain
+from grader.report.complaints import complaints
+from grader.report.feedback import feedback, shortened
+from grader.report.standing import by_exercise, standing_of
+from grader.report.text import one_line
+from grader.verdict import Grade, GradeStatus
+
+# The file may have 1 MB; escaped for JSON, a character takes up to twelve bytes.
+_ALL_OUTPUTS = 900_000 // 12
+_MESSAGE = 2000
+
+
+def prairielearn_results(grade: Grade) -> dict[str, Any]:
+    """The results as an object: every test has its points, or there is no test.
+
+    What could not be graded is not gradable, which costs no attempt.
+    """
+    if not grade.is_complete:
+        reason = shortened(plain(grade.message or "the grader does not say why"), _MESSAGE)
+        fault = f"Not graded, by the machine's fault or the grader's: {reason}"
+        return {"gradable": False, "message": fault}
+    if grade.status is GradeStatus.UNREADABLE:
+        reason = shortened(plain(grade.message or "nothing is known of why"), _MESSAGE)
+        return {"gradable": False, "format_errors": [reason]}
+    exercises = by_exercise(grade.tests)
+    longest = _ALL_OUTPUTS // max(len(exercises), 1)
+    return {
+        "gradable": True,
+        "score": _share(grade),
+        "message": plain(complaints(grade)),
+        "tests": [
+            {
+                "name": one_line(exercise),
+                "description": standing_of(verdicts).words,
+                "points": round(standing_of(verdicts).score, 4),
+                "max_points": round(standing_of(verdicts).max_score, 4),
+                "output": shortened(feedback(verdicts), longest),
+            }
+            for exercise, verdicts in exercises.items()
+        ],
+    }
+
+
+def _share(grade: Grade) -> float:
+    share = grade.score / grade.max_score if grade.max_score > 0 else 0.0
+    return min(max(share, 0.0), 1.0)

@@ -1,0 +1,83 @@
+"""What an instructor's paths hold, before anything of it is taken in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.submission import Author
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file or folder of a platform's download that belongs to a submission.
+
+    `place` is its path inside the download, `name` what it is called in the submission. A folder
+    without a name is the submission's top.
+    """
+
+    place: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A submission before it is taken in: a name fit to print, and where it lies.
+
+    `path` is its folder or file; or else a platform's download, a folder or a zip, of which
+    `pieces` belong to this submission. `authors` and `late` are as the platform told. Of two
+    submissions of one person, the one with the larger `order` is the later one.
+    """
+
+    name: str
+    path: Path
+    pieces: tuple[Piece, ...] = ()
+    authors: tuple[Author, ...] = ()
+    late: bool = False
+    order: float = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """What is needed to take it in: not who handed it in."""
+        pieces = [[piece.place, piece.name] for piece in self.pieces]
+        return {"name": self.name, "path": os.fspath(self.path), "pieces": pieces}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Entry:
+        """The entry that `as_json` wrote, without its people."""
+        pieces = tuple(Piece(place, name) for place, name in row["pieces"])
+        return cls(row["name"], Path(row["path"]), pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that lies among the submissions and is none, and why.
+
+    `later` is the name of the submission that counts instead, where that is the reason.
+    """
+
+    path: Path
+    reason: str
+    later: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The submissions, in natural order of their names, and what an instructor should know.
+
+    `kinds` say what each path was recognised as and what it holds, a line for each. `notes` are
+    sentences: names given twice, a path that is itself a submission. `absentees` are those of a
+    roster who handed in nothing.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    absentees: tuple[Author, ...] = ()
+
+
+class NothingToGrade(ValueError):
+    """A path that was given holds no submission; the text is one sentence that says why."""

@@ -1,0 +1,83 @@
+"""The course's environment as one submission finds it: which packages are not there."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from grader.assignment import Assignment
+from grader.testing.outcome import StudentFault
+from grader.verdict import Status, Verdict
+from grader.wire.calls import Raised
+from grader.worker.packages import is_installed
+
+_MOST = 20
+_LONGEST = 60
+
+
+class Environment:
+    """Checks what a worker says is not installed, and keeps what is true of it.
+
+    `lacking` are packages that are not installed, and no modules of the submission in `root` nor
+    of the assignment.
+    """
+
+    def __init__(self, assignment: Assignment, root: Path) -> None:
+        self._assignment = assignment
+        self._root = root
+        self._looked_up: dict[str, bool] = {}
+        self.lacking: dict[str, None] = {}
+
+    def checked(self, raised: Raised) -> Raised:
+        """What was raised, with the name of the package that it lacks only if that is true."""
+        if not raised.lacks:
+            return raised
+        if raised.lacks not in self._looked_up:
+            self._looked_up[raised.lacks] = self._is_lacking(raised.lacks)
+        lacks = raised.lacks if self._looked_up[raised.lacks] else ""
+        if lacks and len(self.lacking) < _MOST:
+            self.lacking[lacks] = None
+        return dataclasses.replace(raised, lacks=lacks)
+
+    def fault(self, raised: Raised) -> StudentFault | None:
+        """Why nothing can be graded here: a package is not installed that may be imported."""
+        if raised.lacks not in self._assignment.packages:
+            return None
+        return StudentFault(Status.NOT_GRADED, in_words(raised.lacks))
+
+    def spared(
+        self, tests: tuple[Verdict, ...], cell_errors: Iterable[Raised]
+    ) -> tuple[Verdict, ...]:
+        """The verdicts; where a cell wanted a package that it may import, only right ones stand."""
+        faults = (self.fault(raised) for raised in cell_errors)
+        fault = next((fault for fault in faults if fault is not None), None)
+        if fault is None:
+            return tests
+        return tuple(
+            test
+            if test.status is Status.PASSED
+            else dataclasses.replace(
+                test, status=Status.NOT_GRADED, message=fault.message, diagnosis=None, where=None
+            )
+            for test in tests
+        )
+
+    def _is_lacking(self, name: str) -> bool:
+        if len(name) > _LONGEST or not name.isidentifier() or name == "grader":
+            return False
+        if name in sys.stdlib_module_names or is_installed(name):
+            return False
+        names = (name, f"{name}.py")
+        if any((self._assignment.root / one).exists() for one in names):
+            return False
+        return not any(next(self._root.rglob(one), None) for one in names)
+
+
+def in_words(package: str) -> str:
+    """What is to be done about a package that submissions may import."""
+    return (
+        f"the course's environment lacks {package}, which submissions may import: install it "
+        "where the grader is installed"
+    )

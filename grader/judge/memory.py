@@ -1,0 +1,119 @@
+"""What became of tests when the same answers were given before: a test is a function of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from grader.evidence import Picture
+from grader.testing.outcome import StudentFault
+from grader.testing.prediction import Observation
+from grader.verdict import Status, Verdict
+from grader.wire.calls import Answer, Call, encode_call
+
+_MOST_FOR_A_TEST = 48
+
+Ask = Callable[[Call], Answer]
+Digests = tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A verdict that was reached, and what its test left for the diagnosis and for reports."""
+
+    verdict: Verdict
+    observations: tuple[Observation, ...]
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that was made to a submission, and its answer or why there is none."""
+
+    call: Call
+    answer: Answer | StudentFault
+
+    @property
+    def digest(self) -> bytes | None:
+        """The answer's digest, if there is an answer and it has one."""
+        return None if isinstance(self.answer, StudentFault) else self.answer.digest
+
+    def is_for(self, call: Call) -> bool:
+        """Whether another call asks for the very same, to the last bit."""
+        return self.call is call or encode_call(self.call) == encode_call(call)
+
+
+class Interview:
+    """The calls that one test makes to a submission; some answers may be known in advance.
+
+    `asked` are the calls that were made, in their order.
+    """
+
+    def __init__(self, ask: Ask, known: Sequence[Asked]) -> None:
+        self._ask = ask
+        self._known = deque(known)
+        self.asked: list[Asked] = []
+
+    def ask(self, call: Call) -> Answer:
+        """The answer to the test's next call.
+
+        Raises:
+            StudentFault: if there is none.
+        """
+        known = self._known.popleft() if self._known else None
+        if known is None or not known.is_for(call):
+            known = asked_for(call, self._ask)
+        self.asked.append(Asked(call, known.answer))
+        if isinstance(known.answer, StudentFault):
+            raise known.answer
+        return known.answer
+
+
+def asked_for(call: Call, ask: Ask) -> Asked:
+    """A call, once it was made."""
+    try:
+        return Asked(call, ask(call))
+    except StudentFault as fault:
+        return Asked(call, fault)
+
+
+class Memory:
+    """Answers, by their digests, lead to a test's next call or to its verdict.
+
+    Only answers that have a digest are remembered, and of each test only the latest.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, OrderedDict[Digests, Call | Remembered]] = {}
+
+    def follow(self, test: str, ask: Ask) -> tuple[Sequence[Asked], Remembered | None]:
+        """Makes the calls that a test is known to make, as far as that is known, or to its end."""
+        known = self._known.get(test, OrderedDict())
+        digests: Digests = ()
+        asked: list[Asked] = []
+        while (step := known.get(digests)) is not None:
+            known.move_to_end(digests)
+            if isinstance(step, Remembered):
+                return asked, step
+            asked.append(asked_for(step, ask))
+            if (digest := asked[-1].digest) is None:
+                break
+            digests = (*digests, digest)
+        return asked, None
+
+    def learn(self, test: str, asked: Sequence[Asked], outcome: Remembered) -> None:
+        """Remembers the calls that a test made, and where their answers led, unless nowhere."""
+        if outcome.verdict.status is Status.NOT_GRADED:
+            return
+        known = self._known.setdefault(test, OrderedDict())
+        digests: Digests = ()
+        for one in asked:
+            if digests not in known:
+                known[digests] = replace(one.call, frame=encode_call(one.call))
+            if one.digest is None:
+                return
+            digests = (*digests, one.digest)
+        known[digests] = outcome
+        while len(known) > _MOST_FOR_A_TEST:
+            known.popitem(last=False)

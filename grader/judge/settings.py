@@ -1,0 +1,36 @@
+"""What a judge must know before its first submission."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the grades of a batch depend on beside the submissions.
+
+    `assignment` is the assignment's folder; `exercises` those that are graded (none: all of them);
+    `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
+    one submission may take; `suite_hash` stands for the tests, the references and the grader,
+    `exercise_hashes` for as much of them as each exercise depends on.
+    """
+
+    assignment: str
+    seed: int
+    exercises: tuple[str, ...]
+    adapters: str
+    timeout: float
+    memory_mb: int
+    suite_hash: str
+    exercise_hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The settings as the first line that a judge reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Settings:
+        """The settings that `as_json` wrote."""
+        return cls(**row | {"exercises": tuple(row["exercises"])})

@@ -1,0 +1,94 @@
+"""The folder of pages, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.pages.changes import Batch, Changes
+from grader.pages.changes_page import changes_page
+from grader.pages.class_data import ClassData
+from grader.pages.class_page import class_page
+from grader.pages.graded import Graded
+from grader.pages.submission_page import submission_page
+from grader.store import Results
+
+INDEX = "index.html"
+CHANGES = "changes.html"
+SUBMISSIONS = "submissions"
+_OURS = b'<meta name="generator" content="grader">'
+_HEAD = 4096
+
+
+class NotWritten(Exception):
+    """The pages cannot be written; the text is one sentence that says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report that was written: its first page, and what changed if two batches were compared."""
+
+    index: Path
+    changes: Changes | None = None
+
+
+def write_report(results: Results, folder: Path, against: Results | None = None) -> Report:
+    """Writes the pages of a batch in place of an earlier report in `folder`.
+
+    With `against`, another batch over the same class, a page says what changed since. Only
+    `folder` is written to.
+
+    Raises:
+        NotWritten: if something else than a report lies there, or the disk refuses.
+        StoreError: if results cannot be read.
+    """
+    partial = folder.with_name(f".{folder.name}.partial")
+    try:
+        _refuse_foreign(folder)
+        shutil.rmtree(partial, ignore_errors=True)
+        changes = _write(results, partial, against)
+        if folder.exists():
+            shutil.rmtree(folder)
+        partial.rename(folder)
+    except OSError as error:
+        raise NotWritten(f"the report cannot be written to {folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return Report(folder / INDEX, changes)
+
+
+def _write(results: Results, folder: Path, against: Results | None) -> Changes | None:
+    pages = folder / SUBMISSIONS
+    pages.mkdir(parents=True)
+    found = ClassData()
+    changes = Changes(Batch.of(against)) if against else None
+    for grade in results.grades():
+        name, graded = grade.submission, Graded.of(grade)
+        content = submission_page(results.assignment, graded, results.evidence(name))
+        (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
+        found.add(graded, results.authors.get(name, ()), name in results.late)
+        if changes is not None:
+            changes.add(graded)
+    if changes is not None:
+        content = changes_page(results.assignment, changes)
+        (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
+    imports = results.class_imports()
+    content = class_page(results.assignment, found, results.absentees, imports, bool(changes))
+    (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
+    return changes
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuses a folder that holds anything which no report can have left there."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    index = folder / INDEX
+    if folder.is_dir() and index.is_file():
+        with index.open("rb") as page:
+            if _OURS in page.read(_HEAD):
+                return
+    raise NotWritten(
+        f"{folder} holds something that is no report, and would be replaced: "
+        "name another folder with --out, or move that away"
+    )

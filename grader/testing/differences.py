@@ -1,0 +1,132 @@
+"""Says in words how an answer differs from what was expected: how much, where, and the worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from grader.testing.comparison import Comparison, place_of, place_of_largest
+
+_ROWS = 5
+_NAN = "NaN comes of 0 / 0, of inf - inf, and of a softmax over nothing but -inf."
+
+
+def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
+    """How many numbers are wrong and by how much, and where they are; a sentence each."""
+    if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
+        lines = [f"all {comparison.measurement.total} numbers in {what} are NaN", _NAN]
+    elif bool(comparison.strange.any()):
+        lines = [f"{_amount(what, comparison)}: {_strange(comparison)}"]
+        lines += _rows_without_a_number(comparison, axes)
+    elif comparison.boolean:
+        lines = [f"{_amount(what, comparison)}: {_untrue(comparison)}"]
+    else:
+        lines = [f"{_amount(what, comparison)}; {_farthest(comparison)}"]
+    return [*lines, *_where(comparison.ratio > 1, axes)]
+
+
+def _amount(what: str, comparison: Comparison) -> str:
+    measurement = comparison.measurement
+    things = "truth values" if comparison.boolean else "numbers"
+    return f"{measurement.wrong} of {measurement.total} {things} in {what} are wrong"
+
+
+def _farthest(comparison: Comparison) -> str:
+    worst = comparison.measurement.worst
+    off = float((comparison.got[worst] - comparison.want[worst]).abs())
+    at = f" at index {list(worst)}" if worst else ""
+    times = _times(comparison.measurement.error_over_tolerance)
+    return f"the worst{at} is off by {off:.3g}, {times} what is allowed"
+
+
+def _untrue(comparison: Comparison) -> str:
+    """How many are True that must not be, and how many False."""
+    if comparison.measurement.wrong == comparison.measurement.total:
+        return "each is the opposite of what it must be"
+    wrong = comparison.ratio > 1
+    untrue, unfalse = (int((wrong & (comparison.got == kind)).sum()) for kind in (1, 0))
+    counted = [(untrue, "True and must be False"), (unfalse, "False and must be True")]
+    return ", ".join(f"{count} are {which}" for count, which in counted if count)
+
+
+def _strange(comparison: Comparison) -> str:
+    """How many numbers are NaN, and how many infinite."""
+    strange, got = comparison.strange, comparison.got
+    kinds = [
+        (int((strange & got.isnan()).sum()), "NaN"),
+        (int((strange & got.isinf()).sum()), "infinite"),
+    ]
+    first = place_of_largest(strange.int())
+    told = " and ".join(f"{count} are {kind}" for count, kind in kinds if count)
+    return f"{told}, the first at index {list(first)}" if first else told
+
+
+def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
+    """Whether the numbers that are none fill whole rows, and from which on."""
+    nan = comparison.strange & comparison.got.isnan()
+    if not bool(nan.any()):
+        if bool(comparison.strange.any()):
+            yield "Infinity comes of a division by 0, and of numbers like exp(89) in float32."
+        return
+    if nan.ndim and nan.shape[-1] > 1 and torch.equal(nan.any(-1), nan.all(-1)):
+        rows = nan.all(-1)
+        first = list(place_of_largest(rows.int()))
+        count = int(rows.sum())
+        are = "1 whole row is" if count == 1 else f"{count} whole rows are"
+        yield f"{are} NaN, all along {axes[-1]}, the first of them {first}."
+    yield _NAN
+
+
+def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
+    """Along which axes the wrong numbers keep to some places, where that is simply said."""
+    said = []
+    for place, axis in enumerate(axes):
+        others = [other for other in range(wrong.ndim) if other != place]
+        along = wrong.any(dim=others) if others else wrong
+        places = [int(i) for i in along.nonzero().flatten()]
+        words = _simply(places, len(along)) if 0 < len(places) < len(along) else None
+        if words:
+            said.append(f"{axis} = {words} (of {len(along)})")
+    if said:
+        yield f"All of them are at {', '.join(said)}; the rest is right."
+
+
+def _simply(places: Sequence[int], size: int) -> str | None:
+    """`0`, `2 to 4`, `1, 3, 5, …`; None for a choice that is not simply said."""
+    first, last = places[0], places[-1]
+    if first == last:
+        return str(first)
+    if list(places) == list(range(first, last + 1)):
+        return f"{first} to {last}"
+    if size > 3 and list(places) == list(range(first % 2, size, 2)):
+        return ", ".join([*map(str, places[:3]), *(["…"] if len(places) > 3 else [])])
+    return None
+
+
+def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[str]:
+    """The worst few, if they are numbers: index, perhaps what was expected, got, off by."""
+    if comparison.boolean or bool(comparison.strange.any()):
+        return
+    header = ["index", *(["expected"] if shows_expected else []), "got", "off by"]
+    rows = [header]
+    order = comparison.ratio.reshape(-1).argsort(descending=True, stable=True)
+    for number in order[: min(_ROWS, comparison.measurement.wrong)]:
+        place = place_of(number, comparison.ratio.shape)
+        want, got = float(comparison.want[place]), float(comparison.got[place])
+        off = abs(got - want)
+        shown = [_number(want)] if shows_expected else []
+        rows.append([str(list(place)), *shown, _number(got), _number(off, 3)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for index, *numbers in rows:
+        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        yield "    " + "  ".join([index.ljust(widths[0]), *aligned])
+
+
+def _number(value: float, digits: int = 6) -> str:
+    return f"{value:.{digits}g}" if math.isfinite(value) else str(value)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"

@@ -1,0 +1,115 @@
+"""Finds tensors again in another layout: axes permuted, merged or cut apart, sizes of 1 added."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+
+Steps = Mapping[str, Sequence[torch.Tensor]]
+
+# Rounding adds up over the steps.
+_RTOL, _ATOL = 1e-3, 1e-4
+# Whatever a mask puts in the place of minus infinity.
+_HIDDEN = -5e3
+_MOST_PIECES = 300
+_MOST_AXES = 5
+
+
+class Likeness(enum.IntEnum):
+    """How much the layouts of two tensors that hold the same numbers have in common.
+
+    `SAME` but for axes of size 1, `EXACT` with these.
+    """
+
+    NONE = 0
+    MERGED = 1
+    PERMUTED = 2
+    SAME = 3
+    EXACT = 4
+
+
+class KnownSteps:
+    """Named steps, in which tensors are looked up whatever their layout.
+
+    A tensor may also be a slice of a step: code that goes head by head never has the whole.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self.names = tuple(steps)
+        self._shapes = {name: {form.shape for form in forms} for name, forms in steps.items()}
+        pieces: dict[int, list[tuple[str, torch.Tensor]]] = {}
+        for name, forms in steps.items():
+            for piece in itertools.chain.from_iterable(map(_pieces, forms)):
+                pieces.setdefault(piece.numel(), []).append((name, piece))
+        self._pieces = pieces
+        self._sorted = {
+            size: torch.stack([piece.flatten().sort().values for _, piece in own])
+            for size, own in pieces.items()
+        }
+
+    def tells(self, name: str) -> bool:
+        """Whether a step holds different numbers, by which it can be known."""
+        return any(name == own for pieces in self._pieces.values() for own, _ in pieces)
+
+    def likeness(self, tensor: torch.Tensor) -> dict[str, Likeness]:
+        """By name, how alike a tensor is to the steps that hold the same numbers."""
+        value = _comparable(tensor)
+        own = self._pieces.get(value.numel())
+        if own is None or bool(value.isnan().any()):
+            return {}
+        same_numbers = _close(self._sorted[value.numel()], value.flatten().sort().values)
+        found: dict[str, Likeness] = {}
+        for place in same_numbers.all(dim=1).nonzero().flatten().tolist():
+            name, piece = own[place]
+            likeness = _likeness(value, piece)
+            if likeness is Likeness.SAME and tensor.shape in self._shapes[name]:
+                likeness = Likeness.EXACT
+            if likeness > found.get(name, Likeness.NONE):
+                found[name] = likeness
+        return found
+
+
+def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
+    flat = value.flatten()
+    if value.shape == piece.shape and bool(_close(piece.flatten(), flat).all()):
+        return Likeness.SAME
+    best = Likeness.NONE
+    for order in itertools.permutations(range(piece.dim())):
+        turned = piece.permute(order)
+        if bool(_close(turned.flatten(), flat).all()):
+            best = max(best, Likeness.PERMUTED if turned.shape == value.shape else Likeness.MERGED)
+    return best
+
+
+def _pieces(step: torch.Tensor) -> Iterator[torch.Tensor]:
+    """A step, and its slices along every choice of axes but the last, while they are few."""
+    whole = _comparable(step)
+    if whole.dim() > _MOST_AXES or not _is_telling(whole, 2):
+        return
+    yield whole
+    left = _MOST_PIECES
+    for count in range(1, whole.dim()):
+        for axes in itertools.combinations(range(whole.dim() - 1), count):
+            left -= math.prod(whole.shape[axis] for axis in axes)
+            if left < 0:
+                return
+            front = whole.movedim(axes, tuple(range(count))).flatten(0, count - 1)
+            yield from (piece for piece in front if _is_telling(piece, 3))
+
+
+def _comparable(tensor: torch.Tensor) -> torch.Tensor:
+    """In float64, without axes of size 1, all that is hidden alike."""
+    return tensor.detach().to(torch.float64).squeeze().clamp(min=_HIDDEN)
+
+
+def _is_telling(tensor: torch.Tensor, numbers: int) -> bool:
+    """Whether a tensor has enough different numbers to be known by them."""
+    return tensor.dim() > 0 and len(set(tensor.flatten().tolist())) >= numbers
+
+
+def _close(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return (one == other) | ((one - other).abs() <= _ATOL + _RTOL * other.abs())

@@ -1,0 +1,84 @@
+"""Observations of a submission's answers, and what known functions would have answered instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+from grader.testing.comparison import Tolerance, compare, tolerance_for
+from grader.verdict import Aspect
+from grader.wire.calls import Call
+
+# What rounding moves farther than this, relative to its largest number, tells nothing.
+_BLURRED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A submission's answer to one plain call: the `number`-th of the test `test`.
+
+    An answer may have been `refused` because of its type or shape, before the test saw it.
+    """
+
+    test: str
+    number: int
+    aspect: Aspect
+    call: Call
+    value: torch.Tensor
+    refused: bool = False
+
+
+class Prediction(Protocol):
+    """What a known function answers to a call, in the form in which it is known."""
+
+    @property
+    def tells(self) -> bool:
+        """Whether agreement with it is evidence."""
+
+    def agrees(self, observation: Observation, leniency: float) -> bool:
+        """Whether a submission's answer is this one, within so many times the tolerance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A predicted answer, every number of it.
+
+    `rounding` is how far the rounding of the inputs' dtype alone has moved one of them.
+    """
+
+    value: torch.Tensor
+    rounding: float = 0.0
+
+    @property
+    def tells(self) -> bool:
+        """Whether rounding leaves enough of the numbers to tell them from others."""
+        return not_blurred(self.value, self.rounding)
+
+    def agrees(self, observation: Observation, leniency: float) -> bool:
+        """Whether shape and numbers are the same."""
+        return same_numbers(observation, observation.value, self.value, self.rounding, leniency)
+
+
+def same_numbers(
+    observation: Observation,
+    seen: torch.Tensor,
+    predicted: torch.Tensor,
+    rounding: float,
+    leniency: float,
+) -> bool:
+    """Whether numbers `seen` in an answer are those predicted, but for rounding."""
+    if seen.shape != predicted.shape:
+        return False
+    allowed = tolerance_for(observation.value.dtype)
+    lenient = Tolerance(allowed.rtol * leniency, (allowed.atol + rounding) * leniency)
+    return compare(seen, predicted, lenient).ok
+
+
+def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
+    """Whether rounding leaves enough of predicted numbers to tell them from others."""
+    if rounding == 0:
+        return True
+    finite = predicted[predicted.isfinite()].double()
+    return finite.numel() > 0 and rounding <= _BLURRED * float(finite.abs().max())

@@ -1,0 +1,145 @@
+"""Grades, people and other platforms' files for the tests of exports."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.export.filling import Choices
+from grader.export.formats import write_export
+from grader.export.remarks import Remark
+from grader.store import Results, Store
+from grader.submission import Author
+from grader.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+
+WORTH = {"run_rope": 4.0, "run_mha": 6.0}
+# What a person may be called, and what spreadsheets, XML and terminals would make of it.
+AWKWARD = (
+    'O\'Neil, "Zoë"',
+    "Nguyễn Thị\nÁnh",
+    '=HYPERLINK("http://x";"y")',
+    "+49 30",
+    "-bob",
+    "@ada",
+    "\ttab",
+    "<b>&amp;]]>",
+    "王小明",
+    "a;b|c",
+)
+
+
+def a_verdict(exercise: str, score: float = 4.0, max_score: float = 4.0, **fields: Any) -> Verdict:
+    """A verdict; one that has all its points passed."""
+    status = Status.PASSED if score == max_score else Status.FAILED
+    return Verdict(
+        **{
+            "id": f"tests/hidden/test_{exercise}.py::test_values",
+            "exercise": exercise,
+            "aspect": Aspect.VALUES,
+            "status": status,
+            "score": score,
+            "max_score": max_score,
+            "visibility": Visibility.HIDDEN,
+            "duration_s": 0.25,
+            **fields,
+        }
+    )
+
+
+def a_grade(submission: str, *tests: Verdict, **fields: Any) -> Grade:
+    """A grade whose points are those of its tests."""
+    return Grade(
+        **{
+            "submission": submission,
+            "status": GradeStatus.GRADED,
+            "score": sum(test.score for test in tests),
+            "max_score": sum(test.max_score for test in tests),
+            "seed": 7,
+            "submission_hash": "5ab",
+            "suite_hash": "c0de",
+            "duration_s": 1.5,
+            "message": None,
+            "isolation": {"filesystem": "landlock"},
+            "tests": tests,
+            **fields,
+        }
+    )
+
+
+def scored(submission: str, *scores: float) -> Grade:
+    """A grade with so many of 4 points in `run_rope`, then of 6 in `run_mha`."""
+    tests = [
+        a_verdict(exercise, score, max_score)
+        for (exercise, max_score), score in zip(WORTH.items(), scores, strict=True)
+    ]
+    return a_grade(submission, *tests)
+
+
+def not_graded(submission: str) -> Grade:
+    """A grade that the machine's fault prevented."""
+    return a_grade(submission, status=GradeStatus.NOT_GRADED, message="the judge was lost twice")
+
+
+def unreadable(submission: str) -> Grade:
+    """The grade of a submission with nothing to grade in it."""
+    why = "the zip is empty"
+    tests = [
+        a_verdict(exercise, 0.0, max_score, status=Status.MISSING, message=why)
+        for exercise, max_score in WORTH.items()
+    ]
+    return a_grade(submission, *tests, status=GradeStatus.UNREADABLE, message=why)
+
+
+def a_batch(
+    folder: Path,
+    *grades: Grade,
+    authors: Mapping[str, Sequence[Author]] | None = None,
+    late: Sequence[str] = (),
+    absentees: Sequence[Author] = (),
+) -> Results:
+    """What a batch leaves in a folder."""
+    with Store.open(folder, "Attention") as store:
+        store.set_people(authors or {}, late, absentees)
+        for position, grade in enumerate(grades):
+            store.add(grade, "key", position)
+    return Store.read(folder)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export wrote, and what it said."""
+
+    text: str
+    remarks: Sequence[Remark]
+
+    @property
+    def said(self) -> str:
+        """All remarks, as on standard error."""
+        return "\n".join(map(str, self.remarks))
+
+    @property
+    def loses(self) -> bool:
+        """Whether somebody's points are not in it."""
+        return any(remark.lost for remark in self.remarks)
+
+    def table(self, separator: str = ",") -> list[list[str]]:
+        """The cells, by an independent reader."""
+        text = self.text.removeprefix("\ufeff")
+        return [*csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)]
+
+    def column(self, title: str, key: str, separator: str = ",") -> dict[str, str]:
+        """The cells of a column, by those of another one."""
+        header, *rows = self.table(separator)
+        key_at, at = header.index(key), header.index(title)
+        return {row[key_at]: row[at] for row in rows}
+
+
+def exported(form: str, results: Results, template: Path | None = None, **choices: Any) -> Exported:
+    """An export in a format."""
+    file = io.StringIO(newline="")
+    remarks = write_export(form, results, template, Choices(**choices), file)
+    return Exported(file.getvalue(), remarks)

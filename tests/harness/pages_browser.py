@@ -1,0 +1,74 @@
+"""Debian's Chromium, which opens pages from disk and tells what they did."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1440, "height": 900}
+
+
+def chromium_executable() -> str | None:
+    """Where the machine's own Chromium is; Playwright's is never downloaded."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+@contextlib.contextmanager
+def running_chromium(executable: str) -> Iterator[Browser]:
+    """A browser that is closed afterwards."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass(slots=True)
+class Opened:
+    """A page, and what happened in it that must not: complaints, dialogs, requests elsewhere."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing of that happened."""
+        return not self.complaints and not self.elsewhere
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, file: Path, **options: Any) -> Iterator[Opened]:
+    """A page that was opened from disk, with the options of a context of Playwright."""
+    context = browser.new_context(**{"viewport": DESK} | options)
+    page = context.new_page()
+    found = Opened(page)
+    page.on("console", lambda message: found.complaints.append(message.text))
+    page.on("pageerror", lambda error: found.complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (found.complaints.append("dialog"), dialog.dismiss()))
+    page.on("request", lambda request: _note(found, request.url))
+    page.goto(file.as_uri())
+    yield found
+    context.close()
+
+
+def _note(found: Opened, url: str) -> None:
+    if not url.startswith(("file://", "data:")):
+        found.elsewhere.append(url)

@@ -1,0 +1,234 @@
+"""A grade depends on the parts of the assignment by exercise: only what is stale is graded."""
+
+import dataclasses
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import grader
+from grader.assignment import find_assignment
+from grader.dispatch.fingerprints import exercise_hashes
+from grader.dispatch.test_files import exercises_of
+from grader.verdict import Grade
+from tests.harness.conftest import RIGHT, TINY, write_files
+
+DOUBLE = """
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_double")
+    def test_doubles(student, reference, draw):
+        '''Every number is doubled.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_double", aspect="generality")
+    def test_doubles_more(student, reference, draw):
+        '''Of another size, too.'''
+        x = draw(4)
+        assert_matches(student(x), reference(x))
+    """
+COUNT = """
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_count")
+    def test_counts(student, reference, draw):
+        '''The numbers are counted.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_count", aspect="generality")
+    def test_counts_more(student, reference, draw):
+        '''However many there are.'''
+        x = draw(5)
+        assert_matches(student(x), reference(x))
+    """
+# Tests run in the judge, and so may write down that they did.
+CONFTEST = """
+    from pathlib import Path
+
+    import pytest
+
+    pytest_plugins = ["grader.testing.plugin"]
+
+    @pytest.fixture(autouse=True)
+    def written_down(request):
+        with (Path(__file__).parents[1] / "run.log").open("a") as log:
+            log.write(request.node.name + "\\n")
+    """
+# Both exercises are wrong by one mistake that the catalogue knows of both.
+ZEROED = "def run_double(x):\n    return 0 * x\n\ndef run_count(x):\n    return 0\n"
+COUNTS_ARE_ONE_MORE = ("reference(x))", "reference(x) + 1)")
+
+
+class Course:
+    """An assignment with a module of tests for each exercise, and one submission."""
+
+    def __init__(self, folder: Path) -> None:
+        tests = {"tests/hidden/test_double.py": DOUBLE, "tests/hidden/test_count.py": COUNT}
+        parts = {n: t for n, t in TINY.items() if not n.startswith("tests/")} | tests
+        self.root = write_files(folder / "course", parts | {"tests/conftest.py": CONFTEST})
+        self.submissions = folder / "class"
+        self.hand_in(RIGHT)
+
+    def hand_in(self, adapters: str) -> None:
+        write_files(self.submissions / "alice", {"adapters.py": adapters})
+
+    def change(self, part: str, old: str, new: str) -> None:
+        file = self.root / part
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+    def grade(self, out: Path) -> tuple[Grade, set[str]]:
+        """The grade, and the names of the tests that were run for it."""
+        log = self.root / "run.log"
+        log.write_text("")
+        (grade,) = grader.batch(
+            self.submissions, out, assignment=self.root, seed=7, jobs=1
+        ).grades()
+        return grade, set(log.read_text().split())
+
+    def hashes(self) -> dict[str, str]:
+        return exercise_hashes(find_assignment(self.root))
+
+
+def timeless(grade: Grade) -> Grade:
+    """The grade without its durations, which no two gradings share."""
+    tests = tuple(dataclasses.replace(test, duration_s=0) for test in grade.tests)
+    return dataclasses.replace(grade, tests=tests, duration_s=0)
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    return Course(tmp_path)
+
+
+def doubles_in_another_way(course: Course) -> None:
+    course.change("tests/hidden/test_double.py", "draw(2, 3)", "draw(3, 2)")
+
+
+def counting_is_worth_more(course: Course) -> None:
+    course.change("pyproject.toml", "run_count = 1", "run_count = 2")
+
+
+def counting_is_dropped(course: Course) -> None:
+    course.change("pyproject.toml", "run_count = 1\n", "")
+    (course.root / "tests/hidden/test_count.py").unlink()
+
+
+DOUBLES, COUNTS = {"test_doubles", "test_doubles_more"}, {"test_counts", "test_counts_more"}
+
+
+@pytest.mark.parametrize(
+    ("change", "run"),
+    [
+        (doubles_in_another_way, DOUBLES),
+        (counting_is_worth_more, COUNTS),
+        (counting_is_dropped, set()),
+    ],
+)
+def test_only_the_exercise_that_changed_is_graded_again(
+    course: Course, tmp_path: Path, change: Callable[[Course], None], run: set[str]
+) -> None:
+    """The grade is the one that grading everything afresh would have come to."""
+    before, everything = course.grade(tmp_path / "out")
+    assert everything == DOUBLES | COUNTS
+    change(course)
+    after, run_again = course.grade(tmp_path / "out")
+    assert run_again == run
+    assert after.suite_hash != before.suite_hash
+    assert after.score == after.max_score
+    afresh, _ = course.grade(tmp_path / "afresh")
+    assert timeless(after) == timeless(afresh)
+    assert course.grade(tmp_path / "out") == (after, set())
+
+
+def test_what_was_wrong_is_not_kept(course: Course, tmp_path: Path) -> None:
+    """Its explanation may lie in the exercise that changed."""
+    course.hand_in(ZEROED)
+    course.grade(tmp_path / "out")
+    doubles_in_another_way(course)
+    after, run_again = course.grade(tmp_path / "out")
+    assert run_again == DOUBLES | COUNTS
+    assert timeless(after) == timeless(course.grade(tmp_path / "afresh")[0])
+
+
+def test_what_is_wrong_now_is_explained_with_all_exercises(course: Course, tmp_path: Path) -> None:
+    """Grading one exercise finds it wrong: then what the others answer counts as well."""
+    course.grade(tmp_path / "out")
+    course.change("tests/hidden/test_count.py", *COUNTS_ARE_ONE_MORE)
+    after, run_again = course.grade(tmp_path / "out")
+    assert run_again == DOUBLES | COUNTS
+    assert {test.status for test in after.tests if test.exercise == "run_count"} == {"failed"}
+    assert timeless(after) == timeless(course.grade(tmp_path / "afresh")[0])
+
+
+def test_what_prints_is_graded_as_a_whole(course: Course, tmp_path: Path) -> None:
+    """The printed text that reports show is that of all exercises."""
+    course.hand_in(RIGHT.replace("return x.numel()", "print('so many')\n    return x.numel()"))
+    course.grade(tmp_path / "out")
+    doubles_in_another_way(course)
+    assert course.grade(tmp_path / "out")[1] == DOUBLES | COUNTS
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new", "stale"),
+    [
+        ("tests/hidden/test_double.py", "draw(4)", "draw(5)", {"run_double"}),
+        ("pyproject.toml", "run_double = 4", "run_double = 5", {"run_double"}),
+        ("pyproject.toml", 'name = "tiny"', 'name = "tiny" # short', set()),
+        ("pyproject.toml", 'name = "tiny"', 'name = "tiny"\npreload = ["numpy"]', set()),
+        ("pyproject.toml", "call_timeout = 2", "call_timeout = 3", {"run_double", "run_count"}),
+        ("solutions/__init__.py", "2 * x", "x + x", {"run_double", "run_count"}),
+        ("adapters.py", "... n", "... m", {"run_double", "run_count"}),
+        ("tests/conftest.py", "plugin", "plugin'", {"run_double", "run_count"}),
+    ],
+)
+def test_what_each_part_matters_to(
+    course: Course, part: str, old: str, new: str, stale: set[str]
+) -> None:
+    """Tests and points are an exercise's own; the rest is everybody's, but for what is loaded."""
+    before = course.hashes()
+    course.change(part, old, new)
+    after = course.hashes()
+    assert {name for name in after if after[name] != before[name]} == stale
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "name = 'run_double'\n@exercise(name)\ndef test_it(student): ...",
+        "from elsewhere import mark\n@mark\ndef test_it(student): ...",
+        "from elsewhere import *",
+        "from elsewhere import test_more",
+        "from grader.testing import exercise as of",
+        "test_it = made_elsewhere()",
+        "class TestIt(Elsewhere): ...",
+        "def pytest_generate_tests(metafunc): ...",
+        "mark = getattr(pytest.mark, 'exercise')",
+        "of = exercise",
+        "def test_it(:",
+    ],
+)
+def test_a_file_with_a_doubtful_test_matters_to_every_exercise(tmp_path: Path, source: str) -> None:
+    """A grade that stands where it should not is worse than one made twice."""
+    file, doubtful = tmp_path / "test_double.py", textwrap.dedent(DOUBLE) + "\n" + source
+    file.write_text(textwrap.dedent(DOUBLE))
+    assert exercises_of([file], []) == {file: {"run_double"}}
+    file.write_text(doubtful)
+    assert exercises_of([file], []) == {}
+
+
+def test_a_file_that_another_one_mentions_matters_to_every_exercise(tmp_path: Path) -> None:
+    """What a test imports from another module of tests changes it, too."""
+    written = {"test_double.py": DOUBLE, "test_count.py": COUNT, "shapes.py": "SIZE = 3\n"}
+    write_files(tmp_path, written)
+    double, count, shapes = (tmp_path / name for name in written)
+    assert exercises_of([double, count, shapes], []) == {
+        double: {"run_double"},
+        count: {"run_count"},
+    }
+    count.write_text(f"from tests.hidden.test_double import draw\n{textwrap.dedent(COUNT)}")
+    assert exercises_of([double, count, shapes], []) == {count: {"run_count"}}

@@ -1,0 +1,209 @@
+"""What is said of programs as students write them: right ones, known mistakes, unknown ones."""
+
+from __future__ import annotations
+
+import queue
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from grader.dispatch.judge_client import JudgeClient
+from grader.intake import Entry
+from grader.judge.settings import Settings
+from grader.verdict import Aspect, Grade, GradeStatus, Status
+from solutions.mistakes import MISTAKES
+from tests.harness.corpus.programs import STYLES, Slip, slips, stage, wrong_lines
+
+ROOT = Path(__file__).parents[2]
+JUDGES = 2
+SEED = 3
+NAMED = 0.95
+LINE_GIVEN = 0.90
+LINE_WRONG = 0.03
+# Mistakes that a style without layers of its own cannot make.
+NEED_LAYERS = {"weights-not-loaded"}
+TOLD = (Aspect.VALUES, Aspect.GENERALITY)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A wrong program and its grade."""
+
+    slip: Slip
+    grade: Grade
+
+    @property
+    def caught(self) -> bool:
+        """Whether any test looks at it and is not content."""
+        return any(v.status in (Status.FAILED, Status.ERROR) for v in self.grade.tests)
+
+    @property
+    def names(self) -> set[str]:
+        """The mistakes that were named, in whichever test."""
+        return {v.diagnosis.mistake for v in self.grade.tests if v.diagnosis}
+
+    @property
+    def places(self) -> set[tuple[str, int]]:
+        """File and line of every place at which a failed test is said to go astray."""
+        return {
+            (v.where.file, v.where.line)
+            for v in self.grade.tests
+            if v.status is Status.FAILED and v.where is not None and v.where.step is not None
+        }
+
+    @property
+    def exercises(self) -> dict[str, set[str]]:
+        """By exercise that has wrong answers, the mistakes that were named."""
+        found: dict[str, set[str]] = {}
+        for verdict in self.grade.tests:
+            if verdict.status is Status.FAILED and verdict.aspect in TOLD:
+                found.setdefault(verdict.exercise, set())
+            if verdict.diagnosis:
+                found.setdefault(verdict.exercise, set()).add(verdict.diagnosis.mistake)
+        return found
+
+
+@dataclass
+class Class:
+    """Everything that was graded."""
+
+    right: dict[str, Grade] = field(default_factory=dict)
+    known: list[Judged] = field(default_factory=list)
+    unknown: list[Judged] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
+    """The whole corpus, graded by real judges in real workers."""
+    folder = tmp_path_factory.mktemp("corpus")
+    judges: queue.Queue[JudgeClient] = queue.Queue()
+    for _ in range(JUDGES):
+        judges.put(JudgeClient(Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")))
+
+    def grade(number: int, program: str | Slip) -> Grade:
+        place = folder / str(number)
+        place.mkdir()
+        style, edits = (program, ()) if isinstance(program, str) else (program.style, program.edits)
+        judge = judges.get()
+        try:
+            return judge.grade(Entry(str(program), stage(style, edits, place)), "hash")
+        finally:
+            judges.put(judge)
+            shutil.rmtree(place)
+
+    programs: Sequence[str | Slip] = [*STYLES, *slips()]
+    with ThreadPoolExecutor(JUDGES) as pool:
+        grades = list(pool.map(grade, range(len(programs)), programs))
+    while not judges.empty():
+        judges.get().close()
+    found = Class()
+    for program, result in zip(programs, grades, strict=True):
+        if isinstance(program, str):
+            found.right[program] = result
+        else:
+            (found.known if program.mistake else found.unknown).append(Judged(program, result))
+    return found
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)"
+
+
+def rightly_placed(judged: Judged) -> bool:
+    """Whether one of the lines that are told is one of those that are wrong."""
+    return bool(judged.places & wrong_lines(judged.slip))
+
+
+def wrongly_placed(judged: Judged) -> bool:
+    """Whether in any test another line is told."""
+    return bool(judged.places - wrong_lines(judged.slip))
+
+
+def rightly_named(judged: Judged) -> bool:
+    return bool(judged.names & judged.slip.names)
+
+
+# --- What is in it ------------------------------------------------------------------------------
+
+
+def test_every_known_mistake_is_made_in_four_styles_or_more():
+    """Each as it is written in that style."""
+    made = {mistake.id: set() for mistake in MISTAKES}
+    for slip in slips():
+        if slip.mistake:
+            made[slip.mistake].add(slip.style)
+    assert {name for name, styles in made.items() if len(styles) < 4} == NEED_LAYERS
+
+
+# --- What comes of it ---------------------------------------------------------------------------
+
+
+def test_the_figures(graded, capsys):
+    """For whoever changes tests, mistakes or diagnosis."""
+    known = graded.known
+    caught = sum(one.caught for one in (*known, *graded.unknown))
+    exercises = [(one, names) for one in known for names in one.exercises.values()]
+    named = sum(bool(names & one.slip.names) for one, names in exercises)
+    with capsys.disabled():
+        print()
+        print(f"right programs that fail something: {len(failing(graded))} of {len(graded.right)}")
+        print(f"wrong programs caught:  {share(caught, len(known) + len(graded.unknown))}")
+        print(f"rightly named:          {share(sum(map(rightly_named, known)), len(known))}")
+        print(f"  by wrong exercise:    {share(named, len(exercises))}")
+        print(f"misnamed:               {len(misnamed(graded))}")
+        print(f"right line given:       {share(sum(map(rightly_placed, known)), len(known))}")
+        print(f"wrong line given:       {share(sum(map(wrongly_placed, known)), len(known))}")
+
+
+def failing(graded: Class) -> dict[str, list[str]]:
+    found = {
+        style: [v.id for v in grade.tests if v.status is not Status.PASSED]
+        for style, grade in graded.right.items()
+    }
+    return {style: tests for style, tests in found.items() if tests}
+
+
+def misnamed(graded: Class) -> dict[str, set[str]]:
+    wrong = {str(one.slip): one.names - one.slip.names for one in (*graded.known, *graded.unknown)}
+    return {name: names for name, names in wrong.items() if names}
+
+
+def test_no_right_program_fails_anything(graded):
+    """However it is written."""
+    assert len(graded.right) >= 5
+    assert failing(graded) == {}
+
+
+def test_every_wrong_program_is_caught(graded):
+    """And every one is graded."""
+    judged = (*graded.known, *graded.unknown)
+    assert {str(one.slip) for one in judged if one.grade.status is not GradeStatus.GRADED} == set()
+    assert {str(one.slip) for one in judged if not one.caught} == set()
+
+
+def test_nearly_every_known_mistake_is_named(graded):
+    """So that a student reads what is wrong, and not only that something is."""
+    unnamed = {str(one.slip) for one in graded.known if not rightly_named(one)}
+    assert len(unnamed) <= (1 - NAMED) * len(graded.known), unnamed
+
+
+def test_of_nearly_every_mistake_the_line_is_told(graded):
+    """Exactly, or the statement that it belongs to; of a count in plain Python none can be."""
+    placed = sum(map(rightly_placed, graded.known))
+    assert placed >= LINE_GIVEN * len(graded.known)
+
+
+def test_hardly_any_line_that_is_told_is_another_one(graded):
+    """Nobody should look for a fault where there is none."""
+    wrong = {str(one.slip): one.places for one in graded.known if wrongly_placed(one)}
+    assert len(wrong) < LINE_WRONG * len(graded.known), wrong
+
+
+def test_no_program_is_given_a_name_that_is_not_its_own(graded):
+    """To say nothing beats to mislead."""
+    assert len(graded.unknown) >= 20
+    assert misnamed(graded) == {}

@@ -1,0 +1,435 @@
+"""A failed test points at the line of the submission at which its answer goes astray."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.assignment import find_assignment
+from grader.dispatch.judge_client import JudgeClient
+from grader.intake import Entry
+from grader.judge.session import Judge
+from grader.judge.settings import Settings
+from grader.verdict import Grade, Verdict
+from grader.verification import Functions
+from grader.wire.calls import Answer, Call, decode_answer, encode_answer
+from grader.wire.frames import decode
+from grader.worker.performing import perform
+from tests.harness.conftest import write_files
+
+ROOT = Path(__file__).parents[2]
+HERE = "# astray"
+SDPA = "run_scaled_dot_product_attention"
+MHA = "run_multihead_self_attention"
+START = "import math\nimport torch\nfrom torch import nn\nfrom einops import einsum, rearrange\n\n"
+
+ATTEND = """
+def attend(q, k, v, mask=None):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ v
+
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    return attend(Q, K, V, mask)
+"""
+MULTIHEAD = """
+def run_multihead_self_attention(
+    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
+):
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = (
+        rearrange(in_features @ w.T, "... s (h d) -> ... h s d", h=num_heads) for w in weights
+    )
+    seq = in_features.shape[-2]
+    causal = torch.ones(seq, seq, dtype=torch.bool).tril()
+"""
+
+
+def astray(adapters: str, **files: str) -> dict[str, str]:
+    """The files of a submission."""
+    named = {name.replace("__", "/") + ".py": START + text for name, text in files.items()}
+    return {"adapters.py": START + adapters, **named}
+
+
+WRONG = {
+    "a matrix product": (
+        "no-scale",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1)  # astray
+    if mask is not None:
+        scores = torch.where(mask, scores, float("-inf"))
+    shares = torch.softmax(scores, dim=-1)
+    return shares @ V
+"""),
+    ),
+    "an einsum": (
+        "softmax-over-queries",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = einsum(Q, K, "... q d, ... k d -> ... k q") / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask.transpose(-2, -1), float("-inf"))
+    shares = torch.softmax(scores, dim=-1)  # astray
+    return einsum(shares, V, "... k q, ... k d -> ... q d")
+"""),
+    ),
+    "an operation in place": (
+        "mask-inverted",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1)
+    scores /= math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores.masked_fill_(mask, float("-inf"))  # astray
+    return torch.softmax(scores, dim=-1) @ V
+"""),
+    ),
+    "a statement of several lines": (
+        "scale-by-d_k",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = torch.matmul(  # astray
+        Q,
+        K.transpose(-2, -1),
+    ) / Q.shape[-1]
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ V
+"""),
+    ),
+    "one head at a time": (
+        "causal-sees-next",
+        "run_multihead_attention_stacked",
+        astray("""
+def run_multihead_attention_stacked(W_query, W_key, W_value, in_features):
+    seq = in_features.shape[-2]
+    heads = []
+    for w_q, w_k, w_v in zip(W_query, W_key, W_value):
+        q, k, v = in_features @ w_q, in_features @ w_k, in_features @ w_v
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        visible = torch.ones(seq, seq).tril(diagonal=1).bool()  # astray
+        scores = scores.masked_fill(~visible, float("-inf"))
+        heads.append(torch.softmax(scores, dim=-1) @ v)
+    return torch.cat(heads, dim=-1)
+"""),
+    ),
+    "a module in another file": (
+        "heads-merge-without-transpose",
+        MHA,
+        astray(
+            """
+from model.layers import MultiHead
+
+def run_multihead_self_attention(
+    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
+):
+    layer = MultiHead(d_model, num_heads)
+    layer.load_state_dict({
+        "q": q_proj_weight, "k": k_proj_weight, "v": v_proj_weight, "o": o_proj_weight,
+    })
+    return layer(in_features)
+""",
+            model____init__="",
+            model__layers="""
+class MultiHead(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        for name in "qkvo":
+            setattr(self, name, nn.Parameter(torch.empty(width, width)))
+
+    def split(self, x):
+        return x.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+
+    def forward(self, x):
+        q, k, v = (self.split(x @ w.T) for w in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        later = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool).triu(1)
+        mixed = torch.softmax(scores.masked_fill(later, float("-inf")), dim=-1) @ v
+        merged = mixed.reshape(x.shape)  # astray
+        return merged @ self.o.T
+""",
+        ),
+    ),
+    "a function that is right, called without its mask": (
+        "causal-missing",
+        MHA,
+        astray(
+            ATTEND
+            + MULTIHEAD
+            + """
+    heads = attend(q, k, v)  # astray
+    return rearrange(heads, "... h s d -> ... s (h d)") @ o_proj_weight.T
+"""
+        ),
+    ),
+    "values in the place of keys": (
+        "kv-swapped",
+        MHA,
+        astray(
+            ATTEND
+            + MULTIHEAD
+            + """
+    heads = attend(q, v, k, causal)  # astray
+    return rearrange(heads, "... h s d -> ... s (h d)") @ o_proj_weight.T
+"""
+        ),
+    ),
+    "angles": (
+        "rope-frequency",
+        "run_rope",
+        astray("""
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    pair = torch.arange(0, d_k, 2)
+    frequency = theta ** (-pair / (2 * d_k))  # astray
+    angle = torch.outer(torch.arange(max_seq_len), frequency)[token_positions]
+    even, odd = in_query_or_key[..., 0::2], in_query_or_key[..., 1::2]
+    cos, sin = angle.cos(), angle.sin()
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+"""),
+    ),
+    "an axis of size 1 too many": (
+        "mask-extra-axis",
+        MHA,
+        astray(
+            MULTIHEAD
+            + """
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    scores = scores.masked_fill(~causal.view(1, 1, seq, seq), float("-inf"))  # astray
+    heads = torch.softmax(scores, dim=-1) @ v
+    return rearrange(heads, "... h s d -> ... s (h d)") @ o_proj_weight.T
+"""
+        ),
+    ),
+    "an unknown mistake within one line": (
+        None,
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    shares = torch.softmax(0.9 * scores, dim=-1)  # astray
+    return shares @ V
+"""),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def attention_judge() -> Iterator[JudgeClient]:
+    """A judge of the attention assignment."""
+    client = JudgeClient(Settings(str(ROOT), 1, (), "adapters.py", 60.0, 1024, "suite"))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def judged(attention_judge: JudgeClient, tmp_path: Path) -> Callable[[Mapping[str, str]], Grade]:
+    """Grades the files of a submission."""
+
+    def grade(files: Mapping[str, str]) -> Grade:
+        folder = write_files(tmp_path / "submission", files)
+        return attention_judge.grade(Entry("submission", folder), "hash")
+
+    return grade
+
+
+def failed(grade: Grade, exercise: str) -> list[Verdict]:
+    """The failed tests of an exercise, at least one."""
+    found = [v for v in grade.tests if v.exercise == exercise and v.status == "failed"]
+    assert found
+    return found
+
+
+def marked_line(files: Mapping[str, str]) -> tuple[str, int, str]:
+    """The line that is marked as the one that goes astray."""
+    (found,) = (
+        (file, number, line.strip())
+        for file, text in files.items()
+        for number, line in enumerate(textwrap.dedent(text).splitlines(), 1)
+        if HERE in line
+    )
+    return found
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_the_line_is_told_in_every_style(judged, kind):
+    """Whatever the layout, and however the code is spread over lines, functions and files."""
+    mistake, exercise, files = WRONG[kind]
+    file, number, source = marked_line(files)
+    located = [v for v in failed(judged(files), exercise) if v.where is not None]
+    assert located
+    for verdict in located:
+        assert (verdict.where.file, verdict.where.line) == (file, number)
+        assert f"{file}, line {number}: {source}" in verdict.message
+        assert (verdict.diagnosis.mistake if verdict.diagnosis else None) == mistake
+
+
+def test_of_an_overflow_the_first_line_that_has_it_is_told(judged):
+    """The powers of large numbers, of which the NaN come that other tests meet first."""
+    grade = judged(
+        astray("""
+def run_softmax(in_features, dim):
+    powers = torch.exp(in_features)
+    total = powers.sum(dim=dim, keepdim=True)
+    return powers / total
+""")
+    )
+    places = [v.where for v in failed(grade, "run_softmax") if v.where is not None]
+    assert {place.line for place in places} == {8}
+    assert {place.step for place in places} == {"first NaN or infinity"}
+
+
+def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
+    """Cells of text do not count."""
+    lines = WRONG["an operation in place"][2]["adapters.py"].splitlines(keepends=True)
+    sources = [["# Attention\n"], lines[:6], lines[6:]]
+    cells = [
+        {"cell_type": kind, "metadata": {}, "source": source} | extra
+        for kind, source, extra in zip(
+            ["markdown", "code", "code"],
+            sources,
+            [{}, *[{"outputs": [], "execution_count": None}] * 2],
+            strict=True,
+        )
+    ]
+    notebook = tmp_path / "mine.ipynb"
+    notebook.write_text(
+        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    grade = attention_judge.grade(Entry("mine", notebook), "hash")
+    place = next(v.where for v in failed(grade, SDPA) if v.where is not None)
+    expected = next(n for n, line in enumerate(sources[2], 1) if HERE in line)
+    assert (place.file, place.line) == ("mine.ipynb/cell 2", expected)
+
+
+def test_what_was_right_until_there_is_told_too(judged):
+    """A student need not search in what is right."""
+    _, exercise, files = WRONG["a module in another file"]
+    message = failed(judged(files), exercise)[0].message
+    assert "Right so far: …, mask, scores, scaled, masked, weights and outputs." in message
+    assert 'The step "merged" goes astray in model/layers.py' in message
+
+
+def test_the_steps_are_kept_with_their_shapes(judged):
+    """For the report: the reference's beside the submission's, the first wrong one marked."""
+    _, exercise, files = WRONG["a module in another file"]
+    (walk,) = judged(files).evidence.walks
+    assert walk.exercise == exercise
+    taken = {step.name: step for step in walk.steps}
+    assert (taken["weights"].shape, taken["weights"].right) == (taken["weights"].own_shape, True)
+    assert [step.name for step in walk.steps if step.right is False] == ["merged"]
+    assert taken["projected"].right is None
+
+
+def test_where_several_lines_may_be_wrong_none_is_told(judged):
+    """But until where it is right can be told for certain."""
+    verdicts = failed(
+        judged(
+            astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    powers = torch.exp2(scores - scores.amax(-1, keepdim=True))
+    shares = powers / powers.sum(-1, keepdim=True)
+    return shares @ V
+""")
+        ),
+        SDPA,
+    )
+    assert [v.where for v in verdicts if v.where is not None] == []
+    told = [v.message for v in verdicts if "Right so far" in v.message]
+    assert any(
+        'Right so far: scores, scaled and masked. Wrong: the step "weights".' in t for t in told
+    )
+
+
+def test_looking_on_never_decides_a_grade(judged):
+    """A submission that answers rightly when it is looked at was wrong before."""
+    grade = judged(
+        astray("""
+from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+def run_softmax(in_features, dim):
+    watched = _get_current_dispatch_mode() is not None
+    return torch.softmax(in_features if watched else 2 * in_features, dim)
+""")
+    )
+    verdicts = [v for v in failed(grade, "run_softmax") if v.aspect == "values"]
+    assert {v.score for v in verdicts} == {0.0}
+    assert {v.where for v in verdicts} == {None}
+
+
+class CountedCalls:
+    """Answers with the references, save for a few functions, and counts the recorded calls."""
+
+    def __init__(self, functions: Mapping[str, Callable[..., object]]) -> None:
+        self._functions = Functions(ROOT, functions)
+        self.recorded: list[str] = []
+
+    def ask(self, call: Call) -> Answer:
+        """What the function of the call's exercise answers."""
+        if call.record:
+            self.recorded.append(call.adapter)
+        return self._functions.ask(call)
+
+
+def recorded_calls(functions: Mapping[str, Callable[..., object]]) -> list[str]:
+    """The exercises whose calls are repeated when these functions are graded."""
+    counted = CountedCalls(functions)
+    judge = Judge(
+        find_assignment(ROOT), 0, (), lambda judge: judge.explained(judge.grade(counted, functions))
+    )
+    judge.run()
+    return counted.recorded
+
+
+def test_it_costs_nothing_when_every_test_passes():
+    """No call is repeated for a submission that is right; of a wrong one, a few are."""
+
+    def softmax(in_features: torch.Tensor, dim: int) -> torch.Tensor:
+        return torch.softmax(in_features, dim)
+
+    def softmax_of_last(in_features: torch.Tensor, dim: int) -> torch.Tensor:
+        return torch.softmax(in_features, 0 * dim - 1)
+
+    assert recorded_calls({"run_softmax": softmax}) == []
+    assert recorded_calls({"run_softmax": softmax_of_last}) == ["run_softmax"]
+
+
+def test_records_cross_as_they_are(tmp_path):
+    """The judge sees each operation's result, and the lines behind it, innermost last."""
+    (tmp_path / "inner.py").write_text("def twice(x):\n    return 2 * x\n")
+    (tmp_path / "outer.py").write_text("def run_double(x):\n    return twice(x) + 0\n")
+    space: dict[str, Callable[..., object]] = {}
+    for name in ("inner.py", "outer.py"):
+        exec(compile((tmp_path / name).read_text(), str(tmp_path / name), "exec"), space)
+    x = torch.arange(3.0)
+    sent = encode_answer(
+        perform(space["run_double"], Call("run_double", {"x": x}, record=True), tmp_path)
+    )
+    answer = decode_answer(*decode(_reader(sent)))
+    assert [record.value.tolist() for record in answer.records] == [[0, 2, 4], [0, 2, 4]]
+    assert [(line.file, line.line) for line in answer.records[0].stack] == [
+        ("outer.py", 2),
+        ("inner.py", 2),
+    ]
+    assert answer.records[1].stack[-1].source == "return twice(x) + 0"
+
+
+def _reader(data: bytes) -> Callable[[int], bytearray]:
+    view = iter(data)
+    return lambda size: bytearray(next(view) for _ in range(size))
