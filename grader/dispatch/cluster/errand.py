@@ -12,7 +12,7 @@ from typing import Any
 from grader.dispatch.task import Task
 from grader.intake.parcel import Parcel
 
-_LARGEST_REPLY = 256 << 20
+_LARGEST_REPLY = 64 << 20
 
 
 class BadReply(Exception):

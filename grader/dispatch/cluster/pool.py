@@ -38,6 +38,7 @@ PATIENCE_SECONDS = 300.0
 _TRIES = 4
 _BYTES_IN_FLIGHT = 128 << 20
 _LOOK_SECONDS = 1.0
+_TOLD_AFTER_SECONDS = 10.0
 _CLOSE_SECONDS = 30.0
 _KEPT = "what was graded is kept; run it again to go on"
 
@@ -118,11 +119,13 @@ class ClusterPool:
         self._versions = versions(settings)
         self._luggage = packed_assignment(find_assignment(Path(settings.assignment)))
         self._stations = Stations()
+        self._openings: list[threading.Thread] = []
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._waiting: deque[_Attempt] = deque()
         self._flights: set[_Flight] = set()
         self._sent = 0
         self._alone_since: float | None = None
+        self._is_wait_told = False
 
     def __enter__(self) -> Self:
         self._client.subscribe_topic("all", self._heard)
@@ -134,7 +137,9 @@ class ClusterPool:
             return
         self._client.unsubscribe_topic("all")
         self._client.cancel([flight.future for flight in self._flights], force=True)
-        self._in_time(close_station, self._name, workers=self._stations.addresses)
+        closing = threading.Thread(target=self._close, daemon=True)
+        closing.start()
+        closing.join(_CLOSE_SECONDS)
 
     def grade(self, tasks: Sequence[Task]) -> Iterator[Graded]:
         """The grade of every task, in the order in which they arrive.
@@ -255,7 +260,9 @@ class ClusterPool:
         """Has stations opened, beside all else that happens."""
         new = self._stations.ask(addresses)
         if new:
-            threading.Thread(target=self._open, args=(new,), daemon=True).start()
+            opening = threading.Thread(target=self._open, args=(new,), daemon=True)
+            self._openings.append(opening)
+            opening.start()
 
     def _open(self, addresses: Sequence[str]) -> None:
         answers: Mapping[str, object] = {}
@@ -271,6 +278,15 @@ class ClusterPool:
             )
         for address in addresses:
             self._events.put(_Answered(address, answers.get(address, OSError("it is gone"))))
+
+    def _close(self) -> None:
+        """Closes the stations, also those that are about to open."""
+        for opening in self._openings:
+            opening.join()
+        addresses = self._stations.addresses
+        if addresses:
+            with contextlib.suppress(Exception):  # who does not answer is gone
+                self._client.run(close_station, self._name, workers=addresses, on_error="ignore")
 
     def _admit(self, address: str, answer: object) -> None:
         match answer:
@@ -295,27 +311,24 @@ class ClusterPool:
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = time.monotonic()
-        elif time.monotonic() - self._alone_since > self._patience:
+            self._is_wait_told = False
+        else:
+            self._wait(time.monotonic() - self._alone_since)
+
+    def _wait(self, seconds: float) -> None:
+        """Nobody has been there to grade for so long."""
+        if seconds > self._patience:
             raise NoCluster(
                 f"{self._scheduler} has had no worker for {self._patience:.0f} seconds: start some "
                 f"with `dask worker {self._scheduler}`; {_KEPT}"
             )
+        if seconds > _TOLD_AFTER_SECONDS and not self._is_wait_told:
+            self._is_wait_told = True
+            self._say(f"{self._scheduler} has no worker that is ready: waiting for one")
 
     def _require_scheduler(self) -> None:
         if self._client.status != "running":
             raise NoCluster(f"the scheduler at {self._scheduler} was lost: {_KEPT}")
-
-    def _in_time(self, function: Callable[..., Any], *arguments: Any, workers: list[str]) -> None:
-        """Runs a function on Dask's workers, and goes on without those that do not answer."""
-
-        def run() -> None:
-            with contextlib.suppress(Exception):
-                self._client.run(function, *arguments, workers=workers, on_error="ignore")
-
-        if workers:
-            thread = threading.Thread(target=run, daemon=True)
-            thread.start()
-            thread.join(_CLOSE_SECONDS)
 
 
 def _in_words(problem: object) -> str:

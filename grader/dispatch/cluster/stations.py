@@ -32,8 +32,8 @@ class Stations:
 
     @property
     def addresses(self) -> list[str]:
-        """Those that grade."""
-        return list(self._open)
+        """Those that grade, or may have begun to."""
+        return [*self._open, *self._opening]
 
     @property
     def is_hopeless(self) -> bool:
