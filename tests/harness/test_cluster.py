@@ -212,7 +212,7 @@ def test_a_cluster_of_strangers_is_one_sentence(
         assert sentence.startswith(f"grader: every worker of {cluster.address} is refused (")
         older, without = cluster.address_of("older"), cluster.address_of("without")
         assert f"{older}: it has grader 0.0.9 and not {verbs.__version__}" in sentence
-        assert f"{without}: it has no such grader as here (ModuleNotFoundError: " in sentence
+        assert f"{without}: it has no such grader as here (" in sentence
 
 
 @pytest.mark.parametrize(
