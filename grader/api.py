@@ -103,10 +103,9 @@ def batch(
         NothingToGrade: if a path is missing or holds no submission.
         StoreError: if `out` cannot be written, or holds what would be lost.
         NoCluster: if the scheduler does not answer, or none of its workers may grade.
-        NotIsolated: if isolation is required and does not hold.
+        NotIsolated: if isolation is required and does not hold; on a cluster, the workers where it
+            does not are refused.
     """
-    if require_isolation:
-        require_every_layer()
     paths = [submissions] if isinstance(submissions, str | os.PathLike) else submissions
     options = Options(seed, tuple(exercises), adapters, timeout, memory_mb)
     course = find_assignment(Path(assignment))
@@ -115,7 +114,7 @@ def batch(
     if people is not None:
         discovery = attribute(discovery.entries, people).applied_to(discovery)
     with (
-        chosen_pools(scheduler, jobs, warnings.warn) as pools,
+        chosen_pools(scheduler, jobs, warnings.warn, require_isolation) as pools,
         open_batch(discovery, Path(out), course, options, fresh) as opened,
         contextlib.closing(opened.grades(pools)) as grades,
     ):

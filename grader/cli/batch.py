@@ -61,6 +61,7 @@ def batch(
     roster: Path | None,
     fresh: bool,
     assignment_folder: Path,
+    require_isolation: bool,
     **chosen: Any,
 ) -> None:
     """Grades every submission in PATHS: folders whose entries are submissions, or downloads.
@@ -78,7 +79,7 @@ def batch(
       grader batch clones/ --out results/ --adapters tests/adapters.py --jobs 8
       grader batch submissions/ --out results/ --scheduler tcp://10.0.0.5:8786
     """
-    assignment, options = chosen_options(assignment_folder, **chosen)
+    assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
     people = None if roster is None else read_roster(roster)
     discovery = discover(paths, options.adapters)
     attribution = None if people is None else attribute(discovery.entries, people)
@@ -86,7 +87,7 @@ def batch(
         discovery = attribution.applied_to(discovery)
     try:
         with (
-            chosen_pools(scheduler, jobs, _say) as pools,
+            chosen_pools(scheduler, jobs, _say, require_isolation) as pools,
             open_batch(discovery, out, assignment, options, fresh) as opened,
         ):
             say_what_was_found(discovery)

@@ -19,6 +19,7 @@ import pytest
 
 import grader as verbs
 from grader.dispatch.cluster.errand import BadReply, packed_reply, unpacked_reply
+from grader.judge.probe import examine_confinement
 from grader.store import Store
 from grader.verdict import Grade
 from tests.harness.cluster_fixtures import Cluster, eventually, judges_of, running_cluster
@@ -105,7 +106,7 @@ def test_grades_are_those_of_this_machine(
 def test_only_the_exercise_that_changed_is_graded_there(
     cluster: Cluster, course: Path, tmp_path: Path
 ) -> None:
-    """The verdicts on the others are kept, as at home."""
+    """The verdicts on the others are kept, as at home; isolation may be required there as here."""
     hidden = course / "tests" / "hidden"
     write_files(
         hidden,
@@ -123,7 +124,9 @@ def test_only_the_exercise_that_changed_is_graded_there(
     )
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     options = {"assignment": course, "seed": 7, "scheduler": cluster.address, "jobs": 1}
-    (before,) = verbs.batch(handed_in, tmp_path / "out", **options).grades()
+    holds = examine_confinement().holds
+    results = verbs.batch(handed_in, tmp_path / "out", require_isolation=holds, **options)
+    (before,) = results.grades()
     file = hidden / "test_count.py"
     file.write_text(file.read_text().replace("draw(5)", "draw(6)"))
     (after,) = verbs.batch(handed_in, tmp_path / "out", **options).grades()

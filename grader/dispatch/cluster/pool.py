@@ -23,6 +23,7 @@ from grader.dispatch.cluster.errand import BadReply, Errand, unpacked_reply
 from grader.dispatch.cluster.luggage import difference, packed_assignment, versions
 from grader.dispatch.cluster.station import close_station, grade_at_station, open_station
 from grader.dispatch.cluster.stations import Stations
+from grader.dispatch.isolation import NotIsolated
 from grader.dispatch.task import Graded, Task
 from grader.intake import CopyFailed
 from grader.intake.parcel import pack
@@ -34,13 +35,26 @@ if TYPE_CHECKING:
     from tornado.ioloop import IOLoop
 
 Say = Callable[[str], None]
-PATIENCE_SECONDS = 300.0
 _TRIES = 4
 _BYTES_IN_FLIGHT = 128 << 20
 _LOOK_SECONDS = 1.0
-_TOLD_AFTER_SECONDS = 10.0
+_TOLD_AFTER_SECONDS = 30.0
 _CLOSE_SECONDS = 30.0
 _KEPT = "what was graded is kept; run it again to go on"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a class is graded on a cluster.
+
+    At most `jobs` submissions are graded at a time, by default one for each of Dask's threads. A
+    Dask worker may be required to have every layer of isolation. While none is there, one is waited
+    for, for so many seconds of `patience`.
+    """
+
+    jobs: int | None = None
+    require_isolation: bool = False
+    patience: float = 300.0
 
 
 @dataclass(slots=True)
@@ -95,9 +109,7 @@ class ClusterPool:
 
     `client` is connected to the one at the address `scheduler`. Each Dask worker opens a station,
     also one that joins later; one that differs in what grades depend on is refused, and `say` is
-    told which. A submission whose Dask worker is lost is sent to another one. At most `jobs` are
-    graded at a time, by default one for each of Dask's threads. While no Dask worker is there, one
-    is waited for, for so many seconds of `patience`.
+    told which. A submission whose Dask worker is lost is sent to another one.
     """
 
     def __init__(
@@ -105,15 +117,13 @@ class ClusterPool:
         client: Client,
         scheduler: str,
         settings: Settings,
-        jobs: int | None,
+        terms: Terms,
         say: Say,
-        patience: float = PATIENCE_SECONDS,
     ) -> None:
         self._client = client
         self._settings = settings
-        self._jobs = jobs
+        self._terms = terms
         self._say = say
-        self._patience = patience
         self._name = f"grader-{secrets.token_hex(8)}"
         self._scheduler = scheduler
         self._versions = versions(settings)
@@ -156,7 +166,7 @@ class ClusterPool:
                 yield from self._follow(self._events.get(timeout=_LOOK_SECONDS))
 
     def _send_what_has_room(self) -> Iterator[Graded]:
-        most = self._jobs or len(self._waiting) + len(self._flights)
+        most = self._terms.jobs or len(self._waiting) + len(self._flights)
         while self._waiting and len(self._flights) < most:
             if sum(flight.size for flight in self._flights) > _BYTES_IN_FLIGHT:
                 return
@@ -273,6 +283,7 @@ class ClusterPool:
                 self._luggage,
                 self._settings.as_json(),
                 self._versions,
+                self._terms.require_isolation,
                 workers=list(addresses),
                 on_error="return",
             )
@@ -295,6 +306,8 @@ class ClusterPool:
                 return
             case {"versions": dict(there)}:
                 reason = difference(there, self._versions)
+            case NotIsolated():
+                reason = str(answer)
             case ImportError() | AttributeError():
                 reason = f"it has no such grader as here ({_in_words(answer)})"
             case _:
@@ -317,10 +330,10 @@ class ClusterPool:
 
     def _wait(self, seconds: float) -> None:
         """Nobody has been there to grade for so long."""
-        if seconds > self._patience:
+        if seconds > self._terms.patience:
             raise NoCluster(
-                f"{self._scheduler} has had no worker for {self._patience:.0f} seconds: start some "
-                f"with `dask worker {self._scheduler}`; {_KEPT}"
+                f"{self._scheduler} has had no worker for {self._terms.patience:.0f} seconds: "
+                f"start some with `dask worker {self._scheduler}`; {_KEPT}"
             )
         if seconds > _TOLD_AFTER_SECONDS and not self._is_wait_told:
             self._is_wait_told = True

@@ -17,6 +17,7 @@ from grader.assignment import BadAssignment
 from grader.dispatch.cluster.errand import Errand, packed_reply
 from grader.dispatch.cluster.luggage import unpacked_assignment, versions
 from grader.dispatch.cluster.seat import Seat
+from grader.dispatch.isolation import require_isolation
 from grader.dispatch.task import Task
 from grader.intake import CopyFailed
 from grader.intake.parcel import unpack
@@ -63,12 +64,16 @@ async def open_station(
     luggage: bytes,
     settings: Mapping[str, Any],
     wanted: Mapping[str, str],
+    must_isolate: bool,
     *,
     dask_worker: Worker,
 ) -> dict[str, Any]:
     """Opens a station on a Dask worker if its versions are those that are `wanted`.
 
     Returns its versions and its seats, none if it was not opened.
+
+    Raises:
+        NotIsolated: if every layer of isolation is required, and one does not hold there.
     """
     folder = Path(tempfile.mkdtemp(prefix="station-", dir=dask_worker.local_directory))
     with contextlib.ExitStack() as stack:
@@ -79,6 +84,8 @@ async def open_station(
         there = versions(here)
         if there != dict(wanted):
             return {"versions": there, "seats": 0}
+        if must_isolate:
+            await asyncio.to_thread(require_isolation)
         station = Station(folder, here, dask_worker.state.nthreads)
         await dask_worker.plugin_add(station, name=name, catch_errors=False)
         stack.pop_all()
