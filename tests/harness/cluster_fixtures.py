@@ -16,7 +16,7 @@ import psutil
 
 _SECONDS = 60.0
 # Nothing in these tests takes long; a process that outlives its test is ended by the system.
-_LIFE = "240"
+_LIFE = "900"
 
 
 def eventually(holds: Callable[[], object], what: str) -> None:
@@ -39,11 +39,13 @@ class Cluster:
         eventually(lambda: place.exists() and place.read_text(), "the scheduler listens")
         self.address = json.loads(place.read_text())["address"]
 
-    def worker(self, name: str, engine: Path | None = None, wait: bool = True) -> psutil.Popen:
-        """Starts a worker of one thread, with a grader of its own if one is given."""
+    def worker(
+        self, name: str, engine: Path | None = None, wait: bool = True, threads: int = 1
+    ) -> psutil.Popen:
+        """Starts a worker, with a grader of its own if one is given."""
         disk = self._folder / f"disk-{name}"
         paths = {"PYTHONPATH": str(engine)} if engine else {}
-        arguments = ("--name", name, "--nthreads", "1", "--no-nanny", "--local-directory", disk)
+        arguments = ("--name", name, "--nthreads", threads, "--no-nanny", "--local-directory", disk)
         worker = self._start("worker", self.address, *arguments, **paths)
         self.workers.append(worker)
         if wait:
@@ -100,12 +102,10 @@ def _wait_for(process: psutil.Popen) -> None:
 
 
 @contextlib.contextmanager
-def running_cluster(folder: Path, *names: str) -> Iterator[Cluster]:
-    """A cluster with workers of these names."""
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    """A cluster without workers."""
     cluster = Cluster(folder)
     try:
-        for name in names:
-            cluster.worker(name, wait=False)
         yield cluster
     finally:
         cluster.end()

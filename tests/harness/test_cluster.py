@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 import shutil
@@ -18,8 +19,8 @@ import psutil
 import pytest
 
 import grader as verbs
+from grader.dispatch.cluster.connection import connected
 from grader.dispatch.cluster.errand import BadReply, packed_reply, unpacked_reply
-from grader.judge.probe import examine_confinement
 from grader.store import Store
 from grader.verdict import Grade
 from tests.harness.cluster_fixtures import Cluster, eventually, judges_of, running_cluster
@@ -42,8 +43,9 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two workers, of one thread each."""
-    with running_cluster(tmp_path_factory.mktemp("cluster"), "one", "two") as running:
+    """One worker of two threads."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        running.worker("one", threads=2)
         yield running
 
 
@@ -97,7 +99,6 @@ def test_grades_are_those_of_this_machine(
     assert [*map(timeless, there)] == [*map(timeless, here)]
     assert Counter(str(grade.status) for grade in there) == {"graded": 6, "unreadable": 1}
     assert not cluster.files_of("one"), "the assignment is left behind"
-    assert not cluster.files_of("two"), "the assignment is left behind"
 
     again = grader(*arguments, cwd=course)
     assert "7 graded before and unchanged; 0 to grade" in again.stderr
@@ -124,8 +125,9 @@ def test_only_the_exercise_that_changed_is_graded_there(
     )
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     options = {"assignment": course, "seed": 7, "scheduler": cluster.address, "jobs": 1}
-    holds = examine_confinement().holds
-    results = verbs.batch(handed_in, tmp_path / "out", require_isolation=holds, **options)
+    with contextlib.suppress(verbs.NoCluster):  # where a layer does not hold, all are refused
+        verbs.batch(handed_in, tmp_path / "out", require_isolation=True, **options)
+    results = verbs.batch(handed_in, tmp_path / "out", **options)
     (before,) = results.grades()
     file = hidden / "test_count.py"
     file.write_text(file.read_text().replace("draw(5)", "draw(6)"))
@@ -172,15 +174,16 @@ def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_p
 def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
     cluster: Cluster, tiny: Path, tmp_path: Path
 ) -> None:
-    """Ctrl-C keeps what arrived, and leaves nothing running on the other machines."""
-    handed_in = a_class(tmp_path / "class", SLOW, 8)
+    """Ctrl-C leaves nothing running on other machines; what is left may be graded at home."""
+    handed_in = a_class(tmp_path / "class", SLOW, 5)
     command = [sys.executable, "-m", "grader", "batch", str(handed_in), "--out"]
-    command += [str(tmp_path / "out"), "--scheduler", cluster.address, "--jobs", "1"]
-    running = subprocess.Popen(command, cwd=tiny, stderr=subprocess.PIPE, text=True)
+    command += [str(tmp_path / "out"), "--jobs", "1"]
+    there = [*command, "--scheduler", cluster.address]
+    running = subprocess.Popen(there, cwd=tiny, stderr=subprocess.PIPE, text=True)
     try:
         assert running.stderr is not None
         for line in running.stderr:
-            if line.startswith("1/8"):
+            if line.startswith("1/5"):
                 break
         assert any(judges_of(worker) for worker in cluster.workers)
         running.send_signal(signal.SIGINT)
@@ -194,8 +197,8 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
         command, cwd=tiny, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert re.search(r"[1-7] graded before and unchanged; [1-7] to grade", done.stderr)
-    assert "8 graded, 0 unreadable, 0 not graded" in done.stdout
+    assert re.search(r"[1-4] graded before and unchanged; [1-4] to grade", done.stderr)
+    assert "5 graded, 0 unreadable, 0 not graded" in done.stdout
 
 
 def test_a_cluster_of_strangers_is_one_sentence(
@@ -218,26 +221,22 @@ def test_a_cluster_of_strangers_is_one_sentence(
         assert f"{without}: it has no such grader as here (" in sentence
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("tcp://127.0.0.1:9", "no Dask scheduler answers at tcp://127.0.0.1:9"),
-        ("10.0.0.5", "must be like tcp://10.0.0.5:8786"),
-        ("tcp://10.0.0.5", "must be like tcp://10.0.0.5:8786"),
-        ("tcp://10.0.0.5:port", "must be like tcp://10.0.0.5:8786"),
-    ],
-)
-def test_an_address_where_no_scheduler_is_costs_nothing(
-    tiny: Path, tmp_path: Path, grader, address: str, said: str
-) -> None:
+def test_a_scheduler_that_does_not_answer_costs_nothing(tiny: Path, tmp_path: Path, grader) -> None:
     """It is one sentence, and the results that --fresh would clear are still there."""
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
-    out = tmp_path / "out"
+    out, address = tmp_path / "out", "tcp://127.0.0.1:9"
     done = grader("batch", handed_in, "--out", out, "--fresh", "--scheduler", address, cwd=tiny)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert done.stderr.startswith(f"grader: no Dask scheduler answers at {address} (")
     assert len(done.stderr.splitlines()) == 1
     assert not out.exists()
+
+
+@pytest.mark.parametrize("address", ["10.0.0.5", "tcp://10.0.0.5", "tcp://a:b", "http://a:8786"])
+def test_what_is_no_address_is_said_before_anything_is_tried(address: str) -> None:
+    """With one that is right, to go by."""
+    with pytest.raises(verbs.NoCluster, match=r"must be like tcp://10\.0\.0\.5:8786"):
+        connected(address).__enter__()
 
 
 WITHOUT = "import sys; sys.modules['distributed'] = None; from grader.cli import main; main()"
