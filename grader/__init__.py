@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from grader.api import batch, grade
     from grader.assignment import BadAssignment
+    from grader.dispatch.cluster.connection import NoCluster
     from grader.dispatch.isolation import NotIsolated
     from grader.intake import BadRoster, NothingToGrade
     from grader.store import Results, StoreError
@@ -32,6 +33,7 @@ __all__ = [
     "BadRoster",
     "Grade",
     "GradeStatus",
+    "NoCluster",
     "NotIsolated",
     "NothingToGrade",
     "Results",
@@ -49,6 +51,7 @@ _HOMES = {
     "BadRoster": "intake",
     "Grade": "verdict",
     "GradeStatus": "verdict",
+    "NoCluster": "dispatch.cluster.connection",
     "NotIsolated": "dispatch.isolation",
     "NothingToGrade": "intake",
     "Results": "store",

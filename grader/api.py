@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from grader.assignment import find_assignment
-from grader.dispatch.batch import open_batch, processors
-from grader.dispatch.coordinator import Coordinator, Task
+from grader.dispatch.batch import open_batch
+from grader.dispatch.coordinator import Coordinator
 from grader.dispatch.isolation import require_isolation as require_every_layer
 from grader.dispatch.options import Options
+from grader.dispatch.pools import chosen_pools
+from grader.dispatch.task import Task
 from grader.intake import attribute, discover, fingerprint, read_roster, single
 from grader.store import Results, Store
 from grader.verdict import Grade
@@ -65,6 +68,7 @@ def batch(
     assignment: StrPath = ".",
     roster: StrPath | None = None,
     jobs: int | None = None,
+    scheduler: str | None = None,
     fresh: bool = False,
     seed: int | None = None,
     exercises: Iterable[str] = (),
@@ -84,6 +88,8 @@ def batch(
         out: the folder for `results.sqlite` and `results.jsonl`.
         roster: a CSV file of the course's people; the results know them as authors and absentees.
         jobs: how many submissions are graded at a time; by default one for each processor.
+        scheduler: the address of a Dask scheduler, on whose workers they are graded; by default
+            they are graded on this machine.
         fresh: whether to forget the grades in `out` and grade everything anew.
         on_grade: called with every new grade as it arrives.
         assignment, seed, exercises, adapters, timeout, memory_mb, require_isolation: as in `grade`;
@@ -96,10 +102,10 @@ def batch(
         BadRoster: if the roster cannot be used.
         NothingToGrade: if a path is missing or holds no submission.
         StoreError: if `out` cannot be written, or holds what would be lost.
-        NotIsolated: if isolation is required and does not hold.
+        NoCluster: if the scheduler does not answer, or none of its workers may grade.
+        NotIsolated: if isolation is required and does not hold; on a cluster, the workers where it
+            does not are refused.
     """
-    if require_isolation:
-        require_every_layer()
     paths = [submissions] if isinstance(submissions, str | os.PathLike) else submissions
     options = Options(seed, tuple(exercises), adapters, timeout, memory_mb)
     course = find_assignment(Path(assignment))
@@ -108,8 +114,9 @@ def batch(
     if people is not None:
         discovery = attribute(discovery.entries, people).applied_to(discovery)
     with (
+        chosen_pools(scheduler, jobs, warnings.warn, require_isolation) as pools,
         open_batch(discovery, Path(out), course, options, fresh) as opened,
-        contextlib.closing(opened.grades(jobs or processors())) as grades,
+        contextlib.closing(opened.grades(pools)) as grades,
     ):
         for arrived in grades:
             if on_grade is not None:

@@ -15,7 +15,9 @@ from grader.cli.discovery import say_what_was_found, say_who_handed_in
 from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
 from grader.cli.progress import Progress
 from grader.cli.report import NAME
-from grader.dispatch.batch import Batch, open_batch, processors
+from grader.dispatch.batch import Batch, open_batch
+from grader.dispatch.pool import Pools
+from grader.dispatch.pools import chosen_pools
 from grader.intake import attribute, discover, read_roster
 from grader.intake.naming import several
 from grader.pages import NotWritten, write_report
@@ -39,6 +41,11 @@ from grader.store import Store
     help="How many submissions are graded at a time.",
 )
 @click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Grade on the workers of this Dask scheduler; without --jobs, on all their threads.",
+)
+@click.option(
     "--roster",
     type=click.Path(path_type=Path),
     metavar="FILE.csv",
@@ -50,9 +57,11 @@ def batch(
     paths: tuple[Path, ...],
     out: Path,
     jobs: int | None,
+    scheduler: str | None,
     roster: Path | None,
     fresh: bool,
     assignment_folder: Path,
+    require_isolation: bool,
     **chosen: Any,
 ) -> None:
     """Grades every submission in PATHS: folders whose entries are submissions, or downloads.
@@ -68,20 +77,24 @@ def batch(
       grader batch submissions/ --out results/
       grader batch submissions.zip --roster students.csv --out results/
       grader batch clones/ --out results/ --adapters tests/adapters.py --jobs 8
+      grader batch submissions/ --out results/ --scheduler tcp://10.0.0.5:8786
     """
-    assignment, options = chosen_options(assignment_folder, **chosen)
+    assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
     people = None if roster is None else read_roster(roster)
     discovery = discover(paths, options.adapters)
     attribution = None if people is None else attribute(discovery.entries, people)
     if attribution is not None:
         discovery = attribution.applied_to(discovery)
     try:
-        with open_batch(discovery, out, assignment, options, fresh) as opened:
+        with (
+            chosen_pools(scheduler, jobs, _say, require_isolation) as pools,
+            open_batch(discovery, out, assignment, options, fresh) as opened,
+        ):
             say_what_was_found(discovery)
             if attribution is not None:
                 say_who_handed_in(attribution)
             _say_what_is_left(opened)
-            _grade(opened, jobs or processors())
+            _grade(opened, pools)
     except KeyboardInterrupt:
         click.echo("stopped: what was graded is kept; run it again to go on", err=True)
         sys.exit(INTERRUPTED)
@@ -97,14 +110,14 @@ def batch(
     sys.exit(0 if complete else 1)
 
 
-def _grade(opened: Batch, jobs: int) -> None:
+def _grade(opened: Batch, pools: Pools) -> None:
     if not opened.waiting:
         return
     isolation: Mapping[str, str] = {}
     not_preloaded: dict[str, str] = {}
     with (
         Progress(len(opened.waiting)) as progress,
-        contextlib.closing(opened.grades(jobs)) as grades,
+        contextlib.closing(opened.grades(pools)) as grades,
     ):
         for grade in grades:
             if not isolation and (isolation := grade.isolation):
@@ -121,6 +134,10 @@ def _write_report(out: Path) -> None:
         click.echo(f"report:  {write_report(Store.read(out), out / NAME).index}")
     except NotWritten as refusal:
         click.echo(f"{refusal}; the grades are kept", err=True)
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 def _in_words(isolation: Mapping[str, str]) -> str:

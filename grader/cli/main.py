@@ -21,6 +21,7 @@ from grader.cli.report import report
 from grader.cli.run import run
 from grader.cli.tolerances import tolerances
 from grader.cli.verify import verify_command
+from grader.dispatch.cluster.connection import NoCluster
 from grader.dispatch.isolation import NotIsolated
 from grader.export.remarks import ExportRefused
 from grader.intake import BadRoster, NothingToGrade
@@ -33,6 +34,7 @@ _REFUSALS = (
     BadRoster,
     ExportRefused,
     ForkServerLost,
+    NoCluster,
     NotIsolated,
     NothingToGrade,
     NotWritten,

@@ -21,8 +21,9 @@ from grader.cli.options import (
     display_options,
     grading_options,
 )
-from grader.dispatch.coordinator import Coordinator, Task
+from grader.dispatch.coordinator import Coordinator
 from grader.dispatch.judge_client import Follow
+from grader.dispatch.task import Task
 from grader.export.gradescope import Display, Shown, results, total_points
 from grader.export.junit import junit_xml
 from grader.export.prairielearn import prairielearn_results

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.assignment import Assignment
-from grader.dispatch.coordinator import Coordinator, Graded, Task
 from grader.dispatch.fingerprints import exercise_keys, grade_key
 from grader.dispatch.options import Options, chosen_otherwise
+from grader.dispatch.pool import Pools
+from grader.dispatch.task import Graded, Task
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
 from grader.judge.settings import Settings
@@ -48,19 +49,20 @@ class Batch:
         late = [entry.name for entry in discovery.entries if entry.late]
         store.set_people(authors, late, discovery.absentees)
 
-    def grades(self, jobs: int) -> Generator[Grade]:
-        """Grades what is waiting, `jobs` at a time: each is stored, then yielded.
+    def grades(self, pools: Pools) -> Generator[Grade]:
+        """Grades what is waiting in a pool of judges: each is stored, then yielded.
 
         Who stops before the end closes the generator, which ends the judges.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             StoreError: if a grade cannot be stored.
+            NoCluster: if the judges were to be on other machines, and are not to be had.
         """
         if not self.waiting:
             return
-        with Coordinator(self._settings, jobs) as coordinator:
-            for graded in coordinator.grade(self.waiting):
+        with pools(self._settings) as pool:
+            for graded in pool.grade(self.waiting):
                 task, grade = graded.task, self._whole(graded)
                 keys = exercise_keys(self._settings, task.submission_hash)
                 self._store.add(grade, task.key, task.position, keys)

@@ -5,37 +5,12 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from grader.assignment import BadAssignment
-from grader.dispatch.judge_client import Follow, JudgeClient, JudgeLost
-from grader.intake import Entry
+from grader.dispatch.attempts import attempted
+from grader.dispatch.judge_client import Follow, JudgeClient
+from grader.dispatch.task import Graded, Task
 from grader.judge.settings import Settings
-from grader.verdict import Grade, GradeStatus
-
-_TRIES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A submission that wants a grade: its place in the class, its hash, its cache key.
-
-    `exercises` are those that are wanted; the verdicts on the others are known, and all right.
-    """
-
-    entry: Entry
-    position: int
-    submission_hash: str
-    key: str
-    exercises: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """A task and its grade."""
-
-    task: Task
-    grade: Grade
 
 
 class Coordinator:
@@ -89,33 +64,11 @@ class Coordinator:
         try:
             while not self._stopping.is_set():
                 task = self._waiting.get_nowait()
-                self._done.put(Graded(task, self._grade(client, task)))
+                grade = attempted(client, task, self._settings, self._stopping, self._follow)
+                self._done.put(Graded(task, grade))
         except queue.Empty:
             pass
         except BadAssignment as problem:
             self._done.put(problem)
         finally:
             client.close()
-
-    def _grade(self, client: JudgeClient, task: Task) -> Grade:
-        problem = ""
-        for _ in range(_TRIES):
-            try:
-                return client.grade(task.entry, task.submission_hash, self._follow, task.exercises)
-            except JudgeLost as lost:
-                problem = str(lost)
-                if self._stopping.is_set():
-                    break
-        return Grade(
-            submission=task.entry.name,
-            status=GradeStatus.NOT_GRADED,
-            score=0.0,
-            max_score=0.0,
-            seed=self._settings.seed,
-            submission_hash=task.submission_hash,
-            suite_hash=self._settings.suite_hash,
-            duration_s=0.0,
-            message=problem,
-            isolation={},
-            tests=(),
-        )

@@ -29,7 +29,9 @@ class Entry:
 
     `path` is its folder or file; or else a platform's download, a folder or a zip, of which
     `pieces` belong to this submission. `authors` and `late` are as the platform told. Of two
-    submissions of one person, the one with the larger `order` is the later one.
+    submissions of one person, the one with the larger `order` is the later one. What was found
+    where it was handed in, before it travelled elsewhere: `left_out` are sentences, `refused` says
+    why nothing of it can be graded.
     """
 
     name: str
@@ -38,17 +40,26 @@ class Entry:
     authors: tuple[Author, ...] = ()
     late: bool = False
     order: float = 0
+    left_out: tuple[str, ...] = ()
+    refused: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """What is needed to take it in: not who handed it in."""
         pieces = [[piece.place, piece.name] for piece in self.pieces]
-        return {"name": self.name, "path": os.fspath(self.path), "pieces": pieces}
+        return {
+            "name": self.name,
+            "path": os.fspath(self.path),
+            "pieces": pieces,
+            "left_out": list(self.left_out),
+            "refused": self.refused,
+        }
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Entry:
         """The entry that `as_json` wrote, without its people."""
         pieces = tuple(Piece(place, name) for place, name in row["pieces"])
-        return cls(row["name"], Path(row["path"]), pieces)
+        found = {"left_out": tuple(row["left_out"]), "refused": row["refused"]}
+        return cls(row["name"], Path(row["path"]), pieces, **found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from grader.intake.admission import Admission
 from grader.intake.limits import Limits, is_clutter_folder
-from grader.intake.private_copy import PrivateCopy
 from grader.intake.regular_file import kind_in_words, read_chunks
 from grader.submission import Unreadable
 
@@ -28,6 +28,18 @@ class SourceFile:
     size: int
 
 
+class Copy(Protocol):
+    """Where files are copied to: a folder, an archive."""
+
+    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
+        """Write one file; False if its name cannot be used there."""
+        ...
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """Take out what there is of a file whose `chunks` raised."""
+        ...
+
+
 def survey(folder: Path, limits: Limits) -> tuple[list[SourceFile], Admission]:
     """The files of a folder that would be copied, small ones first; opens none of them.
 
@@ -39,7 +51,7 @@ def survey(folder: Path, limits: Limits) -> tuple[list[SourceFile], Admission]:
     return [file for file in files if admission.admits(file.parts, file.size)], admission
 
 
-def copy_folder(folder: Path, copy: PrivateCopy, limits: Limits) -> Admission:
+def copy_folder(folder: Path, copy: Copy, limits: Limits) -> Admission:
     """Copy what `survey` lets in; files that turn out unreadable are left out."""
     files, admission = survey(folder, limits)
     for file in files:

@@ -37,12 +37,14 @@ def take_in(
     wanted = PurePosixPath(adapters)
     if wanted.is_absolute() or ".." in wanted.parts or not wanted.name:
         raise ValueError(f"the adapters must be a file inside a submission, not {adapters!r}")
+    if entry.refused:
+        raise Unreadable(entry.refused)
     into.chmod(0o755)
     copy = PrivateCopy(into / _COPY)
     with handed_in(entry, into) as (found, left_out):
         adapters, more_left_out = _copy(found, copy, str(wanted), limits)
         home_name = _home_name(found)
-    left_out += more_left_out
+    left_out = (*entry.left_out, *left_out, *more_left_out)
     try:
         located = locate(into / _COPY, adapters, limits)
     except Unreadable as error:

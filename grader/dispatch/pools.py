@@ -1,0 +1,47 @@
+"""Which pool of judges is meant: this machine's, or that of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from grader.dispatch.batch import processors
+from grader.dispatch.coordinator import Coordinator
+from grader.dispatch.isolation import require_isolation as require_every_layer
+from grader.dispatch.pool import Pool, Pools
+from grader.judge.settings import Settings
+
+
+@contextlib.contextmanager
+def chosen_pools(
+    scheduler: str | None,
+    jobs: int | None,
+    say: Callable[[str], None],
+    require_isolation: bool = False,
+) -> Iterator[Pools]:
+    """Pools of `jobs` judges here, or on the cluster whose `scheduler` has that address.
+
+    By default there are as many judges as processors here, or as threads there. `say` is told in
+    sentences what becomes of the cluster's machines. If isolation is required, it is so of the
+    machines that grade.
+
+    Raises:
+        NotIsolated: if isolation is required here and does not hold.
+        NoCluster: if the scheduler does not answer, or the package for it is not installed.
+    """
+    if scheduler is None:
+        if require_isolation:
+            require_every_layer()
+        yield lambda settings: Coordinator(settings, jobs or processors())
+        return
+    from grader.dispatch.cluster.connection import connected
+
+    with connected(scheduler) as client:
+        from grader.dispatch.cluster.pool import ClusterPool, Terms
+
+        terms = Terms(jobs, require_isolation)
+
+        def pool(settings: Settings) -> Pool:
+            return ClusterPool(client, scheduler, settings, terms, say)
+
+        yield pool

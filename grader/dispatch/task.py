@@ -1,0 +1,30 @@
+"""A submission on its way to a grade, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.intake import Entry
+from grader.verdict import Grade
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A submission that wants a grade: its place in the class, its hash, its cache key.
+
+    `exercises` are those that are wanted; the verdicts on the others are known, and all right.
+    """
+
+    entry: Entry
+    position: int
+    submission_hash: str
+    key: str
+    exercises: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A task and its grade."""
+
+    task: Task
+    grade: Grade

@@ -1,0 +1,126 @@
+"""A Dask cluster of real processes on this machine, each worker with a disk of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+
+_SECONDS = 60.0
+# Nothing in these tests takes long; a process that outlives its test is ended by the system.
+_LIFE = "900"
+
+
+def eventually(holds: Callable[[], object], what: str) -> None:
+    """Waits until something holds, but not for ever."""
+    deadline = time.monotonic() + _SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, f"it never came that {what}"
+        time.sleep(0.1)
+
+
+class Cluster:
+    """A scheduler and its workers; `folder` keeps their logs and disks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._started: list[psutil.Popen] = []
+        self.workers: list[psutil.Popen] = []
+        place = folder / "scheduler.json"
+        self._start("scheduler", "--port", "0", "--scheduler-file", place)
+        eventually(lambda: place.exists() and place.read_text(), "the scheduler listens")
+        self.address = json.loads(place.read_text())["address"]
+
+    def worker(
+        self, name: str, engine: Path | None = None, wait: bool = True, threads: int = 1
+    ) -> psutil.Popen:
+        """Starts a worker, with a grader of its own if one is given."""
+        disk = self._folder / f"disk-{name}"
+        paths = {"PYTHONPATH": str(engine)} if engine else {}
+        arguments = ("--name", name, "--nthreads", threads, "--no-nanny", "--local-directory", disk)
+        worker = self._start("worker", self.address, *arguments, **paths)
+        self.workers.append(worker)
+        if wait:
+            eventually(lambda: self.address_of(name), f"worker {name} is registered")
+        return worker
+
+    def address_of(self, name: str) -> str:
+        """Where a worker listens, as its log says once the scheduler knows it."""
+        log = (self._folder / f"{name}.log").read_text()
+        address = re.search(r"Start worker at: *(\S+)", log)
+        return address[1] if address and "Registered to" in log else ""
+
+    def files_of(self, name: str) -> list[Path]:
+        """What of an assignment or a submission lies on a worker's disk."""
+        return [*(self._folder / f"disk-{name}").rglob("adapters.py")]
+
+    def end(self) -> None:
+        """Ends the workers, then the scheduler."""
+        # A worker that loses its scheduler while it ends may hang.
+        scheduler, *workers = self._started
+        for group in (workers, [scheduler]):
+            for process in group:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.terminate()
+            for process in group:
+                _wait_for(process)
+
+    def _start(self, part: str, *arguments: object, **variables: str) -> psutil.Popen:
+        given = [str(argument) for argument in arguments]
+        name = given[given.index("--name") + 1] if "--name" in given else part
+        with (self._folder / f"{name}.log").open("w") as log:
+            module = f"distributed.cli.dask_{part}"
+            command = ["timeout", "--foreground", _LIFE, sys.executable, "-m", module]
+            process = psutil.Popen(
+                [*command, "--host", "127.0.0.1", "--no-dashboard", *given],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self._folder,
+                env=os.environ | variables,
+            )
+        self._started.append(process)
+        return process
+
+
+def _wait_for(process: psutil.Popen) -> None:
+    """Waits until a process has ended; one that does not is killed with what it started."""
+    try:
+        process.wait(timeout=20)
+    except psutil.TimeoutExpired:
+        for child in [*process.children(recursive=True), process]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+        process.wait(timeout=20)
+
+
+@contextlib.contextmanager
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    """A cluster without workers."""
+    cluster = Cluster(folder)
+    try:
+        yield cluster
+    finally:
+        cluster.end()
+
+
+def judges_of(worker: psutil.Process) -> list[psutil.Process]:
+    """The judges that a worker started."""
+    try:
+        children = worker.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return [child for child in children if _is_judge(child)]
+
+
+def _is_judge(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return "grader.judge.process" in process.cmdline()
+    return False
