@@ -3,7 +3,7 @@
 Everything but the judging is real: submissions are found and hashed, grades cross the pipe as a
 judge writes them, are stored one by one, and end in the table, `results.jsonl` and the report.
 
-    python benchmarks/replay.py record GRADES PATH    grades a class for real, and keeps that
+    python benchmarks/replay.py record GRADES PATH [EXERCISE…]    grades a class, and keeps that
     python benchmarks/replay.py batch GRADES PATH… --out DIR [OPTION…]    as `grader batch`
 """
 
@@ -34,7 +34,8 @@ def record(grades: Path, arguments: list[str]) -> None:
         def keep(grade: grader.Grade) -> None:
             lines.write(json.dumps(grade.as_json(whole=True)) + "\n")
 
-        grader.batch(arguments, out, assignment=ROOT, seed=1, on_grade=keep)
+        path, *exercises = arguments
+        grader.batch(path, out, assignment=ROOT, seed=1, exercises=exercises, on_grade=keep)
 
 
 def batch(grades: Path, arguments: list[str]) -> None:
