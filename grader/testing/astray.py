@@ -98,7 +98,7 @@ def astray_by_mistake(
     `shows_at` is the right step at whose line something is left out. Of functions that are
     `proven` for a step, who calls them is to blame.
     """
-    known, mistaken = KnownSteps(right), KnownSteps(wrong)
+    known, mistaken = KnownSteps.of(right), KnownSteps.of(wrong)
     seen = [
         _Seen(record, known.likeness(record.value), mistaken.likeness(record.value))
         for record in _computed(records, given)
@@ -125,7 +125,7 @@ def astray_by_mistake(
 
 def proof_of(records: Iterable[Record], right: Steps) -> set[Proof]:
     """What functions show on the way to a right answer with these steps."""
-    known, covers = KnownSteps(right), defaultdict[tuple[str, str], set[str]](set)
+    known, covers = KnownSteps.of(right), defaultdict[tuple[str, str], set[str]](set)
     for record in records:
         steps = known.likeness(record.value)
         for line in record.stack if steps else ():
@@ -168,7 +168,7 @@ def astray(
 
     That is after the last step that is right; the line is told if only one can be it.
     """
-    known = KnownSteps(right)
+    known = KnownSteps.of(right)
     likenesses = [known.likeness(record.value) for record in records]
     reached = {name: n for n, found in reversed(list(enumerate(likenesses))) for name in found}
     names = list(right)
