@@ -103,10 +103,11 @@ class Measurement:
         cls, fields: Mapping[str, Any], spread: Mapping[str, Any] | None = None
     ) -> Measurement:
         """The measurement that `as_json` and `spread` wrote."""
-        errors: list[Any] = [math.inf if fields[name] is None else fields[name] for name in ERRORS]
+        errors = {name: math.inf if fields[name] is None else fields[name] for name in ERRORS}
         if spread is None:
-            return cls(*errors)
-        return cls(*errors, spread["wrong"], spread["total"], tuple(spread["worst"]))
+            return cls(**errors)
+        worst = tuple(spread["worst"])
+        return cls(**errors, wrong=spread["wrong"], total=spread["total"], worst=worst)
 
 
 ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
