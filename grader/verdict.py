@@ -103,7 +103,9 @@ class Measurement:
         cls, fields: Mapping[str, Any], spread: Mapping[str, Any] | None = None
     ) -> Measurement:
         """The measurement that `as_json` and `spread` wrote."""
-        errors = {name: math.inf if fields[name] is None else fields[name] for name in ERRORS}
+        errors: dict[str, Any] = {
+            name: math.inf if fields[name] is None else fields[name] for name in ERRORS
+        }
         if spread is None:
             return cls(**errors)
         worst = tuple(spread["worst"])
