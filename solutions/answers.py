@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from . import attention, positions, warmup
@@ -39,11 +40,15 @@ def answer(exercise: str, parts: Parts) -> Answer:
 
 
 def named_steps(function: Answer, arguments: Mapping[str, Any]) -> dict[str, list[Tensor]]:
-    """The steps that an answer takes, by name and in order; a step may come in several forms."""
+    """The steps that an answer takes, by name and in order; a step may come in several forms.
+
+    Steps that are numbers are told as tensors without axes.
+    """
     seen: dict[str, list[Tensor]] = {}
 
-    def keep(name: str, step: Tensor) -> Tensor:
-        seen.setdefault(name, []).append(step)
+    def keep(name: str, step: Any) -> Any:
+        exact = step if isinstance(step, Tensor) else torch.tensor(step, dtype=torch.float64)
+        seen.setdefault(name, []).append(exact)
         return step
 
     if isinstance(function, functools.partial):

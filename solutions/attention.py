@@ -89,7 +89,10 @@ def multihead_attention(
 
 def parameter_count(parts: Parts, d_in: int, d_out: int, qkv_bias: bool, out_bias: bool) -> int:
     """Count the parameters of the three projections and of the output's."""
-    return parts.count_parameters(d_in, d_out, qkv_bias, out_bias)
+    inputs = parts.step("input projections", parts.count_inputs(d_in, d_out, qkv_bias))
+    output = parts.step("output projection", parts.count_output(d_in, d_out, out_bias))
+    total: int = inputs + output
+    return total
 
 
 def attend_causally(

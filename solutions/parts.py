@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -10,7 +11,7 @@ from . import steps
 InOrder = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
-def unobserved(_name: str, step: Tensor) -> Tensor:
+def unobserved(_name: str, step: Any) -> Any:
     """Pass a step on; who wants to see the steps puts a function that keeps them in its place."""
     return step
 
@@ -23,12 +24,13 @@ class Parts:
     attention are called `queries`, `keys`, `values`, `query heads`, `key heads`, `value heads`,
     `rotated queries`, `rotated keys`, `rotated values`, `mask`, `scores`, `scaled`, `masked`,
     `weights`, `outputs` (of the heads, where there are several), `merged` and `projected`, those of
-    positions `positions`, `frequencies`, `angles`, `sines`, `cosines`, `waves` and `rotated`. A
-    step that may take several forms in people's code is named once for each: angles, their table,
-    their cosines and sines; what was rotated, in pairs, in halves, or one feature of each.
+    positions `positions`, `frequencies`, `angles`, `sines`, `cosines`, `waves` and `rotated`, and
+    those of counting, which are numbers, `input projections` and `output projection`. A step that
+    may take several forms in people's code is named once for each: angles, their table, their
+    cosines and sines; what was rotated, in pairs, in halves, or one feature of each.
     """
 
-    step: Callable[[str, Tensor], Tensor] = unobserved
+    step: Callable[[str, Any], Any] = unobserved
 
     softmax: Callable[[Tensor, int], Tensor] = steps.softmax
     similarity: Callable[[Tensor, Tensor], Tensor] = steps.similarity
@@ -64,4 +66,5 @@ class Parts:
     drops: Callable[[float, bool], bool] = steps.drops
     kept: Callable[[Tensor, float], Tensor] = steps.kept
     rescale: Callable[[Tensor, float], Tensor] = steps.rescale
-    count_parameters: Callable[[int, int, bool, bool], int] = steps.count_parameters
+    count_inputs: Callable[[int, int, bool], int] = steps.count_inputs
+    count_output: Callable[[int, int, bool], int] = steps.count_output

@@ -146,8 +146,11 @@ def rescale(weights: Tensor, p: float) -> Tensor:
     return weights / (1 - p)
 
 
-def count_parameters(d_in: int, d_out: int, qkv_bias: bool, out_bias: bool) -> int:
-    """Count query, key and value projections (d_in to d_out) and the output's (d_out to d_out)."""
-    projections = 3 * (d_in * d_out + d_out * qkv_bias)
-    output = d_out * d_out + d_out * out_bias
-    return projections + output
+def count_inputs(d_in: int, d_out: int, bias: bool) -> int:
+    """Count the parameters of the query, key and value projections, each from d_in to d_out."""
+    return 3 * (d_in * d_out + d_out * bias)
+
+
+def count_output(_d_in: int, d_out: int, bias: bool) -> int:
+    """Count the parameters of the output projection, from d_out to d_out."""
+    return d_out * d_out + d_out * bias

@@ -36,11 +36,18 @@ def _torch_kept(weights: Tensor, p: float) -> Tensor:
     return nn.functional.dropout(torch.ones_like(weights), p) != 0
 
 
-def _counted_layers(d_in: int, d_out: int, qkv_bias: bool, out_bias: bool) -> int:
+def _counted_layers(d_in: int, d_out: int, bias: bool, layers: int) -> int:
     with torch.device("meta"):
-        layers = [nn.Linear(d_in, d_out, qkv_bias) for _ in range(3)]
-        layers.append(nn.Linear(d_out, d_out, out_bias))
-    return sum(parameter.numel() for layer in layers for parameter in layer.parameters())
+        module = nn.ModuleList(nn.Linear(d_in, d_out, bias) for _ in range(layers))
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def _counted_inputs(d_in: int, d_out: int, bias: bool) -> int:
+    return _counted_layers(d_in, d_out, bias, 3)
+
+
+def _counted_output(_d_in: int, d_out: int, bias: bool) -> int:
+    return _counted_layers(d_out, d_out, bias, 1)
 
 
 def _each_twice(vectors: Tensor, angles: Tensor) -> Tensor:
@@ -56,7 +63,8 @@ _WITH_TORCH = Parts(
     project_output=nn.functional.linear,
     multiply=torch.matmul,
     kept=_torch_kept,
-    count_parameters=_counted_layers,
+    count_inputs=_counted_inputs,
+    count_output=_counted_output,
     rotate=_each_twice,
 )
 

@@ -22,10 +22,10 @@ from grader.home.fixtures import (
 )
 from grader.home.predictions import row_of
 from grader.judge.session import Judge
-from grader.testing.astray import differing_steps
 from grader.testing.course import make_importable
 from grader.testing.diagnosis import WATCHED_ASPECTS
 from grader.testing.layouts import Steps
+from grader.testing.mistaken import differing_steps
 from grader.verdict import Aspect, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call
 

@@ -18,6 +18,8 @@ _RTOL, _ATOL = 1e-3, 1e-4
 _HIDDEN = -5e3
 _MOST_PIECES = 300
 _MOST_AXES = 5
+# Smaller whole numbers are met by accident.
+_TELLING_NUMBER = 10
 
 
 class Likeness(enum.IntEnum):
@@ -36,11 +38,17 @@ class Likeness(enum.IntEnum):
 class KnownSteps:
     """Named steps, in which tensors are looked up whatever their layout.
 
-    A tensor may also be a slice of a step: code that goes head by head never has the whole.
+    A tensor may also be a slice of a step: code that goes head by head never has the whole. A step
+    may be a number, which is known by being just that.
     """
 
     def __init__(self, steps: Steps) -> None:
         self.names = tuple(steps)
+        self._numbers: dict[float, list[str]] = {}
+        for name, forms in steps.items():
+            for number in {float(form) for form in forms if form.dim() == 0}:
+                if abs(number) >= _TELLING_NUMBER:
+                    self._numbers.setdefault(number, []).append(name)
         self._shapes = {name: {form.shape for form in forms} for name, forms in steps.items()}
         pieces: dict[int, list[tuple[str, torch.Tensor]]] = {}
         for name, forms in steps.items():
@@ -59,10 +67,14 @@ class KnownSteps:
 
     def tells(self, name: str) -> bool:
         """Whether a step holds different numbers, by which it can be known."""
-        return any(name == own for pieces in self._pieces.values() for own, _ in pieces)
+        return any(name in names for names in self._numbers.values()) or any(
+            name == own for pieces in self._pieces.values() for own, _ in pieces
+        )
 
     def likeness(self, tensor: torch.Tensor) -> dict[str, Likeness]:
         """By name, how alike a tensor is to the steps that hold the same numbers."""
+        if tensor.dim() == 0:
+            return dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.EXACT)
         value = _comparable(tensor)
         own = self._pieces.get(value.numel())
         if own is None or bool(value.isnan().any()):

@@ -11,16 +11,16 @@ from grader.testing.astray import (
     RESULT,
     STRANGE,
     Astray,
-    Proof,
-    Proven,
     astray,
-    astray_by_mistake,
     first_strange,
     line_of_answer,
-    proof_of,
 )
+from grader.testing.blame import Proof, Proven, proof_of
 from grader.testing.catalogue import Catalogue
+from grader.testing.chance import Dropped
 from grader.testing.diagnosis import TELLING_ASPECTS, Finding, is_right
+from grader.testing.layouts import Steps
+from grader.testing.mistaken import astray_by_mistake, confusable
 from grader.testing.outcome import StudentFault
 from grader.testing.prediction import Observation
 from grader.verdict import Aspect
@@ -28,6 +28,7 @@ from grader.wire.calls import Answer, Call
 from grader.wire.records import Record
 
 _MOST_CALLS = 3
+_MOST_LOOKED_AT = 6
 
 Seen = Mapping[str, Sequence[Observation]]
 Ask = Callable[[Call], Answer]
@@ -64,7 +65,8 @@ def locate(
             if place is not None:
                 roots.setdefault(finding.name, place)
                 located |= dict.fromkeys(finding.tests, place)
-            wrong = [one for one in wrong if one.test not in finding.tests]
+            # What else is wrong can be told once that mistake is mended.
+            continue
         located |= _of_others(catalogue, ask, wrong, proven)
     return located
 
@@ -80,28 +82,32 @@ def _of_mistake(
     """Where a known mistake is made: at the `root` where it was found, if that is passed here."""
     name, variant = finding.name, finding.variant or 0
     ordered = sorted(wrong, key=_size)
-    for one in ordered:
-        right = catalogue.steps("", 0, one)
-        mistaken = catalogue.steps(name, variant, one)
-        if right and mistaken:
-            records = _recorded(ask, one)
-            shows_at = catalogue.shows_at(name, one)
-            place = astray_by_mistake(records, _given(one), right, mistaken, shows_at, proven)
-            passed = {line for record in records for line in record.stack}
-            if place is not None and root is not None and root.line in passed:
-                return dataclasses.replace(place, line=root.line)
-            if place is not None:
-                return place
-            break
+    telling = [
+        (one, right, mistaken)
+        for one in ordered[:_MOST_LOOKED_AT]
+        if (right := catalogue.steps("", 0, one))
+        and (mistaken := catalogue.steps(name, variant, one))
+    ]
+    if telling:
+        one, right, mistaken = min(telling, key=_hard_to_tell)
+        records = _recorded(ask, one)
+        shows_at = catalogue.shows_at(name, one)
+        place = astray_by_mistake(records, _given(one), right, mistaken, shows_at, proven)
+        passed = {line for record in records for line in record.stack}
+        if place is not None and root is not None and root.line in passed:
+            return dataclasses.replace(place, line=root.line)
+        if place is not None:
+            return place
     strange = [one for one in ordered if not bool(one.value.isfinite().all())]
     found = [first_strange(_recorded(ask, one)) for one in strange[:_MOST_CALLS]]
     places = [place for place in found if place is not None]
     if places:
         return Astray(STRANGE, min(places, key=lambda place: place[0])[1])
     for one in ordered[:1]:
-        # What chance has a part in equals no mistake's steps, but itself.
-        steps = catalogue.steps("", 0, one) or {}
-        answer = _asked(ask, one) if list(steps) == [RESULT] else None
+        right = catalogue.steps("", 0, one) or {}
+        # What chance has a part in equals no mistake's steps, but itself; a result may be all.
+        by_itself = isinstance(catalogue.right(one), Dropped) or {*right} == {RESULT}
+        answer = _asked(ask, one) if by_itself else None
         if answer is not None and isinstance(answer.value, torch.Tensor):
             line = line_of_answer(answer.records, _given(one), answer.value)
             return None if line is None else Astray(RESULT, line)
@@ -153,6 +159,14 @@ def _given(observation: Observation) -> list[torch.Tensor]:
     return [one for one in observation.call.arguments.values() if isinstance(one, torch.Tensor)]
 
 
-def _size(observation: Observation) -> tuple[bool, int]:
-    """Plain cases first, and of those the smallest."""
-    return observation.aspect is not Aspect.VALUES, observation.value.numel()
+def _size(observation: Observation) -> tuple[bool, int, float]:
+    """Plain cases first, and of those the smallest: of numbers that with the least to count."""
+    value = observation.value
+    number = float(value) if value.dim() == 0 else 0.0
+    return observation.aspect is not Aspect.VALUES, value.numel(), number
+
+
+def _hard_to_tell(of: tuple[Observation, Steps, Steps]) -> tuple[int, int]:
+    """In how many steps a mistake looks like something right; else fewer numbers tell less."""
+    one, right, mistaken = of
+    return confusable(right, mistaken, _given(one)), -one.value.numel()

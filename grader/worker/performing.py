@@ -29,7 +29,8 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
     torch.default_generator.manual_seed(call.seed)
     random.seed(call.seed)
     counter = WorkCounter() if call.count_work else None
-    recorder = Recorder(root) if call.record else None
+    numbers = not any(isinstance(value, torch.Tensor) for value in call.arguments.values())
+    recorder = Recorder(root, follow_numbers=numbers) if call.record else None
     try:
         arguments = {name: _put(value, call.device) for name, value in call.arguments.items()}
         watched = {

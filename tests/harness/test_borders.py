@@ -27,6 +27,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.describing",
     "grader.worker.expression",
     "grader.worker.forkserver",
+    "grader.worker.lines",
     "grader.worker.loading",
     "grader.worker.operands",
     "grader.worker.own_files",

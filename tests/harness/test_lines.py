@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +22,7 @@ from grader.verdict import Grade, Verdict
 from grader.verification import Functions
 from grader.wire.calls import Answer, Call, decode_answer, encode_answer
 from grader.wire.frames import decode
+from grader.wire.records import Record
 from grader.worker.performing import perform
 from tests.harness.conftest import write_files
 
@@ -411,23 +415,68 @@ def test_it_costs_nothing_when_every_test_passes():
 
 
 def test_records_cross_as_they_are(tmp_path):
-    """The judge sees each operation's result, and the lines behind it, innermost last."""
-    (tmp_path / "inner.py").write_text("def twice(x):\n    return 2 * x\n")
-    (tmp_path / "outer.py").write_text("def run_double(x):\n    return twice(x) + 0\n")
-    space: dict[str, Callable[..., object]] = {}
-    for name in ("inner.py", "outer.py"):
-        exec(compile((tmp_path / name).read_text(), str(tmp_path / name), "exec"), space)
-    x = torch.arange(3.0)
-    sent = encode_answer(
-        perform(space["run_double"], Call("run_double", {"x": x}, record=True), tmp_path)
+    """The judge sees each result, of operations and of functions, and the lines behind it."""
+    records = recorded(
+        tmp_path,
+        {"x": torch.arange(3.0)},
+        inner="def twice(x):\n    return 2 * x\n",
+        outer="def run(x):\n    return twice(x) + 0\n",
     )
-    answer = decode_answer(*decode(_reader(sent)))
-    assert [record.value.tolist() for record in answer.records] == [[0, 2, 4], [0, 2, 4]]
-    assert [(line.file, line.line) for line in answer.records[0].stack] == [
-        ("outer.py", 2),
-        ("inner.py", 2),
-    ]
-    assert answer.records[1].stack[-1].source == "return twice(x) + 0"
+    lines = [[(line.file, line.line) for line in record.stack] for record in records]
+    inside, outside = [("outer.py", 2), ("inner.py", 2)], [("outer.py", 2)]
+    assert [record.value.tolist() for record in records] == [[0, 2, 4]] * 4
+    assert lines == [inside, inside, outside, outside]
+    assert records[-1].stack[-1].source == "return twice(x) + 0"
+
+
+def test_of_a_call_without_tensors_whole_numbers_are_recorded(tmp_path):
+    """What variables hold after each line, and what is returned: counting has no operations."""
+    source = "def run(n):\n    total = 3 * n\n    if n:\n        total += 1\n    return total\n"
+    records = recorded(tmp_path, {"n": 1 << 40}, outer=source)
+    total = 3 << 40
+    seen = [(int(record.value), record.stack[-1].line) for record in records]
+    assert seen == [(total, 2), (total + 1, 4), (total + 1, 5)]
+
+
+def test_complex_numbers_are_recorded_as_pairs(tmp_path):
+    """Code that turns pairs by complex numbers has its steps in them."""
+    source = "import torch\ndef run(x):\n    return torch.complex(x, -x).conj()\n"
+    *_, last = recorded(tmp_path, {"x": torch.tensor([1.0, 2.0])}, outer=source)
+    assert last.value.tolist() == [[1, 1], [2, 2]]
+
+
+def test_memory_that_nobody_wrote_to_is_zero_in_a_recorded_call(tmp_path):
+    """Whatever was there before would be taken for something that was computed."""
+    source = "import torch\ndef run(x):\n    y = torch.empty(2000)\n    y[::2] = 1\n    return y\n"
+    *_, last = recorded(tmp_path, {"x": torch.ones(1)}, outer=source)
+    assert set(last.value.tolist()) == {0, 1}
+
+
+def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
+    """A debugger or a measurement of coverage may have come first, at home."""
+    before = sys.gettrace()
+    seen: list[str] = []
+
+    def follow(_frame: FrameType, event: str, _argument: object) -> None:
+        seen.append(event)
+
+    sys.settrace(follow)
+    try:
+        recorded(tmp_path, {"x": torch.ones(1)}, outer="def run(x):\n    return x\n")
+        assert sys.gettrace() is follow
+    finally:
+        sys.settrace(before)
+
+
+def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
+    """What crosses of a recorded call of `run`, which files share."""
+    space: dict[str, Any] = {}
+    for name, source in sources.items():
+        file = folder / f"{name}.py"
+        file.write_text(source)
+        exec(compile(source, str(file), "exec"), space)
+    sent = encode_answer(perform(space["run"], Call("run", arguments, record=True), folder))
+    return decode_answer(*decode(_reader(sent))).records
 
 
 def _reader(data: bytes) -> Callable[[int], bytearray]:
