@@ -19,6 +19,7 @@ exercises are graded, and all 10,000 of them for real: hours.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -96,8 +97,8 @@ def growth(
             f"coordinator {took.own:4.0f} MB, job {took.below:4.0f} MB",
             flush=True,
         )
-    ratio = max(seconds) / min(seconds)
-    says(f"time for one more, {name}", f"within {100 * ratio - 100:.0f} %", ratio <= FLAT)
+    ratio = max(later / earlier for earlier, later in itertools.combinations(seconds, 2))
+    says(f"time for one more, {name}", f"grows by {100 * ratio - 100:.0f} %", ratio <= FLAT)
     return found
 
 
@@ -111,8 +112,9 @@ def two_jobs(bench: Bench, graded: dict[int, Watched]) -> None:
 
 def resumed(bench: Bench) -> None:
     """How long a batch takes that has nothing to do; the best of three, as files are in memory."""
-    taken = [bench.batch(REAL, SIZES[-1], "replayed").wall for _ in range(3)]
-    says(f"resume over {SIZES[-1]:,}", f"{min(taken):.1f} s", min(taken) <= SECONDS)
+    taken = [bench.batch(REAL, SIZES[-1], "replayed") for _ in range(3)]
+    wall, cpu = min(it.wall for it in taken), min(it.cpu for it in taken)
+    says(f"resume over {SIZES[-1]:,}", f"{wall:.1f} s wall, {cpu:.1f} s cpu", wall <= SECONDS)
 
 
 def memory(*measured: dict[int, Watched]) -> None:
