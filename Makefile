@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check clean
+.PHONY: setup demo test check bench clean
 
 setup: .venv/installed
 
@@ -23,6 +23,10 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf .venv demo-results .pytest_cache .mypy_cache .ruff_cache

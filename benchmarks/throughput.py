@@ -17,7 +17,6 @@ counts: machines differ, and are busy.
 from __future__ import annotations
 
 import os
-import platform
 import resource
 import shutil
 import subprocess
@@ -28,9 +27,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.copies import copies_of  # noqa: E402
+from benchmarks.machine import description  # noqa: E402
+
 CLASS = ROOT / "examples" / "class"
 RIGHT, WRONG = ["alice-jones"], ["jonas-berg"]
 MIXED = ["alice-jones", "bikram-thapa.py", "chen-wei", "dana-okafor", "elif-yilmaz", "farid-haddad"]
@@ -49,9 +51,8 @@ class Cost:
 
 def main() -> None:
     """Prints the table."""
-    copies = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    print(f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}")
-    print(f"Python {platform.python_version()}, torch {torch.__version__}; {copies} copies each\n")
+    copies = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    print(f"{description()}\n{copies} copies each\n")
     bare = bare_calls(CLASS / RIGHT[0])
     print(f"{'(c) bare calls of the right one':<36}{bare}")
     for what, names in (("right", RIGHT), ("full of mistakes", WRONG), ("right, mixed", MIXED)):
@@ -72,9 +73,8 @@ def grade_copies(names: Sequence[str], copies: int) -> None:
     """Grades so many copies of submissions, no two of them alike."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for number in range(copies):
-            copy_of(CLASS / names[number % len(names)], folder / "submissions", number)
-        command = [sys.executable, "-m", "grader", "batch", folder / "submissions"]
+        submissions = copies_of([CLASS / it for it in names], folder / "submissions", copies)
+        command = [sys.executable, "-m", "grader", "batch", submissions]
         run([*command, "--out", folder / "out", "--jobs", "1", "--seed", "1"], ROOT)
 
 
@@ -111,18 +111,6 @@ def bare_calls(submission: Path, times: int = 20) -> Cost:
     printed = run([*command, str(submission), str(times)], ROOT)
     cpu, wall = map(float, printed.split())
     return Cost(cpu, wall)
-
-
-def copy_of(source: Path, folder: Path, number: int) -> None:
-    """A copy of a submission that no cache takes for another."""
-    folder.mkdir(exist_ok=True)
-    if source.is_dir():
-        target = Path(shutil.copytree(source, folder / f"{number:05}"))
-        adapters = next(target.rglob("adapters.py"))
-    else:
-        adapters = Path(shutil.copyfile(source, folder / f"{number:05}.py"))
-    with adapters.open("a") as file:
-        file.write(f"\n# copy {number}\n")
 
 
 def measured(do: Callable[[], object]) -> Cost:

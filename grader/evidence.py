@@ -7,7 +7,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 LARGEST_PICTURE = 1024
@@ -68,20 +68,25 @@ class Evidence:
     walks: tuple[Walk, ...] = ()
     excerpts: tuple[Excerpt, ...] = ()
     printed: str = ""
+    _packed: bytes | None = field(init=False, default=None, compare=False, repr=False)
 
     def packed(self) -> bytes:
         """The evidence as compressed JSON; infinities and NaN are texts in it."""
-        fields = dataclasses.asdict(self)
-        for picture in fields["pictures"]:
-            for side in ("expected", "got"):
-                picture[side] = [_as_json(number) for number in picture[side]]
+        if self._packed is not None:
+            return self._packed
+        fields = {
+            "pictures": [_picture_as_json(picture) for picture in self.pictures],
+            "walks": [dataclasses.asdict(walk) for walk in self.walks],
+            "excerpts": [dataclasses.asdict(excerpt) for excerpt in self.excerpts],
+            "printed": self.printed,
+        }
         return zlib.compress(json.dumps(fields, separators=(",", ":"), allow_nan=False).encode())
 
     @classmethod
     def unpacked(cls, data: bytes) -> Evidence:
         """The evidence that `packed` wrote."""
         fields = json.loads(zlib.decompress(data))
-        return cls(
+        evidence = cls(
             pictures=tuple(map(_picture, fields["pictures"])),
             walks=tuple(map(_walk, fields["walks"])),
             excerpts=tuple(
@@ -90,6 +95,20 @@ class Evidence:
             ),
             printed=fields["printed"],
         )
+        # A grade crosses from its judge to the store packed: it need not be packed once more.
+        object.__setattr__(evidence, "_packed", data)
+        return evidence
+
+
+def _picture_as_json(picture: Picture) -> dict[str, Any]:
+    return {
+        "test": picture.test,
+        "what": picture.what,
+        "axes": picture.axes,
+        "shape": picture.shape,
+        "expected": [_as_json(number) for number in picture.expected],
+        "got": [_as_json(number) for number in picture.got],
+    }
 
 
 def _as_json(number: float) -> float | str:

@@ -106,11 +106,10 @@ class Measurement:
         errors: dict[str, Any] = {
             name: math.inf if fields[name] is None else fields[name] for name in ERRORS
         }
-        measurement = cls(**errors)
         if spread is None:
-            return measurement
+            return cls(**errors)
         worst = tuple(spread["worst"])
-        return dataclasses.replace(measurement, **dict(spread) | {"worst": worst})
+        return cls(**errors, wrong=spread["wrong"], total=spread["total"], worst=worst)
 
 
 ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
@@ -155,20 +154,19 @@ class Verdict:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Verdict:
         """The verdict that `as_json` wrote."""
-        fields = dict(row)
-        measured = {name: fields.pop(name) for name in ERRORS}
-        spread = fields.pop("spread", None)
-        diagnosis, where = fields.pop("diagnosis"), fields.pop("where")
+        diagnosis, where = row["diagnosis"], row["where"]
+        is_measured = row["rtol"] is not None
         return cls(
-            **fields
-            | {
-                "aspect": Aspect(fields["aspect"]),
-                "status": Status(fields["status"]),
-                "visibility": Visibility(fields["visibility"]),
-            },
-            measurement=(
-                None if measured["rtol"] is None else Measurement.from_json(measured, spread)
-            ),
+            id=row["id"],
+            exercise=row["exercise"],
+            aspect=Aspect(row["aspect"]),
+            status=Status(row["status"]),
+            score=row["score"],
+            max_score=row["max_score"],
+            visibility=Visibility(row["visibility"]),
+            duration_s=row["duration_s"],
+            message=row["message"],
+            measurement=Measurement.from_json(row, row.get("spread")) if is_measured else None,
             diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
             where=Where(**where) if where else None,
         )

@@ -20,7 +20,7 @@ from grader.dispatch.pool import Pools
 from grader.dispatch.pools import chosen_pools
 from grader.intake import attribute, discover, read_roster
 from grader.intake.naming import several
-from grader.pages import NotWritten, write_report
+from grader.pages import INDEX, NotWritten, is_current, write_report
 from grader.report.environment import (
     lacking_in_words,
     not_preloaded_in_words,
@@ -102,7 +102,7 @@ def batch(
     imports = results.class_imports()
     for sentence in lacking_in_words(imports):
         click.secho(sentence, bold=True)
-    complete = print_summary(results.grades(), Console(), authors=results.authors)
+    complete = print_summary(results, Console())
     for sentence in preload_in_words(imports, assignment.preload):
         click.echo(sentence)
     click.echo(f"\nresults: {out / 'results.jsonl'} and {out / 'results.sqlite'}")
@@ -129,9 +129,12 @@ def _grade(opened: Batch, pools: Pools) -> None:
 
 
 def _write_report(out: Path) -> None:
-    """Writes the pages; the grades are kept and told whatever becomes of these."""
+    """Writes the pages, unless they are there; the grades are kept whatever becomes of these."""
+    results, folder = Store.read(out), out / NAME
     try:
-        click.echo(f"report:  {write_report(Store.read(out), out / NAME).index}")
+        if not is_current(results, folder):
+            write_report(results, folder)
+        click.echo(f"report:  {folder / INDEX}")
     except NotWritten as refusal:
         click.echo(f"{refusal}; the grades are kept", err=True)
 

@@ -101,7 +101,7 @@ def open_batch(
 ) -> Iterator[Batch]:
     """A batch over the folder `out`; it goes on where an earlier one stopped, unless `fresh`.
 
-    However it ends, `results.jsonl` then holds what was graded.
+    However it ends, `results.jsonl` then holds what was graded; where it does, it is left alone.
 
     Raises:
         BadAssignment: if an exercise is not one of the assignment's.
@@ -121,7 +121,7 @@ def open_batch(
         try:
             yield Batch(store, settings, discovery)
         finally:
-            store.write_jsonl(out / LINES)
+            store.update_jsonl(out / LINES)
 
 
 def processors() -> int:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from grader.assignment import BadAssignment
 from grader.intake import Entry
@@ -30,7 +30,12 @@ class JudgeLost(Exception):
 
 
 class JudgeClient:
-    """One judge, which grades one submission at a time; used by one thread."""
+    """One judge, which grades one submission at a time; used by one thread.
+
+    `command` starts its process.
+    """
+
+    command: ClassVar[Sequence[str]] = (sys.executable, "-m", "grader.judge.process")
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -87,7 +92,7 @@ class JudgeClient:
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "grader.judge.process"],
+            self.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=_environment(),

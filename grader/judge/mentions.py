@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -23,25 +24,40 @@ def find_mentions(root: Path, forbidden: Collection[str]) -> tuple[Use, ...]:
 
     A mere import is none. What is no Python here, or very long, is passed over.
     """
-    words = [name.rpartition(".")[2].encode() for name in forbidden]
+    words = {name.rpartition(".")[2] for name in forbidden}
+    either = b"|".join(re.escape(word.encode()) for word in sorted(words))
+    word = re.compile(rb"(?<![A-Za-z0-9_])(?:%b)(?![A-Za-z0-9_])" % either)
     found: dict[Use, None] = {}
     left = _LONGEST_TOGETHER
     for files in _programs(root) if forbidden else ():
         if sum(file.stat().st_size for file in files) > _LONGEST:
             continue
         sources = [file.read_bytes() for file in files]
-        if not any(word in source for word in words for source in sources):
+        if not any(map(word.search, sources)):
             continue
         left -= sum(map(len, sources))
         if left < 0:
             break
         trees = [syntax_tree(source) for source in sources]
+        if not any(_may_mean(node, words) for tree in trees for node in ast.walk(tree)):
+            continue
         program = _Scope([statement for tree in trees for statement in tree.body], forbidden)
         for file, tree in zip(files, trees, strict=True):
             place = file.relative_to(root).as_posix()
             for name, line in _named(tree, program, forbidden):
                 found[Use(name, place, line)] = None
     return tuple(sorted(found, key=lambda use: (use.file, use.line, use.name))[:MAX_USES])
+
+
+def _may_mean(node: ast.AST, words: Collection[str]) -> bool:
+    """Whether a node may be of a forbidden name, of which `words` are the last parts.
+
+    A mere name may be only if such a node is somewhere in its program.
+    """
+    if isinstance(node, ast.alias):
+        return node.name == "*" or any(part in words for part in node.name.split("."))
+    attribute = _attribute(node)
+    return attribute is not None and attribute[1] in words
 
 
 def _programs(root: Path) -> Iterator[list[Path]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import itertools
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from grader.testing.astray import RESULT
 from grader.testing.chance import dropped
 from grader.testing.course import course_code, make_importable
 from grader.testing.handle import in_float64
-from grader.testing.layouts import Steps
+from grader.testing.layouts import KeptSteps, Steps
 from grader.testing.prediction import Numbers, Observation, Prediction
 from grader.verdict import Diagnosis
 from grader.wire.frames import Value
@@ -23,6 +24,8 @@ from grader.wire.frames import Value
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
 _RIGHT = ""
+# Of each they hold copies in many layouts.
+_MOST_STEPS = 256
 
 
 class KnownMistakes:
@@ -52,7 +55,7 @@ class KnownMistakes:
         self._named_steps = named_steps
         self._in_own_dtype: set[str] = set()
         self._kept: dict[tuple[str, str, int], tuple[Prediction | None, ...]] = {}
-        self._steps: dict[tuple[str, int, str, int], Steps | None] = {}
+        self._steps: OrderedDict[tuple[str, int, str, int], Steps | None] = OrderedDict()
         self.dropped_from: Mapping[str, str] = getattr(module, "DROPPED_FROM", {})
         self.ignored_by: dict[str, Collection[str]] = {}
         self.echoed_in: dict[str, Collection[str]] = {}
@@ -101,6 +104,9 @@ class KnownMistakes:
         key = (name, variant, observation.test, observation.number)
         if key not in self._steps:
             self._steps[key] = self._computed_steps(name, variant, observation)
+        self._steps.move_to_end(key)
+        if len(self._steps) > _MOST_STEPS:
+            self._steps.popitem(last=False)
         return self._steps[key]
 
     def shows_at(self, name: str, _observation: Observation | None = None) -> str | None:
@@ -119,7 +125,7 @@ class KnownMistakes:
         steps: dict[str, Sequence[torch.Tensor]] = {}
         if self._named_steps is not None:
             steps |= self._named_steps(function, arguments)
-        return steps | {RESULT: [result]}
+        return KeptSteps(steps | {RESULT: [result]})
 
     def _load(self, module: Any) -> None:
         for mistake in module.MISTAKES:

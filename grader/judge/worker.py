@@ -10,7 +10,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +153,7 @@ class Worker:
         """
         header, values = self._exchange(encode_call(call), seconds, f"{call.adapter}(...)")
         try:
-            return replace(decode_answer(header, values), digest=self._received.digest())
+            return decode_answer(header, values, self._received.digest())
         except BadFrame as error:
             raise WorkerLost(
                 Status.CRASHED, f"the worker's answer is no answer: {error}"

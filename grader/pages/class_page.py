@@ -47,8 +47,12 @@ def class_page(
     absentees: Iterable[Author],
     imports: ClassImports,
     compared: bool,
+    made_of: str,
 ) -> str:
-    """The page of a class; `compared` if there is a page of what changed beside it."""
+    """The page of a class; `compared` if there is a page of what changed beside it.
+
+    `made_of` names what it was made of, for who wants to know whether it is still current.
+    """
     mistakes, unlisted_mistakes = ranked(found.tally.mistakes.values())
     others, unlisted_others = ranked(found.tally.others.values())
     remarks, unlisted_remarks = ranked(found.tally.remarks.values())
@@ -60,6 +64,7 @@ def class_page(
         assignment=one_line(assignment),
         written=datetime.datetime.now().astimezone(),
         compared=compared,
+        made_of=made_of,
         entries=found.entries,
         lacking=[*lacking_in_words(imports)],
         not_graded=_with_status(found, GradeStatus.NOT_GRADED),

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import grader
 from grader.pages.changes import Batch, Changes
 from grader.pages.changes_page import changes_page
 from grader.pages.class_data import ClassData
@@ -58,6 +59,22 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
     return Report(folder / INDEX, changes)
 
 
+def is_current(results: Results, folder: Path) -> bool:
+    """Whether the report that lies there was made of these very results, by this grader."""
+    wanted = _made_of(results).encode()
+    try:
+        with (folder / INDEX).open("rb") as page:
+            is_ours = b'content="%b"' % wanted in page.read(_HEAD)
+        pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
+    except OSError:
+        return False
+    return bool(wanted) and is_ours and pages == len(results.outlines())
+
+
+def _made_of(results: Results) -> str:
+    return f"{results.state} {grader.__version__}" if results.state else ""
+
+
 def _write(results: Results, folder: Path, against: Results | None) -> Changes | None:
     pages = folder / SUBMISSIONS
     pages.mkdir(parents=True)
@@ -74,7 +91,11 @@ def _write(results: Results, folder: Path, against: Results | None) -> Changes |
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
     imports = results.class_imports()
-    content = class_page(results.assignment, found, results.absentees, imports, bool(changes))
+    # Of what was compared with another batch there is more to see than of these results.
+    made_of = "" if changes else _made_of(results)
+    content = class_page(
+        results.assignment, found, results.absentees, imports, bool(changes), made_of
+    )
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return changes
 

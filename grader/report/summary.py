@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -16,73 +15,54 @@ from rich.text import Text
 from grader.report.complaints import complaints
 from grader.report.people import labelled
 from grader.report.text import points
-from grader.submission import Author
-from grader.verdict import Grade, GradeStatus
+from grader.store import Outline, Results
+from grader.verdict import GradeStatus
 
 _ROWS = 300
 _NOT_GRADED_LISTED = 20
-_NOBODY: Mapping[str, Sequence[Author]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One submission in the table."""
-
-    name: str
-    status: GradeStatus
-    score: float
-    max_score: float
-    words: str
-
-
-def print_summary(
-    grades: Iterable[Grade],
-    console: Console,
-    rows: int = _ROWS,
-    authors: Mapping[str, Sequence[Author]] = _NOBODY,
-) -> bool:
+def print_summary(results: Results, console: Console, rows: int = _ROWS) -> bool:
     """Prints a row for each submission (the first `rows` of them), the counts, what was not graded.
 
-    `authors` are those of each submission, by its name.
+    Verdicts are read of those alone that have a line of their own.
 
     Returns whether every submission got its grade.
     """
-    found = [_row(grade, authors.get(grade.submission, ())) for grade in grades]
+    found = results.outlines()
     if found:
-        console.print(_table(found[:rows]))
+        console.print(_table(results, found[:rows]))
     if len(found) > rows:
         console.print(Text(f"and {len(found) - rows} more, counted below"))
     console.print(Text(_counts(found)))
     not_graded = [row for row in found if row.status is GradeStatus.NOT_GRADED]
     if not_graded:
-        console.print(_alarm(not_graded))
+        console.print(_alarm(results, not_graded))
     return not not_graded
 
 
-def _row(grade: Grade, authors: Sequence[Author]) -> Row:
-    status = grade.status if grade.is_complete else GradeStatus.NOT_GRADED
-    name = labelled(grade.submission, authors)
-    return Row(name, status, grade.score, grade.max_score, complaints(grade))
-
-
-def _table(rows: Sequence[Row]) -> Table:
+def _table(results: Results, rows: Sequence[Outline]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("submission", max_width=40, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("what went wrong", overflow="fold", ratio=1)
-    for row in rows:
-        table.add_row(Text(row.name), _score(row), Text(row.words))
+    for row, grade in zip(rows, results.grades(len(rows)), strict=False):
+        table.add_row(Text(_label(results, row)), _score(row), Text(complaints(grade)))
     return table
 
 
-def _score(row: Row) -> Text:
+def _label(results: Results, row: Outline) -> str:
+    return labelled(row.submission, results.authors.get(row.submission, ()))
+
+
+def _score(row: Outline) -> Text:
     if row.status is GradeStatus.NOT_GRADED:
         return Text("not graded", style="bold red")
     style = "green" if row.score >= row.max_score else ""
     return Text(f"{points(row.score)} / {points(row.max_score)}", style)
 
 
-def _counts(rows: Sequence[Row]) -> str:
+def _counts(rows: Sequence[Outline]) -> str:
     of = Counter(row.status for row in rows)
     noun = "submission" if len(rows) == 1 else "submissions"
     words = (
@@ -99,10 +79,12 @@ def _counts(rows: Sequence[Row]) -> str:
     return f"{words}; mean {mean}, median {median} of {points(full)} points{remark}"
 
 
-def _alarm(rows: Sequence[Row]) -> Panel:
+def _alarm(results: Results, rows: Sequence[Outline]) -> Panel:
     text = Text()
     for row in rows[:_NOT_GRADED_LISTED]:
-        text.append(f"{row.name}", style="bold").append(f": {row.words}\n")
+        grade = results.grade(row.submission)
+        words = complaints(grade) if grade else str(row.status)
+        text.append(_label(results, row), style="bold").append(f": {words}\n")
     if len(rows) > _NOT_GRADED_LISTED:
         text.append(f"and {len(rows) - _NOT_GRADED_LISTED} more\n")
     text.append(

@@ -2,7 +2,15 @@
 
 from grader.store.database import SCHEMA_VERSION, ForeignStore, StoreError
 from grader.store.lock import StoreInUse
-from grader.store.results import Results
+from grader.store.results import Outline, Results
 from grader.store.store import Store
 
-__all__ = ["SCHEMA_VERSION", "ForeignStore", "Results", "Store", "StoreError", "StoreInUse"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "ForeignStore",
+    "Outline",
+    "Results",
+    "Store",
+    "StoreError",
+    "StoreInUse",
+]

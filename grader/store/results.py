@@ -6,7 +6,9 @@ import contextlib
 import json
 import os
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.evidence import Evidence
@@ -24,19 +26,39 @@ from grader.store.rows import (
     well_formed,
 )
 from grader.submission import Author
-from grader.verdict import Grade, Verdict
+from grader.verdict import Grade, GradeStatus, Verdict
 
 _VERDICTS_OF_ONE = f"SELECT {OF_A_VERDICT} FROM verdict WHERE submission = ? ORDER BY place"
+_SUBMISSIONS = f"SELECT number, {OF_A_SUBMISSION} FROM submission"
+_OUTLINES = (
+    "SELECT name, CASE WHEN finished THEN status ELSE 'not_graded' END, score, max_score "
+    "FROM submission ORDER BY position, name"
+)
 _BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
 
 
-class Results:
-    """The grades in a folder, for reading; while a batch runs, those that have arrived."""
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A grade without its verdicts; not graded is also one of which a test was not."""
 
-    def __init__(self, file: Path, assignment: str, people: People) -> None:
+    submission: str
+    status: GradeStatus
+    score: float
+    max_score: float
+
+
+class Results:
+    """The grades in a folder, for reading; while a batch runs, those that have arrived.
+
+    `state` is a name for all that was there when it was opened: results of one state are the same.
+    Where it is not known, it is empty.
+    """
+
+    def __init__(self, file: Path, assignment: str, people: People, state: str) -> None:
         self._file = file
         self._people = people
         self.assignment = assignment
+        self.state = state
 
     @property
     def authors(self) -> Mapping[str, tuple[Author, ...]]:
@@ -53,26 +75,41 @@ class Results:
         """Who is on the roster and handed in nothing; nobody where no roster was given."""
         return self._people.absentees
 
-    def grades(self) -> Iterator[Grade]:
+    def grades(self, first: int = -1) -> Iterator[Grade]:
         """The grades in the order of the class, one at a time: as they are when this begins.
+
+        If only the `first` of them are wanted, these.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        ordered = f"{_SUBMISSIONS} ORDER BY position, name LIMIT ?"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            yield from _grades(db, ordered, first)
+
+    def grade(self, submission: str) -> Grade | None:
+        """The grade of a submission, if it has one.
 
         Raises:
             StoreError: if the file is damaged.
         """
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
-            all_tests = db.execute(f"SELECT number, {OF_A_TEST} FROM test")
-            tests = {number: test_of(test) for number, *test in all_tests}
-            ordered = f"SELECT number, {OF_A_SUBMISSION} FROM submission ORDER BY position, name"
-            notes_of_one = "SELECT text FROM note WHERE submission = ? ORDER BY place"
-            for number, *row in db.execute(ordered):
-                verdicts = db.execute(_VERDICTS_OF_ONE, (number,))
-                notes = db.execute(notes_of_one, (number,))
-                yield grade_of(
-                    row,
-                    tuple(verdict_of(tests[test], of) for test, *of in verdicts),
-                    tuple(text for (text,) in notes),
-                )
+            named = f"{_SUBMISSIONS} WHERE name = ?"
+            return next(_grades(db, named, well_formed(submission)), None)
+
+    def outlines(self) -> list[Outline]:
+        """What a table of the class says of each submission, in the order of the class.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return [
+                Outline(name, GradeStatus(status), score, max_score)
+                for name, status, score, max_score in db.execute(_OUTLINES)
+            ]
 
     def verdicts(self, submission: str) -> tuple[Verdict, ...]:
         """The verdicts on a submission; none, if it has no grade.
@@ -130,6 +167,21 @@ class Results:
             partial.replace(path)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _grades(database: sqlite3.Connection, query: str, value: int | str) -> Iterator[Grade]:
+    """The grades of the rows that a query with one value gives."""
+    all_tests = database.execute(f"SELECT number, {OF_A_TEST} FROM test")
+    tests = {number: test_of(test) for number, *test in all_tests}
+    notes_of_one = "SELECT text FROM note WHERE submission = ? ORDER BY place"
+    for number, *row in database.execute(query, (value,)):
+        verdicts = database.execute(_VERDICTS_OF_ONE, (number,))
+        notes = database.execute(notes_of_one, (number,))
+        yield grade_of(
+            row,
+            tuple(verdict_of(tests[test], of) for test, *of in verdicts),
+            tuple(text for (text,) in notes),
+        )
 
 
 def _line(grade: Grade) -> str:

@@ -40,6 +40,7 @@ from grader.store.rows import (
     verdict_row,
     well_formed,
 )
+from grader.store.state import are_current, draw_state, note_lines, state_of
 from grader.submission import Author
 from grader.verdict import Grade
 
@@ -59,7 +60,7 @@ class Store(Results):
     def __init__(
         self, file: Path, assignment: str, database: sqlite3.Connection, lock: int
     ) -> None:
-        super().__init__(file, assignment, read_people(database))
+        super().__init__(file, assignment, read_people(database), state_of(database))
         self._database = database
         self._folder_lock = lock
         self._one_at_a_time = threading.Lock()
@@ -107,7 +108,8 @@ class Store(Results):
         with saying(file, "opened"), contextlib.closing(connect(file, "ro")) as database:
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
-            return Results(file, check(database, file), read_people(database))
+            assignment = check(database, file)
+            return Results(file, assignment, read_people(database), state_of(database))
 
     def __enter__(self) -> Store:
         return self
@@ -132,6 +134,8 @@ class Store(Results):
         They are whatever JSON can hold.
         """
         value = json.dumps(dict(options))
+        if json.loads(value) == self.options():
+            return
         with self._change() as database:
             database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
 
@@ -192,8 +196,11 @@ class Store(Results):
         `authors` are those of each submission, by its name; `late` the names of late ones.
         """
         known = {name: tuple(people) for name, people in authors.items() if people}
+        people = People(known, frozenset(late), tuple(absentees))
+        if people == self._people:
+            return
         with self._change() as database:
-            write_people(database, People(known, frozenset(late), tuple(absentees)))
+            write_people(database, people)
             self._people = read_people(database)
 
     def keep_only(self, names: Sequence[str]) -> None:
@@ -218,13 +225,30 @@ class Store(Results):
             database.execute("DELETE FROM batch WHERE key = 'options'")
             self._tests.clear()
 
+    def update_jsonl(self, path: Path) -> None:
+        """Writes `results.jsonl`, unless it lies there as it was written of the same grades.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        with self._one_at_a_time, saying(self._file, "read"):
+            if are_current(self._database, path):
+                return
+            state = state_of(self._database)
+        self.write_jsonl(path)
+        with self._one_at_a_time, saying(self._file, "written"), transaction(self._database):
+            note_lines(self._database, path, state)
+
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
         with self._one_at_a_time, saying(self._file, "written"):
             tests = dict(self._tests)
             try:
                 with transaction(self._database):
+                    before = self._database.total_changes
                     yield self._database
+                    if self._database.total_changes > before:
+                        draw_state(self._database)
             except BaseException:
                 self._tests = tests
                 raise

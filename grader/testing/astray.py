@@ -65,7 +65,7 @@ def astray(
 
     That is after the last step that is right; the line is told if only one can be it.
     """
-    known = KnownSteps(right)
+    known = KnownSteps.of(right)
     likenesses = [known.likeness(record.value) for record in records]
     reached = {name: n for n, found in reversed(list(enumerate(likenesses))) for name in found}
     names = list(right)

@@ -43,7 +43,7 @@ Function = tuple[str, str]
 
 def proof_of(records: Iterable[Record], right: Steps) -> set[Proof]:
     """What functions show on the way to a right answer with these steps."""
-    known, covers = KnownSteps(right), defaultdict[tuple[str, str], set[str]](set)
+    known, covers = KnownSteps.of(right), defaultdict[tuple[str, str], set[str]](set)
     for record in records:
         steps = known.likeness(record.value)
         for line in record.stack if steps else ():

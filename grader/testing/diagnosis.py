@@ -73,7 +73,7 @@ def diagnose(
 def is_right(catalogue: Catalogue, observation: Observation) -> bool | None:
     """Whether an answer is the reference's; None if that is not known."""
     right = catalogue.right(observation)
-    return None if right is None else right.agrees(observation, 1)
+    return None if right is None else observation.is_as(right, 1)
 
 
 def _finding(
@@ -230,7 +230,7 @@ def _explaining(
 
 
 def _agrees(observation: Observation, prediction: Prediction | None, leniency: float) -> bool:
-    return prediction is not None and prediction.agrees(observation, leniency)
+    return prediction is not None and observation.is_as(prediction, leniency)
 
 
 def _tells(prediction: Prediction | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,6 +60,11 @@ class KnownSteps:
             for size, own in pieces.items()
         }
 
+    @classmethod
+    def of(cls, steps: Steps) -> KnownSteps:
+        """The named steps, ready to be looked up; of those that are kept only once."""
+        return steps.known if isinstance(steps, KeptSteps) else cls(steps)
+
     def tells(self, name: str) -> bool:
         """Whether a step holds different numbers, by which it can be known."""
         return any(name in names for names in self._numbers.values()) or any(
@@ -85,6 +91,15 @@ class KnownSteps:
         return found
 
 
+class KeptSteps(dict[str, Sequence[torch.Tensor]]):
+    """Steps that are looked up again and again: they are made ready for that once."""
+
+    @functools.cached_property
+    def known(self) -> KnownSteps:
+        """These steps, ready to be looked up."""
+        return KnownSteps(self)
+
+
 def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
     flat = value.flatten()
     if value.shape == piece.shape and bool(_close(piece.flatten(), flat).all()):
@@ -92,8 +107,12 @@ def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
     best = Likeness.NONE
     for order in itertools.permutations(range(piece.dim())):
         turned = piece.permute(order)
+        if turned.shape != value.shape and best is not Likeness.NONE:
+            continue
         if bool(_close(turned.flatten(), flat).all()):
-            best = max(best, Likeness.PERMUTED if turned.shape == value.shape else Likeness.MERGED)
+            if turned.shape == value.shape:
+                return Likeness.PERMUTED
+            best = Likeness.MERGED
     return best
 
 

@@ -72,7 +72,7 @@ class _Comparison:
     def __init__(
         self, records: Sequence[Record], given: Iterable[torch.Tensor], right: Steps, wrong: Steps
     ) -> None:
-        known, mistaken = KnownSteps(right), KnownSteps(wrong)
+        known, mistaken = KnownSteps.of(right), KnownSteps.of(wrong)
         given = list(given)
         self._records = records
         self._right = right

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
 
-from grader.testing.comparison import Tolerance, compare, tolerance_for
+from grader.testing.comparison import Tolerance, all_within, tolerance_for
 from grader.verdict import Aspect
 from grader.wire.calls import Call
 
@@ -19,7 +19,8 @@ _BLURRED = 0.05
 class Observation:
     """A submission's answer to one plain call: the `number`-th of the test `test`.
 
-    An answer may have been `refused` because of its type or shape, before the test saw it.
+    An answer may have been `refused` because of its type or shape, before the test saw it. What it
+    was compared with is remembered: the same answer may be met again, in another submission.
     """
 
     test: str
@@ -28,6 +29,17 @@ class Observation:
     call: Call
     value: torch.Tensor
     refused: bool = False
+    _compared: dict[tuple[int, float], tuple[Prediction, bool]] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+
+    def is_as(self, prediction: Prediction, leniency: float) -> bool:
+        """Whether the answer is the one that was predicted, within so many times the tolerance."""
+        key = (id(prediction), leniency)
+        if key not in self._compared:
+            # Who is kept keeps his identity.
+            self._compared[key] = (prediction, prediction.agrees(self, leniency))
+        return self._compared[key][1]
 
 
 class Prediction(Protocol):
@@ -73,7 +85,7 @@ def same_numbers(
         return False
     allowed = tolerance_for(observation.value.dtype)
     lenient = Tolerance(allowed.rtol * leniency, (allowed.atol + rounding) * leniency)
-    return compare(seen, predicted, lenient).ok
+    return all_within(seen, predicted, lenient)
 
 
 def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:

@@ -171,8 +171,10 @@ def encode_answer(answer: Answer) -> bytes:
     return encode(header, values)
 
 
-def decode_answer(header: Mapping[str, Any], values: Mapping[str, Value]) -> Answer:
-    """The answer in a frame that a worker sent.
+def decode_answer(
+    header: Mapping[str, Any], values: Mapping[str, Value], digest: bytes | None = None
+) -> Answer:
+    """The answer in a frame that a worker sent, with the digest that who received it gives it.
 
     Raises:
         BadFrame: if it is not an answer.
@@ -192,6 +194,7 @@ def decode_answer(header: Mapping[str, Any], values: Mapping[str, Value]) -> Ans
         work=None if work is None else Work(*_two_counts(work)),
         uses=uses_from_json(header.get("uses")),
         records=records_from_json(header.get("records"), values),
+        digest=digest,
     )
 
 

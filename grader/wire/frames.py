@@ -149,11 +149,13 @@ def _claimed(values: Mapping[str, Any]) -> int:
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
     """The memory from a tensor's first to its last element, in its own layout."""
-    if tensor.numel() == 0:
+    span = tensor.numel()
+    if span == 0:
         return b""
-    span = 1 + sum(
-        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
-    )
+    if not tensor.is_contiguous():
+        span = 1 + sum(
+            (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
+        )
     return ctypes.string_at(tensor.data_ptr(), span * tensor.element_size())
 
 
@@ -200,25 +202,25 @@ def _elsewhere(entry: object) -> Elsewhere:
 def _sizes(numbers: object) -> tuple[int, ...]:
     if not isinstance(numbers, list) or len(numbers) > 32:
         raise BadFrame("a tensor's shape is not a list of sizes")
-    if any(type(size) is not int or not 0 <= size <= MAX_PAYLOAD for size in numbers):
-        raise BadFrame("a tensor's shape is not a list of sizes")
+    for size in numbers:
+        if type(size) is not int or not 0 <= size <= MAX_PAYLOAD:
+            raise BadFrame("a tensor's shape is not a list of sizes")
     return tuple(numbers)
 
 
 def _tensor(
     entry: Mapping[str, Any], shape: tuple[int, ...], dtype: torch.dtype, payload: bytearray
 ) -> torch.Tensor:
-    if math.prod(max(size, 1) for size in shape) > MAX_PAYLOAD:
+    count = math.prod(shape)
+    if (count or math.prod(max(size, 1) for size in shape)) > MAX_PAYLOAD:
         raise BadFrame("a tensor has more elements than may cross")
-    if math.prod(shape) == 0:
+    if count == 0:
         return torch.empty(shape, dtype=dtype)
     strides = None if entry.get("strides") is None else _sizes(entry["strides"])
-    if strides is None:
-        count = math.prod(shape)
-    elif len(strides) == len(shape):
+    if strides is not None:
+        if len(strides) != len(shape):
+            raise BadFrame("a tensor has not as many strides as axes")
         count = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    else:
-        raise BadFrame("a tensor has not as many strides as axes")
     offset, claimed = _sizes([entry.get("offset"), entry.get("bytes")])
     if claimed != count * dtype.itemsize or offset + claimed > len(payload):
         raise BadFrame("a tensor's bytes are not as many as its shape says")
@@ -226,4 +228,4 @@ def _tensor(
     # A byte that is neither 0 nor 1 is no boolean: read as numbers, then asked.
     flat = torch.frombuffer(data, dtype=torch.uint8 if dtype is torch.bool else dtype)
     flat = flat.ne(0) if dtype is torch.bool else flat
-    return flat.reshape(shape) if strides is None else flat.as_strided(shape, strides)
+    return flat.view(shape) if strides is None else flat.as_strided(shape, strides)

@@ -87,7 +87,8 @@ def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) ->
     call = decode_call(*decode(lambda size: receive_exactly(channel, size), trusted=True))
     function = loaded.functions.get(call.adapter)
     answer = absent(call.adapter) if function is None else perform(function, call, root)
-    answer = dataclasses.replace(answer, uses=watch.take())
+    if uses := watch.take():
+        answer = dataclasses.replace(answer, uses=uses)
     _print_the_rest()
     try:
         return encode_answer(answer)

@@ -93,3 +93,9 @@ def test_source_that_is_made_to_hurt_is_passed_over(tmp_path, source):
     (tmp_path / "other.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
     found = find_mentions(tmp_path, ["torch.nn.MultiheadAttention"])
     assert found == (Use("torch.nn.MultiheadAttention", "other.py", 2),)
+
+
+def test_a_forbidden_package_is_found_by_its_own_name(tmp_path):
+    """It needs no dot, and what is imported may be a part of it."""
+    (tmp_path / "model.py").write_text("import numpy.linalg\n\nx = numpy\n")
+    assert find_mentions(tmp_path, ("numpy",)) == (Use("numpy", "model.py", 3),)

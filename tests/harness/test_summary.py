@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from grader.report.single import print_grade
 from grader.report.standing import Standing, standings
 from grader.report.summary import print_summary
 from grader.report.text import one_line, points
+from grader.store import Results, Store
 from grader.verdict import (
     Aspect,
     Diagnosis,
@@ -28,6 +31,7 @@ from grader.verdict import (
 
 VALUES, GENERALITY, NUMERICS = Aspect.VALUES, Aspect.GENERALITY, Aspect.NUMERICS
 PASSED, FAILED, ERROR, MISSING = Status.PASSED, Status.FAILED, Status.ERROR, Status.MISSING
+Stored = Callable[..., Results]
 HOSTILE = (
     "\x1b[31m[bold red]boo[/] \x1b]8;;http://evil\x07link\x1b[2J :smile: \x9b1m\u202eabc\r\nx\x00"
 )
@@ -67,6 +71,20 @@ def a_grade(*tests: Verdict, name: str = "alice", **changes: Any) -> Grade:
         "tests": tests,
     }
     return Grade(**fields | changes)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Stored:
+    """Stores a class of these grades, as a batch does."""
+
+    def store(*grades: Grade) -> Results:
+        folder = tmp_path / str(len([*tmp_path.iterdir()]))
+        with Store.open(folder, "tiny") as opened:
+            for position, grade in enumerate(grades):
+                opened.add(grade, "key", position)
+        return Store.read(folder)
+
+    return store
 
 
 def printed(what: Any, *subjects: Any, width: int = 100, **options: Any) -> str:
@@ -191,7 +209,7 @@ def test_a_right_submission_has_no_complaint() -> None:
     assert complaints(a_grade(a_verdict("run_rope"))) == "everything right"
 
 
-def test_the_summary_counts_and_is_quiet_when_all_were_graded() -> None:
+def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) -> None:
     """Mean and median are what an instructor looks at first."""
     grades = [
         a_grade(a_verdict("run_rope"), a_verdict("run_softmax"), name="alice"),
@@ -199,7 +217,7 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded() -> None:
         a_grade(name="carol", status=GradeStatus.UNREADABLE, max_score=4.0, message="no adapters"),
     ]
     file = io.StringIO()
-    assert print_summary(grades, Console(file=file, width=200)) is True
+    assert print_summary(stored(*grades), Console(file=file, width=200)) is True
     output = file.getvalue()
     assert (
         "3 submissions: 2 graded, 1 unreadable, 0 not graded; mean 2, median 2 of 4 points "
@@ -214,7 +232,7 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded() -> None:
     ]
 
 
-def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean() -> None:
+def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored) -> None:
     """Our fault costs nobody points, and nobody may overlook it."""
     fault = a_verdict("run_rope", Status.NOT_GRADED, message="the grader's own fault")
     grades = [
@@ -223,7 +241,7 @@ def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean() -> None:
         a_grade(fault, a_verdict("run_rope"), name="dan"),
     ]
     file = io.StringIO()
-    assert print_summary(grades, Console(file=file, width=100)) is False
+    assert print_summary(stored(*grades), Console(file=file, width=100)) is False
     table, _, alarm = file.getvalue().partition("2 NOT GRADED")
     assert "1 graded, 0 unreadable, 2 not graded; mean 2, median 2 of 2 points" in table
     assert "bob: the judge was lost" in alarm
@@ -231,17 +249,17 @@ def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean() -> None:
     assert "run the same command again" in alarm
 
 
-def test_an_empty_class_is_counted_too() -> None:
+def test_an_empty_class_is_counted_too(stored: Stored) -> None:
     """Nothing to divide by."""
-    assert printed(print_summary, []).strip() == (
+    assert printed(print_summary, stored()).strip() == (
         "0 submissions: 0 graded, 0 unreadable, 0 not graded"
     )
 
 
-def test_a_class_of_thousands_is_not_listed_row_by_row() -> None:
+def test_a_class_of_thousands_is_not_listed_row_by_row(stored: Stored) -> None:
     """The counts are of all of them; the rest is in the results."""
     grades = (a_grade(a_verdict("run_rope"), name=f"s{number}") for number in range(50))
-    output = printed(print_summary, grades, rows=10)
+    output = printed(print_summary, stored(*grades), rows=10)
     assert "s9 " in output
     assert "s10 " not in output
     assert "and 40 more, counted below" in output
@@ -264,7 +282,7 @@ def hostile_grade(status: GradeStatus = GradeStatus.GRADED) -> Grade:
 @pytest.mark.parametrize("status", list(GradeStatus))
 @pytest.mark.parametrize("terminal", [True, False])
 def test_what_a_submission_wrote_is_shown_and_never_obeyed(
-    status: GradeStatus, terminal: bool
+    status: GradeStatus, terminal: bool, stored: Stored
 ) -> None:
     """Markup, colours, links, cleared screens, reversed text, emoji codes: all just text."""
     file = io.StringIO()
@@ -272,7 +290,7 @@ def test_what_a_submission_wrote_is_shown_and_never_obeyed(
         file=file, width=120, force_terminal=terminal, color_system=None, no_color=True
     )
     print_grade(hostile_grade(status), console)
-    print_summary([hostile_grade(status)], console)
+    print_summary(stored(hostile_grade(status)), console)
     output = file.getvalue()
     assert "[bold red]boo[/] link :smile: 1mabc" in output
     for forbidden in ("\x1b[31m", "\x1b]", "evil", "\x1b[2J", "\x9b", "\u202e", "\r", "\x00"):
@@ -280,7 +298,9 @@ def test_what_a_submission_wrote_is_shown_and_never_obeyed(
 
 
 @pytest.mark.parametrize("width", [50, 72, 80, 200])
-def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(width: int) -> None:
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(
+    width: int, stored: Stored
+) -> None:
     """Long and wide names, ids and messages are folded."""
     name = "名" * 60
     message = "word " * 30 + "x" * 300
@@ -294,7 +314,8 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(width: int) -
         status=GradeStatus.GRADED,
     )
     single = printed(print_grade, grade, width=width)
-    summary = printed(print_summary, [grade, hostile_grade(GradeStatus.NOT_GRADED)], width=width)
+    results = stored(grade, hostile_grade(GradeStatus.NOT_GRADED))
+    summary = printed(print_summary, results, width=width)
     for line in (single + summary).splitlines():
         assert cell_len(line) <= width
     assert single.count("x") >= 300
@@ -303,21 +324,24 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(width: int) -
     assert summary.count("名") == 60
 
 
-def test_colours_are_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_are_for_terminals_without_no_color(
+    monkeypatch: pytest.MonkeyPatch, stored: Stored
+) -> None:
     """A log file holds plain text, and NO_COLOR is honoured."""
     grades = [
         a_grade(a_verdict("run_rope")),
-        a_grade(status=GradeStatus.NOT_GRADED, message="lost"),
+        a_grade(name="bob", status=GradeStatus.NOT_GRADED, message="lost"),
     ]
-    assert "\x1b" not in printed(print_summary, grades)
+    results = stored(*grades)
+    assert "\x1b" not in printed(print_summary, results)
     file = io.StringIO()
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    print_summary(grades, Console(file=file, width=80, force_terminal=True))
+    print_summary(results, Console(file=file, width=80, force_terminal=True))
     assert "\x1b[32m" in file.getvalue()
     monkeypatch.setenv("NO_COLOR", "1")
     file = io.StringIO()
-    print_summary(grades, Console(file=file, width=80, force_terminal=True))
+    print_summary(results, Console(file=file, width=80, force_terminal=True))
     assert "\x1b[3" not in file.getvalue()
 
 

@@ -1,0 +1,64 @@
+"""A batch whose judges give out grades that were given before: what the coordinator alone costs.
+
+Everything but the judging is real: submissions are found and hashed, grades cross the pipe as a
+judge writes them, are stored one by one, and end in the table, `results.jsonl` and the report.
+
+    python benchmarks/replay.py record GRADES PATH [EXERCISE…]    grades a class, and keeps that
+    python benchmarks/replay.py batch GRADES PATH… --out DIR [OPTION…]    as `grader batch`
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+
+def main() -> None:
+    """Does what the first argument says."""
+    does = {"record": record, "batch": batch, "judge": judge}
+    does[sys.argv[1]](Path(sys.argv[2]).resolve(), sys.argv[3:])
+
+
+def record(grades: Path, arguments: list[str]) -> None:
+    """Writes the grades of a class, as judges send them, a line for each."""
+    import grader
+
+    with tempfile.TemporaryDirectory() as out, grades.open("w") as lines:
+
+        def keep(grade: grader.Grade) -> None:
+            lines.write(json.dumps(grade.as_json(whole=True)) + "\n")
+
+        path, *exercises = arguments
+        grader.batch(path, out, assignment=ROOT, seed=1, exercises=exercises, on_grade=keep)
+
+
+def batch(grades: Path, arguments: list[str]) -> None:
+    """Runs `grader batch` with the replaying judge in place of a real one."""
+    from grader.cli.main import main as command_line
+    from grader.dispatch.judge_client import JudgeClient
+
+    JudgeClient.command = (sys.executable, __file__, "judge", str(grades))
+    sys.argv[1:] = ["batch", *arguments]
+    command_line()
+
+
+def judge(grades: Path, _: list[str]) -> None:
+    """Answers a coordinator: the recorded grades in turn, each as that of whom is asked for."""
+    settings = json.loads(sys.stdin.readline())
+    recorded = itertools.cycle([json.loads(line) for line in grades.read_text().splitlines()])
+    print(json.dumps({"ready": {"max_score": 0.0}}), flush=True)
+    for line in sys.stdin:
+        job = json.loads(line)
+        own = {"submission": job["entry"]["name"], "submission_hash": job["submission_hash"]}
+        shared = {"seed": settings["seed"], "suite_hash": settings["suite_hash"]}
+        print(json.dumps({"grade": next(recorded) | own | shared}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Runs a command, and tells the memory that it and the processes below it took at most (Linux)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.judge.usage import family
+
+ROOT = Path(__file__).parents[1]
+_SECONDS_BETWEEN = 0.25
+_MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Seconds of wall time and processor time, and megabytes at most.
+
+    `own` is what the command's own process held, `below` what all processes under it held
+    together, each shared page counted once among those that share it.
+    """
+
+    wall: float
+    cpu: float
+    own: float
+    below: float
+
+
+def watched(command: Sequence[object], threads: int = 1) -> Watched:
+    """Runs a command from the root of the repository; ends this program if it fails."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": str(threads)}
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    own = below = 0.0
+    process = subprocess.Popen(
+        list(map(str, command)),
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None:
+        own = max(own, _kilobytes(process.pid, "status", "VmHWM") / 1024)
+        others = [pid for pid in family(process.pid) if pid != process.pid]
+        below = max(below, sum(_kilobytes(pid, "smaps_rollup", "Pss") for pid in others) / 1024)
+        time.sleep(_SECONDS_BETWEEN)
+    wall = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if process.returncode:
+        sys.exit(f"{command} failed:\n{process.stderr.read()[-2000:] if process.stderr else ''}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Watched(wall, cpu, own, below)
+
+
+def _kilobytes(pid: int, file: str, field: str) -> int:
+    """A field of what the system tells of a process; 0 if it is gone."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
+            if line.startswith(f"{field}:"):
+                return int(line.split()[1])
+    return 0
