@@ -10,6 +10,10 @@ from .parts import Parts
 def sinusoidal_positional_encoding(parts: Parts, seq_len: int, d_model: int) -> Tensor:
     """Encode each position as sines and cosines of slower and slower waves."""
     positions = parts.step("positions", parts.wave_positions(torch.arange(seq_len)))
+    for at_one in parts.wave_angles(torch.ones(1), d_model):
+        frequencies = parts.step("frequencies", at_one[0])
+        for form in (1 / frequencies, frequencies.repeat_interleave(2)):
+            parts.step("frequencies", form)
     sine_angles, cosine_angles = parts.wave_angles(positions, d_model)
     sines = parts.step("sines", torch.sin(parts.step("angles", sine_angles)))
     cosines = parts.step("cosines", torch.cos(parts.step("angles", cosine_angles)))

@@ -12,11 +12,10 @@ from typing import Any
 
 import torch
 
-from grader.testing.astray import RESULT
 from grader.testing.chance import dropped
 from grader.testing.course import course_code, make_importable
 from grader.testing.handle import in_float64
-from grader.testing.layouts import KeptSteps, Steps
+from grader.testing.layouts import RESULT, KeptSteps, Steps
 from grader.testing.prediction import Numbers, Observation, Prediction
 from grader.verdict import Diagnosis
 from grader.wire.frames import Value
@@ -144,6 +143,7 @@ class KnownMistakes:
             if both:
                 name = f"{one.id} + {other.id}"
                 self._variants[name] = both
+                self._shows_at[name] = self._shows_at[one.id] or self._shows_at[other.id]
                 self._diagnoses[name] = Diagnosis(
                     name,
                     f"Two things at once: {one.explanation} {other.explanation}",

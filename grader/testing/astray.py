@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from grader.evidence import StepSeen
-from grader.testing.blame import Proven, sound_functions, to_blame
-from grader.testing.layouts import KnownSteps, Steps
+from grader.testing.blame import Proven, sound_lines, to_blame
+from grader.testing.layouts import RESULT, KnownSteps, Steps
 from grader.wire.records import Line, Record
 
-# What comes out in the end is a step of its own, also where a reference names none.
-RESULT = "result"
 STRANGE = "first NaN or infinity"
 _NAMED = 6
 
@@ -52,6 +51,18 @@ def line_of_answer(
     return max(alike, key=lambda record: len(record.stack)).stack[-1] if alike else None
 
 
+def line_of_draw(records: Iterable[Record], answer: torch.Tensor) -> Line | None:
+    """The line that decides which entries of an answer chance sets to zero."""
+    dropped = answer == 0
+    for record in records:
+        if record.stack and len(torch.unique(record.value)) == 2:
+            with contextlib.suppress(RuntimeError):  # of another shape
+                zero = (record.value == 0).broadcast_to(answer.shape)
+                if torch.equal(zero, dropped) or torch.equal(~zero, dropped):
+                    return record.stack[-1]
+    return None
+
+
 def computed(records: Iterable[Record], given: Iterable[torch.Tensor]) -> list[Record]:
     """The records that are more than a given tensor in another layout."""
     moved = set(map(numbers_of, given))
@@ -63,7 +74,8 @@ def astray(
 ) -> Astray | None:
     """Where a call with these `given` tensors goes astray for reasons unknown.
 
-    That is after the last step that is right; the line is told if only one can be it.
+    That is after the last step that is right; the line is told if only one can be it: if no step
+    was missed before, and nothing else was done at that line or after it on the way.
     """
     known = KnownSteps.of(right)
     likenesses = [known.likeness(record.value) for record in records]
@@ -76,15 +88,18 @@ def astray(
     own = {_sizes(form) for form in right[names[last + 1]]}
     following = {_sizes(form) for name in names[last + 2 :] for form in right[name]} - own
     moved = {*map(numbers_of, given), *(numbers_of(record.value) for record in records[:start])}
-    sound = sound_functions(proven, names[last + 1], right)
+    sound = sound_lines(proven, names[last + 1], right)
     lines: dict[Line | None, None] = {}
-    for record in records[start:]:
+    is_complete = all(name in reached for name in names[: last + 1])
+    for record in records[start:] if is_complete else ():
         if _sizes(record.value) in following:
             break
         if numbers_of(record.value) not in moved:
             moved.add(numbers_of(record.value))
             lines[to_blame(record, sound)] = None
     (line,) = lines if len(lines) == 1 else (None,)
+    if start and line in records[start - 1].stack:
+        line = None
     shapes = {name: tuple(records[number].value.shape) for name, number in reached.items()}
     before = tuple(name for name in names if name in reached)
     return Astray(names[last + 1], line, before, walked(right, shapes, names[last + 1]))

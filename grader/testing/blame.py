@@ -1,4 +1,4 @@
-"""Tells which line of a stack is to blame: functions that take a step rightly elsewhere are not."""
+"""Tells which line of a stack is to blame: those that take a step rightly elsewhere are not."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from grader.testing.layouts import KnownSteps, Steps
+from grader.testing.layouts import RESULT, KnownSteps, Steps
 from grader.wire.records import Line, Record
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A function takes a step rightly on the way to another exercise's right answer.
+    """Lines of a function take a step rightly on the way to another exercise's right answer.
 
-    `covers` are all the steps that it takes there, `asked` all that are asked for there.
+    `covers` are all the steps that the function takes there, `asked` all that are asked for there.
     """
 
-    file: str
-    function: str
+    lines: frozenset[Line]
     step: str
     covers: frozenset[str]
     asked: frozenset[str]
@@ -26,11 +25,14 @@ class Proof:
     def holds_for(self, step: str, names: Sequence[str]) -> bool:
         """Whether it proves a step among those that are asked for here, in this order.
 
-        It does not if the function covers a stretch into which a step falls that was not asked for
-        there: it may be just that one which is missing.
+        A function whose result is all that was asked for is right in every step. Any other is not
+        if it covers a stretch into which a step falls that was not asked for there: it may be just
+        that one which is missing.
         """
         if step not in names:
             return False
+        if self.covers == {RESULT} or RESULT in (step, self.step):
+            return self.covers == {RESULT}
         if step != self.step:
             return bool(set(step.split()) & set(self.step.split()))
         start = min(names.index(name) for name in self.covers if name in names)
@@ -38,34 +40,34 @@ class Proof:
 
 
 Proven = Collection[Proof]
-Function = tuple[str, str]
 
 
-def proof_of(records: Iterable[Record], right: Steps) -> set[Proof]:
+def proof_of(records: Iterable[Record], right: Steps) -> list[Proof]:
     """What functions show on the way to a right answer with these steps."""
-    known, covers = KnownSteps.of(right), defaultdict[tuple[str, str], set[str]](set)
+    known = KnownSteps.of(right)
+    lines = defaultdict[tuple[str, str], dict[str, set[Line]]](dict)
     for record in records:
-        steps = known.likeness(record.value)
-        for line in record.stack if steps else ():
-            covers[line.file, line.function].update(steps)
+        for step in known.likeness(record.value):
+            for line in record.stack:
+                lines[line.file, line.function].setdefault(step, set()).add(line)
     asked = frozenset(right)
-    return {
-        Proof(file, function, step, frozenset(steps), asked)
-        for (file, function), steps in covers.items()
-        for step in steps
-    }
+    return [
+        Proof(frozenset(own), step, frozenset(steps), asked)
+        for steps in lines.values()
+        for step, own in steps.items()
+    ]
 
 
-def sound_functions(proven: Proven, step: str, right: Steps) -> set[Function]:
-    """The functions that are known to take a step rightly, in this order of steps."""
+def sound_lines(proven: Proven, step: str, right: Steps) -> set[Line]:
+    """The lines that are known to take a step rightly, in this order of steps."""
     names = list(right)
-    return {(one.file, one.function) for one in proven if one.holds_for(step, names)}
+    return {line for one in proven if one.holds_for(step, names) for line in one.lines}
 
 
 def to_blame(
-    record: Record, sound: Collection[Function], elsewhere: Iterable[Sequence[Line]] = ()
+    record: Record, sound: Collection[Line], elsewhere: Iterable[Sequence[Line]] = ()
 ) -> Line | None:
-    """The innermost line of a record whose function is not known to be sound.
+    """The innermost line of a record that is not known to be sound.
 
     Nor is a line to blame that took another step rightly in the same call, on behalf of another
     line: `elsewhere` are the stacks of such steps.
@@ -73,7 +75,7 @@ def to_blame(
     stack = record.stack
     served = max((_shared(stack, other) for other in elsewhere), default=0)
     for line in reversed(stack[: len(stack) - served]):
-        if (line.file, line.function) not in sound:
+        if line not in sound:
             return line
     return stack[-1] if stack else None
 

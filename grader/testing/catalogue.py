@@ -35,4 +35,4 @@ class Catalogue(Protocol):
         """The steps of a variant of a mistake, or of the reference (no name), in their order."""
 
     def shows_at(self, name: str, observation: Observation) -> str | None:
-        """The step of the reference at whose line a mistake leaves something out, if it says so."""
+        """The step of the reference at whose line a mistake shows, if it says so."""

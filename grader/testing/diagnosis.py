@@ -246,7 +246,7 @@ def _at_the_root(found: Mapping[str, Finding]) -> dict[str, Finding]:
         if root != exercise:
             diagnosis = dataclasses.replace(
                 finding.diagnosis,
-                explanation=f"{exercise} is wrong because {root} is.",
+                explanation=f"The same mistake as in {root}.",
                 hint=f"Fix {root} first, and see what is left.",
             )
             finding = dataclasses.replace(finding, diagnosis=diagnosis)

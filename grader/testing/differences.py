@@ -10,7 +10,7 @@ import torch
 from grader.testing.comparison import Comparison, place_of, place_of_largest
 
 _ROWS = 5
-_NAN = "NaN comes of 0 / 0, of inf - inf, and of a softmax over nothing but -inf."
+_NAN = "NaN comes of 0 / 0, inf / inf, inf - inf, and of a softmax over nothing but -inf."
 
 
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:

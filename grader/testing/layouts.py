@@ -12,6 +12,8 @@ import torch
 
 Steps = Mapping[str, Sequence[torch.Tensor]]
 
+# What comes out in the end is a step of its own, also where a reference names none.
+RESULT = "result"
 # Rounding adds up over the steps.
 _RTOL, _ATOL = 1e-3, 1e-4
 # Whatever a mask puts in the place of minus infinity.

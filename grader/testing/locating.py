@@ -8,18 +8,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import torch
 
 from grader.testing.astray import (
-    RESULT,
     STRANGE,
     Astray,
     astray,
     first_strange,
     line_of_answer,
+    line_of_draw,
 )
 from grader.testing.blame import Proof, Proven, proof_of
 from grader.testing.catalogue import Catalogue
 from grader.testing.chance import Dropped
 from grader.testing.diagnosis import TELLING_ASPECTS, Finding, is_right
-from grader.testing.layouts import Steps
+from grader.testing.layouts import RESULT, Steps
 from grader.testing.mistaken import astray_by_mistake, confusable
 from grader.testing.outcome import StudentFault
 from grader.testing.prediction import Observation
@@ -48,12 +48,12 @@ def locate(
     """
     if not failed:
         return {}
-    proven: set[Proof] = set()
+    proven: list[Proof] = []
     roots: dict[str, Astray] = {}
     located: dict[str, Astray] = {}
     for exercise, answers in seen.items():
         if exercise not in failed:
-            proven |= _proof(catalogue, ask, answers)
+            proven += _proof(catalogue, ask, answers)
             continue
         tests = failed[exercise]
         wrong = [one for one in answers if one.test in tests and is_right(catalogue, one) is False]
@@ -103,15 +103,23 @@ def _of_mistake(
     places = [place for place in found if place is not None]
     if places:
         return Astray(STRANGE, min(places, key=lambda place: place[0])[1])
-    for one in ordered[:1]:
-        right = catalogue.steps("", 0, one) or {}
-        # What chance has a part in equals no mistake's steps, but itself; a result may be all.
-        by_itself = isinstance(catalogue.right(one), Dropped) or {*right} == {RESULT}
-        answer = _asked(ask, one) if by_itself else None
-        if answer is not None and isinstance(answer.value, torch.Tensor):
-            line = line_of_answer(answer.records, _given(one), answer.value)
-            return None if line is None else Astray(RESULT, line)
-    return None
+    return _of_itself(catalogue, ask, ordered[0], name) if ordered else None
+
+
+def _of_itself(
+    catalogue: Catalogue, ask: Ask, observation: Observation, name: str
+) -> Astray | None:
+    """Where an answer comes from, if chance has a part in it or if a reference names no steps."""
+    is_of_chance = isinstance(catalogue.right(observation), Dropped)
+    if not is_of_chance and {*(catalogue.steps("", 0, observation) or {})} != {RESULT}:
+        return None
+    answer = _asked(ask, observation)
+    if answer is None or not isinstance(answer.value, torch.Tensor):
+        return None
+    line = line_of_answer(answer.records, _given(observation), answer.value)
+    if is_of_chance and catalogue.shows_at(name, observation) is not None:
+        line = line_of_draw(answer.records, answer.value) or line
+    return None if line is None else Astray(RESULT, line)
 
 
 def _of_others(
@@ -133,12 +141,12 @@ def _of_others(
     return located
 
 
-def _proof(catalogue: Catalogue, ask: Ask, answers: Sequence[Observation]) -> set[Proof]:
+def _proof(catalogue: Catalogue, ask: Ask, answers: Sequence[Observation]) -> list[Proof]:
     """What functions show on the way to a right answer, the one with the most steps."""
     plain = [one for one in answers if one.aspect is Aspect.VALUES]
     told = [(right, one) for one in plain if (right := catalogue.steps("", 0, one))]
     if not told:
-        return set()
+        return []
     right, one = min(told, key=lambda pair: (-len(pair[0]), _size(pair[1])))
     return proof_of(_recorded(ask, one), right)
 

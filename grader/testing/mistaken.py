@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.testing.astray import RESULT, Astray, computed, numbers_of, walked
-from grader.testing.blame import Function, Proven, sound_functions, to_blame
-from grader.testing.layouts import KnownSteps, Likeness, Steps
+from grader.testing.astray import Astray, computed, numbers_of, walked
+from grader.testing.blame import Proven, sound_lines, to_blame
+from grader.testing.layouts import RESULT, KnownSteps, Likeness, Steps
 from grader.wire.records import Line, Record
 
 
@@ -50,10 +50,12 @@ def astray_by_mistake(
     for step in call.differing:
         if step == RESULT and not call.is_next(step):
             return None
+        if step == RESULT and passed_over and call.counts(step):
+            return None
         wrongly, unused = call.taken_wrongly(step), call.taken_in_vain(step)
         taken = wrongly or unused
         if taken is not None:
-            is_called_wrongly = wrongly is not None and wrongly is not unused
+            is_called_wrongly = wrongly is not None and not call.has_other_axes(wrongly, step)
             sound = proven if is_called_wrongly else ()
             place = call.stopped(step, taken, call.right_until(step), sound)
             # Whose caller is to blame may be wrong because of what went astray unseen before.
@@ -91,17 +93,17 @@ class _Comparison:
 
     def taken_wrongly(self, step: str) -> Record | None:
         """The first record in which a step is taken as the mistake has it."""
-        seen = self._after_what_is_right(step) if self._counts(step) else self._seen
+        seen = self._after_what_is_right(step) if self.counts(step) else self._seen
         alike = (one.record for one in seen if one.is_of(step))
         wrongly = next((record for record in alike if not self._is_moved(record)), None)
-        if wrongly is None and step == RESULT and self._counts(step) and self._seen:
+        if wrongly is None and step == RESULT and self.counts(step) and self._seen:
             last = self._seen[-1]
             wrongly = last.record if step in last.wrong else None
         return wrongly
 
     def taken_in_vain(self, step: str) -> Record | None:
         """What took a step rightly though something else went on: or that, if it was given."""
-        if step == RESULT or self._counts(step):
+        if step == RESULT or self.counts(step):
             return None
         alone = [one for one in self._seen if set(one.right) == {step}]
         unused = next(self._rightly(step, alone), None)
@@ -110,6 +112,16 @@ class _Comparison:
         instead = {numbers_of(form) for form in self._wrong[step]} & self._given
         later = self._records[self._place_of(unused) + 1 :] if instead else ()
         return next((one for one in later if numbers_of(one.value) in instead), unused)
+
+    def counts(self, step: str) -> bool:
+        """Whether a step is a number."""
+        return all(form.dim() == 0 for form in self._wrong.get(step, ()))
+
+    def has_other_axes(self, record: Record, step: str) -> bool:
+        """Whether a record is a right step but for axes of size 1."""
+        return any(
+            one.record is record and one.right.get(step, 0) >= Likeness.SAME for one in self._seen
+        )
 
     def is_left_out(self, step: str) -> bool:
         """Whether the mistake goes on with an earlier right step instead of this one."""
@@ -126,7 +138,7 @@ class _Comparison:
         before = list(self._right)[: list(self._right).index(step)]
         if not before:
             return True
-        if self._counts(step):
+        if self.counts(step):
             before = [name for name in before if name not in self.differing]
         return any(name in one.right for one in self._seen for name in before[-1:])
 
@@ -135,11 +147,12 @@ class _Comparison:
         names = list(self._right)
         end = names.index(step) + including if step in names else len(names)
         taken = {name for one in self._seen for name in one.right}
-        return tuple(name for name in names[:end] if name in taken and name != RESULT)
+        taken -= {RESULT}.union(() if including else self.differing)
+        return tuple(name for name in names[:end] if name in taken)
 
     def stopped(self, step: str, record: Record, before: tuple[str, ...], proven: Proven) -> Astray:
         """Astray at a step and a record that are known."""
-        sound = sound_functions(proven, step, self._right) | self._sound_for_kin(step)
+        sound = sound_lines(proven, step, self._right) | self._sound_for_kin(step)
         line = to_blame(record, sound, self._elsewhere(record, step))
         shapes = {
             name: tuple(one.record.value.shape)
@@ -163,26 +176,21 @@ class _Comparison:
         ]
         return [] if record.stack in stacks else stacks
 
-    def _sound_for_kin(self, step: str) -> set[Function]:
-        """Of a step that is not asked for, the functions that rightly take others of its kind."""
+    def _sound_for_kin(self, step: str) -> set[Line]:
+        """Of a step that is not asked for, the lines that rightly take others of its kind."""
         kind = step.split()[0]
-        lines = (
+        return {
             one.record.stack[-1]
             for one in self._seen
             if step not in self._right
             and one.record.stack
             and any(kind == name.split()[0] for name in one.right)
-        )
-        return {(line.file, line.function) for line in lines}
+        }
 
     def _is_moved(self, record: Record) -> bool:
         """Whether a record has no other numbers than one of the given tensors."""
         value = record.value.to(torch.float32)
         return any(bool(torch.isin(value, given).all()) for given in self._given_floats)
-
-    def _counts(self, step: str) -> bool:
-        """Whether a step is a number."""
-        return all(form.dim() == 0 for form in self._wrong.get(step, ()))
 
     def _rightly(self, step: str, seen: Iterable[_Seen]) -> Iterator[Record]:
         return (one.record for one in seen if one.right.get(step, 0) >= Likeness.PERMUTED)

@@ -10,6 +10,10 @@ def _none(_d_in: int, _d_out: int, _bias: bool) -> int:
     return 0
 
 
+def _output_bias(_d_in: int, d_out: int, bias: bool) -> int:
+    return d_out * bias
+
+
 def _input_matrices(d_in: int, d_out: int, _bias: bool) -> int:
     return count_inputs(d_in, d_out, False)
 
@@ -31,7 +35,7 @@ MISTAKES = (
         "count-without-output",
         "Your count leaves out the output projection.",
         "How many projections has multi-head attention, and what does the last of them lead from?",
-        (Way({"count_output": _none}, _COUNT),),
+        (Way({"count_output": _none}, _COUNT), Way({"count_output": _output_bias}, _COUNT)),
         alone=True,
     ),
     Mistake(

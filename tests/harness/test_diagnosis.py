@@ -81,9 +81,7 @@ def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade
     graded = grade(doubling("0 * x", nothing))
     assert graded["test_doubles"].diagnosis.mistake == "zeroed"
     assert graded["test_counts"].diagnosis.mistake == "zeroed"
-    assert (
-        graded["test_counts"].diagnosis.explanation == "run_count is wrong because run_double is."
-    )
+    assert graded["test_counts"].diagnosis.explanation == "The same mistake as in run_double."
 
 
 def test_a_student_at_home_reads_the_same(grader, tiny, tmp_path):
