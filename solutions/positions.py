@@ -4,16 +4,14 @@ import torch
 from torch import Tensor
 
 from .attention import attend_causally, merged_and_projected, projected_heads
-from .parts import Parts
+from .parts import Parts, unobserved
 
 
 def sinusoidal_positional_encoding(parts: Parts, seq_len: int, d_model: int) -> Tensor:
     """Encode each position as sines and cosines of slower and slower waves."""
     positions = parts.step("positions", parts.wave_positions(torch.arange(seq_len)))
-    for at_one in parts.wave_angles(torch.ones(1), d_model):
-        frequencies = parts.step("frequencies", at_one[0])
-        for form in (1 / frequencies, frequencies.repeat_interleave(2)):
-            parts.step("frequencies", form)
+    if parts.step is not unobserved:
+        _name_frequencies(parts, d_model)
     sine_angles, cosine_angles = parts.wave_angles(positions, d_model)
     sines = parts.step("sines", torch.sin(parts.step("angles", sine_angles)))
     cosines = parts.step("cosines", torch.cos(parts.step("angles", cosine_angles)))
@@ -22,6 +20,13 @@ def sinusoidal_positional_encoding(parts: Parts, seq_len: int, d_model: int) -> 
     for form in (waves.unflatten(-1, (-1, 2)), waves.unflatten(-1, (2, -1))):
         parts.step("waves", form)
     return waves.to(torch.get_default_dtype())
+
+
+def _name_frequencies(parts: Parts, d_model: int) -> None:
+    """Names the frequencies of waves: their angles at position 1."""
+    for angles in parts.wave_angles(torch.ones(1), d_model):
+        for form in (angles[0], 1 / angles[0], angles[0].repeat_interleave(2)):
+            parts.step("frequencies", form)
 
 
 def rope(
