@@ -98,6 +98,24 @@ def account(failure: Failure) -> Iterator[str]:
         yield f"hint: {plain(diagnosis.hint)}"
 
 
+def follows(failure: Failure, earlier: Iterable[Failure]) -> bool:
+    """Whether few words will do: its mistake was told before, or gradients of wrong numbers."""
+    if failure.diagnosis is not None:
+        told = {one.diagnosis.mistake for one in earlier if one.diagnosis is not None}
+        return failure.diagnosis.mistake in told
+    only_gradients = failure.aspects == (Aspect.GRADIENTS,)
+    return only_gradients and any(one.exercise == failure.exercise for one in earlier)
+
+
+def brief_account(failure: Failure) -> Iterator[str]:
+    """What there is to read of a failure that follows from an earlier one."""
+    yield plain(first_line(failure.message))
+    if diagnosis := failure.diagnosis:
+        yield f"mistake: {plain(diagnosis.explanation)} [{one_line(diagnosis.mistake)}]"
+    elif failure.status is Status.FAILED:
+        yield "Gradients can be looked at once the results of this exercise are right."
+
+
 def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     """What was remarked on tests that passed, and on which."""
     remarked: dict[str, list[Verdict]] = {}

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.plain_text import plain
-from grader.report.failures import account, failures, notes
+from grader.report.failures import account, brief_account, failures, follows, notes
 from grader.report.standing import ExerciseStanding, Standing, standings
 from grader.report.text import one_line, points
 from grader.verdict import Grade, GradeStatus, Verdict
@@ -68,12 +68,12 @@ def _print_failures(grade: Grade, exercises: Sequence[ExerciseStanding], console
     """Each failure once, with the tests that it has in common; what is missing needs no words."""
     quiet = {each.exercise for each in exercises if each.standing is Standing.MISSING}
     loud = [verdict for verdict in grade.tests if verdict.exercise not in quiet]
-    for failure in failures(loud):
-        if failure.message and failure.message == grade.message:
-            continue
+    found = [one for one in failures(loud) if not one.message or one.message != grade.message]
+    for place, failure in enumerate(found):
+        words = brief_account if follows(failure, found[:place]) else account
         heading = f"{one_line(failure.exercise)}, {failure.outcome}"
         console.print(Text(heading, style="bold"))
-        for line in (*_ids(failure.verdicts), *account(failure)):
+        for line in (*_ids(failure.verdicts), *words(failure)):
             console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
         console.print()
 
