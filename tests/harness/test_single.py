@@ -18,7 +18,6 @@ from grader.verdict import (
     Visibility,
 )
 
-TABLE = "3 of 4 numbers are wrong\n  index  expected  got"
 MISTAKE = Diagnosis("no-scale", "Your scores are not scaled.", "What has the formula below?")
 AGAIN = Diagnosis("no-scale", "The same mistake as in run_one.", "Fix run_one first.")
 
@@ -32,7 +31,7 @@ def failed(exercise: str, aspect: Aspect, diagnosis: Diagnosis | None = None) ->
         score=0.0,
         max_score=1.0,
         visibility=Visibility.PUBLIC,
-        message=TABLE,
+        message=f"3 of 4 {aspect} are wrong\n  index  expected  got",
         diagnosis=diagnosis,
     )
 
@@ -49,7 +48,7 @@ def test_a_mistake_is_told_at_length_where_it_is_found_first():
     once = failed("run_one", Aspect.VALUES, MISTAKE)
     text = printed([once, failed("run_two", Aspect.VALUES, AGAIN)])
     assert text.count("index  expected") == 1
-    assert text.count("3 of 4 numbers are wrong") == 2
+    assert text.count("3 of 4 values are wrong") == 2
     assert MISTAKE.hint in text
     assert AGAIN.explanation in text
 
