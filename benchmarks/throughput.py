@@ -51,7 +51,7 @@ class Cost:
 
 def main() -> None:
     """Prints the table."""
-    copies = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    copies = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     print(f"{description()}\n{copies} copies each\n")
     bare = bare_calls(CLASS / RIGHT[0])
     print(f"{'(c) bare calls of the right one':<36}{bare}")
