@@ -59,7 +59,7 @@ def astray_by_mistake(
             sound = proven if is_called_wrongly else ()
             place = call.stopped(step, taken, call.right_until(step), sound)
             # Whose caller is to blame may be wrong because of what went astray unseen before.
-            is_sure = not passed_over or place.line == taken.stack[-1]
+            is_sure = not passed_over or place.line in taken.stack[-1:]
             return place if is_sure else call.stopped_somewhere(place)
         passed_over = passed_over or not call.is_left_out(step)
     return None
@@ -114,8 +114,8 @@ class _Comparison:
         return next((one for one in later if numbers_of(one.value) in instead), unused)
 
     def counts(self, step: str) -> bool:
-        """Whether a step is a number."""
-        return all(form.dim() == 0 for form in self._wrong.get(step, ()))
+        """Whether a step that is asked for is a number."""
+        return step in self._right and all(form.dim() == 0 for form in self._wrong[step])
 
     def has_other_axes(self, record: Record, step: str) -> bool:
         """Whether a record is a right step but for axes of size 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import textwrap
@@ -18,11 +19,14 @@ from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
 from grader.judge.session import Judge
 from grader.judge.settings import Settings
+from grader.testing import astray as looking
+from grader.testing.blame import proof_of
+from grader.testing.mistaken import astray_by_mistake
 from grader.verdict import Grade, Verdict
 from grader.verification import Functions
 from grader.wire.calls import Answer, Call, decode_answer, encode_answer
 from grader.wire.frames import decode
-from grader.wire.records import Record
+from grader.wire.records import Line, Record
 from grader.worker.performing import perform
 from tests.harness.conftest import write_files
 
@@ -466,6 +470,37 @@ def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
         assert sys.gettrace() is follow
     finally:
         sys.settrace(before)
+
+
+LINES = tuple(Line("adapters.py", number, "x = y", "run") for number in (1, 2))
+CLAIMS = [
+    torch.arange(6.0).reshape(2, 3),
+    torch.full((2, 3), torch.nan),
+    torch.zeros(0, 3),
+    torch.tensor(40.0, dtype=torch.float64),
+    torch.tensor(torch.nan),
+    torch.ones(1, 1, 1, 1, 1, 1, 1, 2),
+    torch.tensor([True, False]),
+    torch.arange(5, dtype=torch.int64) - 2,
+]
+
+
+@pytest.mark.parametrize("shows_at", [None, "first", "no such step"])
+@pytest.mark.parametrize("stack", [(), LINES[:1], LINES])
+def test_whatever_a_worker_claims_looking_for_the_line_raises_nothing(shows_at, stack):
+    """Records are the worker's to invent, and the judge is the one who would be lost."""
+    numbers = {"first": [torch.tensor(40.0)], "second": [torch.tensor(50.0)]}
+    tensors = {"first": [CLAIMS[0]], "second": [CLAIMS[0].exp()]}
+    known = [numbers | {"result": [torch.tensor(90.0)]}, tensors | {"result": [CLAIMS[0].sin()]}]
+    known += [{"result": steps["result"]} for steps in known]
+    for claimed in itertools.permutations(CLAIMS, 2):
+        records = [Record(value, stack) for value in claimed]
+        for right, wrong in itertools.permutations(known, 2):
+            astray_by_mistake(records, CLAIMS[:2], right, wrong, shows_at, proof_of(records, wrong))
+        looking.astray(records, CLAIMS[:2], known[1], proof_of(records, known[1]))
+        looking.line_of_answer(records, CLAIMS[:2], claimed[0])
+        looking.line_of_draw(records, claimed[-1])
+        looking.first_strange(records)
 
 
 def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
