@@ -129,6 +129,7 @@ def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
 def walked(
     right: Steps, shapes: Mapping[str, tuple[int, ...]], astray_step: str
 ) -> tuple[StepSeen, ...]:
+    """All steps of a reference, with the shapes in which they were taken, if they were."""
     return tuple(
         StepSeen(
             name,

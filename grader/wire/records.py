@@ -11,6 +11,9 @@ import torch
 from grader.wire.frames import BadFrame, Value
 
 MAX_RECORDS = 2000
+# Numbers in one record, and in all of a call.
+MAX_NUMBERS = 1 << 16
+MAX_TOGETHER = 1 << 20
 MAX_DEPTH = 12
 _LINES = 1 << 31
 _PREFIX = "record."
@@ -70,11 +73,14 @@ def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Recor
         tuple(lines[_index(number, lines)] for number in _list(row)[-MAX_DEPTH:])
         for row in _list(entry.get("stacks"))
     ]
-    records = []
+    records, left = [], MAX_TOGETHER
     for number, place in enumerate(_list(entry.get("places"))[:MAX_RECORDS]):
         value = values.get(f"{_PREFIX}{number}")
         if not isinstance(value, torch.Tensor):
             raise BadFrame("a record is no tensor")
+        left -= value.numel()
+        if value.numel() > MAX_NUMBERS or left < 0:
+            raise BadFrame("the records hold more numbers than they may")
         records.append(Record(value, stacks[_index(place, stacks)]))
     return tuple(records)
 

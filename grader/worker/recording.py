@@ -13,11 +13,9 @@ import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.wire.records import MAX_RECORDS, Record
+from grader.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
 from grader.worker.lines import OwnLines
 
-_LARGEST = 1 << 16
-_TOGETHER = 1 << 20
 _LARGEST_NUMBER = 1 << 53
 
 
@@ -30,7 +28,7 @@ class Recorder:
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
         self.records: list[Record] = []
-        self._left = _TOGETHER
+        self._left = MAX_TOGETHER
         self._is_keeping = False
         self._lines = OwnLines(root)
         self._follow_numbers = follow_numbers
@@ -57,9 +55,10 @@ class Recorder:
         self._is_keeping = True
         try:
             if isinstance(value, torch.Tensor) and self.has_room_for(value):
-                self._left -= value.numel()
+                self._left -= _numbers_in(value)
                 self.records.append(Record(_copy(value), self._lines.stack(frame, number)))
-            elif _is_whole(value):
+            elif _is_whole(value) and self._left:
+                self._left -= 1
                 exact = torch.tensor(value, dtype=torch.float64)
                 self.records.append(Record(exact, self._lines.stack(frame, number)))
         finally:
@@ -68,7 +67,7 @@ class Recorder:
     def has_room_for(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is of the kind and size that is kept."""
         return (
-            0 < tensor.numel() <= min(_LARGEST, self._left)
+            0 < _numbers_in(tensor) <= min(MAX_NUMBERS, self._left)
             and not is_functorch_wrapped_tensor(tensor)
             and tensor.device.type == "cpu"
             and tensor.layout is torch.strided
@@ -129,6 +128,8 @@ class _Functions:
             self._keep_numbers(frame)
         if event == "return" and (self._follow_numbers or isinstance(argument, torch.Tensor)):
             self._recorder.keep(argument, frame)
+        if event == "return":
+            self._known.pop(frame, None)
         return self._went_on
 
     def _keep_numbers(self, frame: FrameType) -> None:
@@ -143,6 +144,11 @@ class _Functions:
 
 def _is_whole(value: object) -> bool:
     return type(value) is int and abs(value) < _LARGEST_NUMBER
+
+
+def _numbers_in(tensor: torch.Tensor) -> int:
+    """How many real numbers a tensor holds."""
+    return tensor.numel() * (2 if tensor.is_complex() else 1)
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 import torch
@@ -19,15 +15,9 @@ from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
 from grader.judge.session import Judge
 from grader.judge.settings import Settings
-from grader.testing import astray as looking
-from grader.testing.blame import proof_of
-from grader.testing.mistaken import astray_by_mistake
 from grader.verdict import Grade, Verdict
 from grader.verification import Functions
-from grader.wire.calls import Answer, Call, decode_answer, encode_answer
-from grader.wire.frames import decode
-from grader.wire.records import Line, Record
-from grader.worker.performing import perform
+from grader.wire.calls import Answer, Call
 from tests.harness.conftest import write_files
 
 ROOT = Path(__file__).parents[2]
@@ -416,104 +406,3 @@ def test_it_costs_nothing_when_every_test_passes():
 
     assert recorded_calls({"run_softmax": softmax}) == []
     assert recorded_calls({"run_softmax": softmax_of_last}) == ["run_softmax"]
-
-
-def test_records_cross_as_they_are(tmp_path):
-    """The judge sees each result, of operations and of functions, and the lines behind it."""
-    records = recorded(
-        tmp_path,
-        {"x": torch.arange(3.0)},
-        inner="def twice(x):\n    return 2 * x\n",
-        outer="def run(x):\n    return twice(x) + 0\n",
-    )
-    lines = [[(line.file, line.line) for line in record.stack] for record in records]
-    inside, outside = [("outer.py", 2), ("inner.py", 2)], [("outer.py", 2)]
-    assert [record.value.tolist() for record in records] == [[0, 2, 4]] * 4
-    assert lines == [inside, inside, outside, outside]
-    assert records[-1].stack[-1].source == "return twice(x) + 0"
-
-
-def test_of_a_call_without_tensors_whole_numbers_are_recorded(tmp_path):
-    """What variables hold after each line, and what is returned: counting has no operations."""
-    source = "def run(n):\n    total = 3 * n\n    if n:\n        total += 1\n    return total\n"
-    records = recorded(tmp_path, {"n": 1 << 40}, outer=source)
-    total = 3 << 40
-    seen = [(int(record.value), record.stack[-1].line) for record in records]
-    assert seen == [(total, 2), (total + 1, 4), (total + 1, 5)]
-
-
-def test_complex_numbers_are_recorded_as_pairs(tmp_path):
-    """Code that turns pairs by complex numbers has its steps in them."""
-    source = "import torch\ndef run(x):\n    return torch.complex(x, -x).conj()\n"
-    *_, last = recorded(tmp_path, {"x": torch.tensor([1.0, 2.0])}, outer=source)
-    assert last.value.tolist() == [[1, 1], [2, 2]]
-
-
-def test_memory_that_nobody_wrote_to_is_zero_in_a_recorded_call(tmp_path):
-    """Whatever was there before would be taken for something that was computed."""
-    source = "import torch\ndef run(x):\n    y = torch.empty(2000)\n    y[::2] = 1\n    return y\n"
-    *_, last = recorded(tmp_path, {"x": torch.ones(1)}, outer=source)
-    assert set(last.value.tolist()) == {0, 1}
-
-
-def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
-    """A debugger or a measurement of coverage may have come first, at home."""
-    before = sys.gettrace()
-    seen: list[str] = []
-
-    def follow(_frame: FrameType, event: str, _argument: object) -> None:
-        seen.append(event)
-
-    sys.settrace(follow)
-    try:
-        recorded(tmp_path, {"x": torch.ones(1)}, outer="def run(x):\n    return x\n")
-        assert sys.gettrace() is follow
-    finally:
-        sys.settrace(before)
-
-
-LINES = tuple(Line("adapters.py", number, "x = y", "run") for number in (1, 2))
-CLAIMS = [
-    torch.arange(6.0).reshape(2, 3),
-    torch.full((2, 3), torch.nan),
-    torch.zeros(0, 3),
-    torch.tensor(40.0, dtype=torch.float64),
-    torch.tensor(torch.nan),
-    torch.ones(1, 1, 1, 1, 1, 1, 1, 2),
-    torch.tensor([True, False]),
-    torch.arange(5, dtype=torch.int64) - 2,
-]
-
-
-@pytest.mark.parametrize("shows_at", [None, "first", "no such step"])
-@pytest.mark.parametrize("stack", [(), LINES[:1], LINES])
-def test_whatever_a_worker_claims_looking_for_the_line_raises_nothing(shows_at, stack):
-    """Records are the worker's to invent, and the judge is the one who would be lost."""
-    numbers = {"first": [torch.tensor(40.0)], "second": [torch.tensor(50.0)]}
-    tensors = {"first": [CLAIMS[0]], "second": [CLAIMS[0].exp()]}
-    known = [numbers | {"result": [torch.tensor(90.0)]}, tensors | {"result": [CLAIMS[0].sin()]}]
-    known += [{"result": steps["result"]} for steps in known]
-    for claimed in itertools.permutations(CLAIMS, 2):
-        records = [Record(value, stack) for value in claimed]
-        for right, wrong in itertools.permutations(known, 2):
-            astray_by_mistake(records, CLAIMS[:2], right, wrong, shows_at, proof_of(records, wrong))
-        looking.astray(records, CLAIMS[:2], known[1], proof_of(records, known[1]))
-        looking.line_of_answer(records, CLAIMS[:2], claimed[0])
-        looking.line_of_draw(records, claimed[-1])
-        looking.first_strange(records)
-
-
-def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
-    """What crosses of a recorded call of `run`, which files share."""
-    space: dict[str, Any] = {}
-    for name, source in sources.items():
-        file = folder / f"{name}.py"
-        file.write_text(source)
-        exec(compile(source, str(file), "exec"), space)
-    sent = encode_answer(perform(space["run"], Call("run", arguments, record=True), folder))
-    return decode_answer(*decode(_reader(sent))).records
-
-
-def _reader(data: bytes) -> Callable[[int], bytearray]:
-    view = iter(data)
-    return lambda size: bytearray(next(view) for _ in range(size))

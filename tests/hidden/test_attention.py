@@ -343,8 +343,7 @@ def test_multihead_self_attention_is_causal(student, reference, draw, position):
 @pytest.mark.parametrize("num_heads", [1, 2])
 def test_multihead_self_attention_with_large_scores(student, reference, draw, num_heads):
     """Scores of more than ten thousand give no NaN."""
-    inputs = sharp_multihead(8, num_heads)
-    inputs |= {"in_features": draw.integers(-3, 4, 2, 6, 8).float()}
+    inputs = sharp_multihead(8, num_heads) | {"in_features": draw.integers(-3, 4, 2, 6, 8).float()}
     assert_matches(student(**inputs), reference(**inputs), LARGE_SCORES)
 
 
