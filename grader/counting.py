@@ -21,7 +21,8 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:  # the signature is torch's
         result = func(*args, **kwargs or {})
         self.operations += 1
-        for tensor in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(tensor, torch.Tensor) and not func.is_view:
-                self.largest = max(self.largest, tensor.numel())
+        if not func.is_view:
+            for tensor in result if isinstance(result, (tuple, list)) else (result,):
+                if isinstance(tensor, torch.Tensor):
+                    self.largest = max(self.largest, tensor.numel())
         return result

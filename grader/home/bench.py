@@ -20,7 +20,7 @@ from grader.testing.exceptions import fault_of
 from grader.testing.outcome import note
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
-from grader.wire.frames import decode
+from grader.wire.frames import receive
 from grader.worker.performing import absent, perform
 from grader.worker.raising import describe_exception
 from grader.worker.watching import Watch
@@ -75,7 +75,7 @@ class DirectCalls:
         if function is None:
             return absent(call.adapter)
         sent = io.BytesIO(encode_call(call))
-        arrived = decode_call(*decode(lambda size: bytearray(sent.read(size)), trusted=True))
+        arrived = decode_call(receive(lambda size: bytearray(sent.read(size))))
         answer = perform(function, arrived, self._root)
         if answer.raised is not None:
             _give_way(answer.raised)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grader.evidence import Picture
+from grader.judge.replies import Reply, opened
 from grader.testing.outcome import StudentFault
 from grader.testing.prediction import Observation
 from grader.verdict import Status, Verdict
@@ -14,7 +15,7 @@ from grader.wire.calls import Answer, Call, encode_call
 
 _MOST_FOR_A_TEST = 48
 
-Ask = Callable[[Call], Answer]
+Ask = Callable[[Call], Reply]
 Digests = tuple[bytes, ...]
 
 
@@ -32,7 +33,7 @@ class Asked:
     """A call that was made to a submission, and its answer or why there is none."""
 
     call: Call
-    answer: Answer | StudentFault
+    answer: Reply | StudentFault
 
     @property
     def digest(self) -> bytes | None:
@@ -67,7 +68,7 @@ class Interview:
         self.asked.append(Asked(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
-        return known.answer
+        return opened(known.answer)
 
 
 def asked_for(call: Call, ask: Ask) -> Asked:

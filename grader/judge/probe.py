@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.judge.forkserver import ForkServer
+from grader.judge.replies import opened
 from grader.judge.scratch import PASSABLE, new_scratch
 from grader.judge.worker import Allowance, Worker, WorkerLost
 from grader.submission import Submission
@@ -101,7 +102,7 @@ def _attempt(server: ForkServer, scratch: Path, name: str) -> tuple[Mapping[str,
     layer, what = _ATTEMPTS[name]
     try:
         worker.load(Submission("probe", root, "adapters.py", "adapters"), _SECONDS)
-        answer = worker.ask(Call(name, {}), _SECONDS)
+        answer = opened(worker.ask(Call(name, {}), _SECONDS))
         detail = f"{answer.raised.kind}: {answer.raised.message}" if answer.raised else ""
         succeeded = answer.raised is None and answer.value is True
     except WorkerLost as lost:

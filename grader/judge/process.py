@@ -29,6 +29,7 @@ from grader.intake import CopyFailed, Entry, take_in
 from grader.judge.environment import Environment
 from grader.judge.excerpts import excerpts
 from grader.judge.forkserver import ForkServer, ForkServerLost
+from grader.judge.replies import Unremarkable
 from grader.judge.rules import Conduct
 from grader.judge.scratch import PASSABLE, new_scratch
 from grader.judge.session import Judge
@@ -116,6 +117,7 @@ class JudgeProcess:
         self._scratch = scratch
         self._replies = replies
         self._follow = False
+        self._familiar = Unremarkable()
 
     def run(self) -> None:
         """Collects the tests, then grades what comes in.
@@ -192,7 +194,9 @@ class JudgeProcess:
         )
         conduct = Conduct(self._assignment.forbidden, submission.root)
         environment = Environment(self._assignment, submission.root)
-        sitting = Sitting(self._servers.current, submission, limits, folder, conduct, environment)
+        sitting = Sitting(
+            self._servers.current, submission, limits, folder, conduct, environment, self._familiar
+        )
         with contextlib.closing(sitting):
             problem = sitting.open()
             if problem is not None:

@@ -20,6 +20,7 @@ from grader.judge.explanation import explain
 from grader.judge.memory import Interview, Memory, Remembered
 from grader.judge.mistakes import KnownMistakes, load_mistakes
 from grader.judge.points import share_points
+from grader.judge.replies import Reply, opened
 from grader.judge.verdicts import Test
 from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
@@ -41,7 +42,7 @@ _QUIET = (
 class Examinee(Protocol):
     """Whoever answers the calls of the tests for one submission."""
 
-    def ask(self, call: Call) -> Answer:
+    def ask(self, call: Call) -> Reply:
         """The answer to a call; raises StudentFault if there is none."""
 
 
@@ -138,9 +139,12 @@ class Judge:
         """
         reached = tuple(verdicts)
         seen = {name: self.observations.get(name, []) for name in self._assignment.points}
-        if self._sitting is None:
+        sitting = self._sitting
+        if sitting is None:
             raise RuntimeError("verdicts are explained of the submission that was graded last")
-        explained, walks = explain(reached, self.mistakes, self._sitting.ask, seen)
+        explained, walks = explain(
+            reached, self.mistakes, lambda call: opened(sitting.ask(call)), seen
+        )
         self.evidence = Evidence(tuple(self._pictures), walks)
         return explained
 

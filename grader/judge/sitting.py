@@ -14,13 +14,14 @@ from pathlib import Path
 from grader.judge.environment import Environment
 from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.judge.redaction import redacted, without_places
+from grader.judge.replies import Reply, Sealed, Unremarkable
 from grader.judge.rules import Conduct
 from grader.judge.worker import Allowance, Worker, WorkerLost
 from grader.submission import Submission
 from grader.testing.exceptions import fault_of, printed_in_words
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status
-from grader.wire.calls import Answer, Call, Raised
+from grader.wire.calls import Call, Raised
 
 _LOSSES = 2
 _SPARE_SECONDS = 10
@@ -39,7 +40,8 @@ class Limits:
 class Sitting:
     """Asks one submission, and starts a new worker after one was lost.
 
-    Only the time that the submission's own process takes is counted. An exercise that lost two
+    Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
+    the submission's own process takes is counted. An exercise that lost two
     workers is not asked again, so that one endless loop does not use up the others' time.
     """
 
@@ -51,6 +53,7 @@ class Sitting:
         scratch: Path,
         conduct: Conduct,
         environment: Environment,
+        familiar: Unremarkable,
     ) -> None:
         self._server = server
         self._submission = submission
@@ -58,6 +61,7 @@ class Sitting:
         self._scratch = scratch
         self._conduct = conduct
         self._environment = environment
+        self._familiar = familiar
         self._worker: Worker | None = None
         self._used = 0.0
         self._losses: Counter[str] = Counter()
@@ -78,8 +82,8 @@ class Sitting:
             self._running_worker()
         return self.problem
 
-    def ask(self, call: Call) -> Answer:
-        """The submission's answer to a call.
+    def ask(self, call: Call) -> Reply:
+        """The submission's answer to a call; one that came before may be sealed.
 
         Raises:
             StudentFault: if there is none.
@@ -91,9 +95,13 @@ class Sitting:
         started = time.monotonic()
         seconds, whole = self._seconds(self._limits.call_seconds)
         try:
-            answer = worker.ask(call, seconds)
+            answer = worker.ask(call, seconds, self._familiar)
+            if isinstance(answer, Sealed):
+                return answer
             self._conduct.note_call(call.adapter, answer.uses)
             if answer.raised is None:
+                if answer.digest is not None and not answer.uses:
+                    self._familiar.add(answer.digest)
                 return answer
             raised = self._redact(answer.raised, worker)
             fault = self._environment.fault(raised)
@@ -121,7 +129,8 @@ class Sitting:
             self._end(worker)
 
     def _keep_printed(self, worker: Worker) -> None:
-        self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
+        if worker.printed:
+            self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
 
     def _running_worker(self) -> Worker:
         if self.problem is not None:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import select
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from grader.judge.forkserver import ForkServer, ForkServerLost
+from grader.judge.replies import Reply, Sealed
 from grader.judge.usage import family, fits, is_alive, private_memory
 from grader.submission import Submission
 from grader.verdict import Status
 from grader.wire.calls import (
-    Answer,
     Call,
     Raised,
     Use,
@@ -29,7 +28,7 @@ from grader.wire.calls import (
     raised_from_json,
     uses_from_json,
 )
-from grader.wire.frames import BadFrame, Value, decode, encode
+from grader.wire.frames import BadFrame, Received, decode, encode, receive
 from grader.wire.importing import imports_from_json
 
 _WATCH_SECONDS = 0.05
@@ -86,7 +85,6 @@ class Worker:
         os.set_blocking(self._output, False)
         self.isolation: Mapping[str, str] = {}
         self.printed = b""
-        self._received = hashlib.sha256()
         self._looked = time.monotonic()
 
     @classmethod
@@ -126,12 +124,12 @@ class Worker:
             {},
         )
         try:
-            header, _ = self._exchange(order, _CONFINING_SECONDS, "confining the worker")
+            header = self._told(order, _CONFINING_SECONDS, "confining the worker")
             self.isolation = dict(header["isolation"])
         except (WorkerLost, KeyError, TypeError, ValueError) as error:
             raise ForkServerLost(f"a worker could not be confined: {error}") from error
         started = time.monotonic()
-        header, _ = self._exchange(b"", seconds, "importing the submission")
+        header = self._told(b"", seconds, "importing the submission")
         elapsed = time.monotonic() - started
         names = header.get("adapters")
         if not isinstance(names, list):
@@ -145,15 +143,17 @@ class Worker:
             raise WorkerLost(Status.CRASHED, str(error)) from error
         return Loaded(frozenset(map(str, names)), problem, uses, cell_errors, imports)
 
-    def ask(self, call: Call, seconds: float) -> Answer:
-        """The worker's answer to a call.
+    def ask(self, call: Call, seconds: float, familiar: Container[bytes] = ()) -> Reply:
+        """The worker's answer to a call; it stays sealed if its digest is a `familiar` one.
 
         Raises:
             WorkerLost: if none came that can be believed to be one.
         """
-        header, values = self._exchange(encode_call(call), seconds, f"{call.adapter}(...)")
+        frame = self._exchange(encode_call(call), seconds, f"{call.adapter}(...)")
+        if (digest := frame.digest) in familiar:
+            return Sealed(digest, frame)
         try:
-            return decode_answer(header, values, self._received.digest())
+            return decode_answer(frame)
         except BadFrame as error:
             raise WorkerLost(
                 Status.CRASHED, f"the worker's answer is no answer: {error}"
@@ -170,17 +170,22 @@ class Worker:
         self._close_output()
         self._server.end_workers()
 
-    def _exchange(
-        self, frame: bytes, seconds: float, doing: str
-    ) -> tuple[dict[str, Any], dict[str, Value]]:
+    def _told(self, frame: bytes, seconds: float, doing: str) -> dict[str, Any]:
+        received = self._exchange(frame, seconds, doing)
+        try:
+            return decode(received)[0]
+        except BadFrame as error:
+            raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
+
+    def _exchange(self, frame: bytes, seconds: float, doing: str) -> Received:
         deadline = time.monotonic() + seconds
-        self._drain()
         self.printed = b""
         try:
             self._look_at_limits()
             self._send(memoryview(frame), deadline)
-            self._received = hashlib.sha256()
-            return decode(lambda size: self._receive(size, deadline))
+            # Whatever was printed before an answer is there by the time that the answer is.
+            self._wait(deadline)
+            return receive(lambda size: self._receive(size, deadline))
         except TimeoutError:
             raise WorkerLost(
                 Status.TIMEOUT, f"{doing} took longer than {seconds:.3g} seconds and was stopped"
@@ -189,8 +194,6 @@ class Worker:
             raise WorkerLost(Status.CRASHED, f"{doing} ended its process{self._end()}") from None
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
-        finally:
-            self._drain()
 
     def _send(self, data: memoryview, deadline: float) -> None:
         while data:
@@ -211,7 +214,6 @@ class Worker:
             if count == 0:
                 raise EOFError
             view = view[count:]
-        self._received.update(data)
         return data
 
     def _wait(self, deadline: float, writing: bool = False) -> None:

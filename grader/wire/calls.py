@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.wire.frames import BadFrame, Value, encode
+from grader.wire.frames import BadFrame, Received, Value, decode, encode
 from grader.wire.records import Record, records_as_json, records_from_json, values_of
 
 MAX_USES = 100
@@ -134,8 +134,9 @@ def encode_call(call: Call) -> bytes:
     return encode(header, values)
 
 
-def decode_call(header: Mapping[str, Any], values: Mapping[str, Value]) -> Call:
+def decode_call(frame: Received) -> Call:
     """The call in a frame that the judge sent."""
+    header, values = decode(frame, trusted=True)
     cotangent = values.get("cotangent")
     return Call(
         adapter=header["adapter"],
@@ -171,14 +172,13 @@ def encode_answer(answer: Answer) -> bytes:
     return encode(header, values)
 
 
-def decode_answer(
-    header: Mapping[str, Any], values: Mapping[str, Value], digest: bytes | None = None
-) -> Answer:
-    """The answer in a frame that a worker sent, with the digest that who received it gives it.
+def decode_answer(frame: Received) -> Answer:
+    """The answer in a frame that a worker sent; its digest is that of the frame.
 
     Raises:
         BadFrame: if it is not an answer.
     """
+    header, values = decode(frame)
     changed, work = header.get("changed_inputs"), header.get("work")
     if not isinstance(changed, list) or not all(isinstance(name, str) for name in changed):
         raise BadFrame("the changed inputs are not a list of names")
@@ -194,7 +194,7 @@ def decode_answer(
         work=None if work is None else Work(*_two_counts(work)),
         uses=uses_from_json(header.get("uses")),
         records=records_from_json(header.get("records"), values),
-        digest=digest,
+        digest=frame.digest,
     )
 
 

@@ -1,17 +1,18 @@
 """Frames: how named values cross the border between judge and worker, as plain data.
 
 A frame is a fixed prefix (two lengths), a JSON header, and the raw bytes of the tensors that the
-header describes. Nothing is ever unpickled, and whatever a frame claims is checked before it is
-believed: a frame that is malformed in any way raises `BadFrame`.
+header describes, one after another. Nothing is ever unpickled, and whatever a frame claims is
+checked before it is believed: a frame that is malformed in any way raises `BadFrame`.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,10 @@ MAX_HEADER = 1 << 20
 MAX_PAYLOAD = 256 << 20
 _PREFIX = struct.Struct(">4sIQ")
 _MAGIC = b"GRDR"
-_ALIGNMENT = 16
 _INTEGERS = 1 << 63
 _LONGEST_WORDS = 60
 _MOST = 8
+_AXES = 32
 
 DTYPES: Mapping[str, torch.dtype] = {
     "bool": torch.bool,
@@ -82,69 +83,106 @@ def in_words(value: Value) -> str:
     return repr(value)[:_LONGEST_WORDS]
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The bytes of a frame that came: its prefix, and its header and payload in one piece."""
+
+    prefix: bytes
+    body: bytearray
+
+    @property
+    def digest(self) -> bytes:
+        """Equal digests are equal frames."""
+        digest = hashlib.sha256(self.prefix)
+        digest.update(self.body)
+        return digest.digest()
+
+
 def encode(header: Mapping[str, Any], values: Mapping[str, Value]) -> bytes:
     """One frame: a JSON header, and named values beside it."""
     described: dict[str, Any] = {}
     chunks: list[bytes] = []
-    size = 0
     for name, value in values.items():
         if isinstance(value, torch.Tensor):
-            data = _bytes_of(value)
-            described[name] = {
-                "dtype": _NAMES[value.dtype],
-                "shape": list(value.shape),
-                "strides": None if value.is_contiguous() else list(value.stride()),
-                "offset": size,
-                "bytes": len(data),
-            }
-            padding = -len(data) % _ALIGNMENT
-            chunks += [data, bytes(padding)]
-            size += len(data) + padding
+            described[name] = _description(value)
+            chunks.append(_bytes_of(value))
         elif isinstance(value, Foreign):
             elements = [element and _outline(element) for element in value.elements]
             described[name] = {"foreign": value.description, "elements": elements}
         elif isinstance(value, Elsewhere):
             described[name] = _outline(value)
         else:
-            described[name] = {"plain": value}
-    text = json.dumps({"header": header, "values": described}).encode()
+            described[name] = value
+    text = json.dumps([header, described], separators=(",", ":")).encode()
+    size = sum(map(len, chunks))
     if len(text) > MAX_HEADER or size > MAX_PAYLOAD:
         raise BadFrame(f"a frame of {len(text)} + {size} bytes is larger than what may cross")
     return b"".join([_PREFIX.pack(_MAGIC, len(text), size), text, *chunks])
 
 
-def decode(
-    read: Callable[[int], bytearray], trusted: bool = False
-) -> tuple[dict[str, Any], dict[str, Value]]:
+def receive(read: Callable[[int], bytearray]) -> Received:
     """The next frame of a channel, of which `read` returns exactly so many bytes.
+
+    Raises:
+        BadFrame: if what comes does not begin as a frame does.
+    """
+    prefix = bytes(read(_PREFIX.size))
+    magic, header_size, payload_size = _PREFIX.unpack(prefix)
+    if magic != _MAGIC or header_size > MAX_HEADER or payload_size > MAX_PAYLOAD:
+        raise BadFrame("the bytes on the channel are no frame")
+    return Received(prefix, read(header_size + payload_size))
+
+
+def decode(frame: Received, trusted: bool = False) -> tuple[dict[str, Any], dict[str, Value]]:
+    """The header and the values in a frame.
 
     Only a trusted sender may use strides: with them a few bytes can pose as 2^40 numbers.
 
     Raises:
-        BadFrame: if the bytes are not a frame, or claim what they do not hold.
+        BadFrame: if it is not what it must be, or claims what it does not hold.
     """
-    magic, header_size, payload_size = _PREFIX.unpack(read(_PREFIX.size))
-    if magic != _MAGIC or header_size > MAX_HEADER or payload_size > MAX_PAYLOAD:
-        raise BadFrame("the bytes on the channel are no frame")
+    _, header_size, _ = _PREFIX.unpack(frame.prefix)
     try:
-        text = json.loads(read(header_size))
+        text = json.loads(frame.body[:header_size].decode())
     except (ValueError, RecursionError) as error:
         raise BadFrame("a frame's header is not JSON") from error
-    payload = read(payload_size)
-    if not isinstance(text, dict) or not isinstance(text.get("header"), dict):
+    if not isinstance(text, list) or len(text) != 2:
         raise BadFrame("a frame's header is not what it must be")
-    values = text.get("values")
-    if not isinstance(values, dict):
-        raise BadFrame("a frame's values are not what they must be")
-    if _claimed(values) > len(payload):
-        raise BadFrame("a frame's tensors share bytes")
-    return text["header"], {name: _value(entry, payload, trusted) for name, entry in values.items()}
+    header, described = text
+    if not isinstance(header, dict) or not isinstance(described, dict):
+        raise BadFrame("a frame's header is not what it must be")
+    payload = _Payload(frame.body, header_size)
+    values = {name: _value(entry, payload, trusted) for name, entry in described.items()}
+    if payload.left:
+        raise BadFrame("a frame holds more bytes than its tensors have")
+    return header, values
 
 
-def _claimed(values: Mapping[str, Any]) -> int:
-    """The bytes that all tensors together say they have."""
-    entries = [entry.get("bytes") for entry in values.values() if isinstance(entry, dict)]
-    return sum(size for size in entries if isinstance(size, int) and size > 0)
+class _Payload:
+    """The bytes of a frame's tensors, which are taken one after another."""
+
+    def __init__(self, body: bytearray, start: int) -> None:
+        self._body = body
+        self._place = start
+
+    @property
+    def left(self) -> int:
+        """How many bytes nobody has taken."""
+        return len(self._body) - self._place
+
+    def take(self, size: int) -> bytearray:
+        """The next bytes, as a copy: no two tensors share any."""
+        start = self._place
+        if size > len(self._body) - start:
+            raise BadFrame("a frame has fewer bytes than its tensors say")
+        self._place = start + size
+        return self._body[start : self._place]
+
+
+def _description(tensor: torch.Tensor) -> list[Any]:
+    """A tensor's dtype and shape, and its strides if it is not contiguous."""
+    described = [_NAMES[tensor.dtype], list(tensor.shape)]
+    return described if tensor.is_contiguous() else [*described, list(tensor.stride())]
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
@@ -159,33 +197,24 @@ def _bytes_of(tensor: torch.Tensor) -> bytes:
     return ctypes.string_at(tensor.data_ptr(), span * tensor.element_size())
 
 
-def _value(entry: object, payload: bytearray, trusted: bool) -> Value:
-    if not isinstance(entry, dict):
-        raise BadFrame("a value is not described by an object")
-    if "plain" in entry:
-        plain = entry["plain"]
-        if isinstance(plain, int) and abs(plain) >= _INTEGERS:
-            raise BadFrame("an integer does not fit 64 bits")
-        if plain is None or isinstance(plain, bool | int | float | str):
-            return plain
-        raise BadFrame("a plain value is neither a number nor a text")
-    if "foreign" in entry:
-        elements = entry.get("elements", [])
-        if not isinstance(elements, list):
-            raise BadFrame("the elements of a value are not a list")
-        known = [None if element is None else _elsewhere(element) for element in elements[:_MOST]]
-        return Foreign(str(entry["foreign"])[:500], tuple(known))
-    if "device" in entry:
-        return _elsewhere(entry)
-    shape = _sizes(entry.get("shape"))
-    dtype = entry.get("dtype")
-    if not isinstance(dtype, str):
-        raise BadFrame("a tensor has no dtype")
-    if dtype not in DTYPES:
-        raise BadFrame("a tensor has a dtype that may not cross")
-    if not trusted and entry.get("strides") is not None:
-        raise BadFrame("a tensor that must be contiguous has strides")
-    return _tensor(entry, shape, DTYPES[dtype], payload)
+def _value(entry: object, payload: _Payload, trusted: bool) -> Value:
+    if isinstance(entry, list):
+        return _tensor(entry, payload, trusted)
+    if isinstance(entry, dict):
+        return _foreign(entry) if "foreign" in entry else _elsewhere(entry)
+    if isinstance(entry, int) and abs(entry) >= _INTEGERS:
+        raise BadFrame("an integer does not fit 64 bits")
+    if entry is None or isinstance(entry, bool | int | float | str):
+        return entry
+    raise BadFrame("a plain value is neither a number nor a text")
+
+
+def _foreign(entry: Mapping[str, Any]) -> Foreign:
+    elements = entry.get("elements", [])
+    if not isinstance(elements, list):
+        raise BadFrame("the elements of a value are not a list")
+    known = [None if element is None else _elsewhere(element) for element in elements[:_MOST]]
+    return Foreign(str(entry["foreign"])[:500], tuple(known))
 
 
 def _outline(tensor: Elsewhere) -> dict[str, Any]:
@@ -196,36 +225,49 @@ def _elsewhere(entry: object) -> Elsewhere:
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
         raise BadFrame("a tensor has no dtype")
     shape, device = _sizes(entry.get("shape")), str(entry.get("device"))
-    return Elsewhere(entry["dtype"][:40], shape, device[:40])
+    return Elsewhere(entry["dtype"][:40], tuple(shape), device[:40])
 
 
-def _sizes(numbers: object) -> tuple[int, ...]:
-    if not isinstance(numbers, list) or len(numbers) > 32:
+def _sizes(numbers: object) -> list[int]:
+    if not isinstance(numbers, list) or len(numbers) > _AXES:
         raise BadFrame("a tensor's shape is not a list of sizes")
     for size in numbers:
         if type(size) is not int or not 0 <= size <= MAX_PAYLOAD:
             raise BadFrame("a tensor's shape is not a list of sizes")
-    return tuple(numbers)
+    return numbers
 
 
-def _tensor(
-    entry: Mapping[str, Any], shape: tuple[int, ...], dtype: torch.dtype, payload: bytearray
-) -> torch.Tensor:
+def _tensor(entry: Sequence[object], payload: _Payload, trusted: bool) -> torch.Tensor:
+    name, shape, strides = _described(entry, trusted)
+    dtype = DTYPES[name]
     count = math.prod(shape)
     if (count or math.prod(max(size, 1) for size in shape)) > MAX_PAYLOAD:
         raise BadFrame("a tensor has more elements than may cross")
     if count == 0:
         return torch.empty(shape, dtype=dtype)
-    strides = None if entry.get("strides") is None else _sizes(entry["strides"])
     if strides is not None:
-        if len(strides) != len(shape):
-            raise BadFrame("a tensor has not as many strides as axes")
         count = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    offset, claimed = _sizes([entry.get("offset"), entry.get("bytes")])
-    if claimed != count * dtype.itemsize or offset + claimed > len(payload):
-        raise BadFrame("a tensor's bytes are not as many as its shape says")
-    data = payload[offset : offset + claimed]
+    data = payload.take(count * dtype.itemsize)
     # A byte that is neither 0 nor 1 is no boolean: read as numbers, then asked.
     flat = torch.frombuffer(data, dtype=torch.uint8 if dtype is torch.bool else dtype)
     flat = flat.ne(0) if dtype is torch.bool else flat
     return flat.view(shape) if strides is None else flat.as_strided(shape, strides)
+
+
+def _described(
+    entry: Sequence[object], trusted: bool
+) -> tuple[str, Sequence[int], Sequence[int] | None]:
+    """The dtype, the shape and the strides in a tensor's entry."""
+    if not 2 <= len(entry) <= 3:
+        raise BadFrame("a tensor has no dtype or no shape")
+    name, shape = entry[0], _sizes(entry[1])
+    if not isinstance(name, str) or name not in DTYPES:
+        raise BadFrame("a tensor has a dtype that may not cross")
+    if len(entry) == 2:
+        return name, shape, None
+    strides = _sizes(entry[2])
+    if not trusted:
+        raise BadFrame("a tensor that must be contiguous has strides")
+    if len(strides) != len(shape):
+        raise BadFrame("a tensor has not as many strides as axes")
+    return name, shape, strides

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from grader.worker.confinement.identity import unprivileged_user
 from grader.worker.confinement.namespaces import enter_namespaces
+from grader.worker.heritage import Heritage
+from grader.worker.huge_pages import collapse_memory
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
@@ -40,18 +42,18 @@ def main(control_descriptor: int, preload: Sequence[str] = ()) -> None:
         not_preloaded = warm_up(preload)
         user = unprivileged_user()
         control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
-        _obey(control, user, namespaces)
+        _obey(control, Heritage(user, namespaces, _engine()))
     end_descendants()
 
 
-def _obey(control: socket.socket, user: int | None, namespaces: str) -> None:
+def _obey(control: socket.socket, heritage: Heritage) -> None:
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
         if not message:
             return
         if json.loads(message)["do"] == "spawn":
             channel, output = descriptors
-            pid = _fork(channel, output, user, namespaces)
+            pid = _fork(channel, output, heritage)
             os.close(channel)
             os.close(output)
             control.send(json.dumps({"pid": pid}).encode())
@@ -59,7 +61,7 @@ def _obey(control: socket.socket, user: int | None, namespaces: str) -> None:
             control.send(json.dumps({"codes": end_descendants()}).encode())
 
 
-def _fork(channel: int, output: int, user: int | None, namespaces: str) -> int:
+def _fork(channel: int, output: int, heritage: Heritage) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -68,11 +70,16 @@ def _fork(channel: int, output: int, user: int | None, namespaces: str) -> int:
         die_with_parent(parent)
         from grader.worker.serving import serve
 
-        serve(socket.socket(fileno=channel), output, user, namespaces)
+        serve(socket.socket(fileno=channel), output, heritage)
     except (EOFError, ConnectionError):
         pass
     finally:
         os._exit(0)
+
+
+def _engine() -> tuple[str, ...]:
+    """The engine's modules. A worker that went through all modules would copy the pages of all."""
+    return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 
 
 def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
@@ -103,6 +110,7 @@ def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
     failed = load_ahead(preload)
     gc.collect()
     gc.freeze()
+    collapse_memory()
     return failed
 
 

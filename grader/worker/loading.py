@@ -57,12 +57,13 @@ def load(
     distribution: tuple[str, str] | None,
     scratch: Path,
     preloaded: Sequence[str] = (),
+    engine: Sequence[str] = (),
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
     The working directory becomes `root`; `distribution` becomes findable for `importlib.metadata`
     through a folder below `scratch`. Of what was `preloaded`, the submission's own modules of the
-    same name take the place.
+    same name take the place. The modules of the `engine` can no longer be imported.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
     os.chdir(root)
@@ -70,8 +71,8 @@ def load(
     sys.argv = ["adapters"]
     clock = ImportClock()
     sys.meta_path[:0] = [EngineIsNotHere(own_paths), clock]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "grader"]:
-        del sys.modules[name]
+    for name in engine:
+        sys.modules.pop(name, None)
     if distribution is not None:
         sys.path.append(str(_installed(distribution, scratch)))
     importlib.invalidate_caches()

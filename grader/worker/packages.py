@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -16,11 +17,12 @@ from typing import Any
 _LONGEST = 200
 
 
-def package_folders() -> list[str]:
+@functools.cache
+def package_folders() -> tuple[str, ...]:
     """The folders that hold installed packages."""
     paths = sysconfig.get_paths()
     folders = [paths["purelib"], paths["platlib"], *site.getsitepackages()]
-    return list(dict.fromkeys([*folders, site.getusersitepackages()]))
+    return tuple(dict.fromkeys([*folders, site.getusersitepackages()]))
 
 
 def is_installed(name: str) -> bool:

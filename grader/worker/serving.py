@@ -15,33 +15,31 @@ from pathlib import Path
 from typing import Any
 
 from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json, uses_as_json
-from grader.wire.frames import BadFrame, decode, encode
+from grader.wire.frames import BadFrame, decode, encode, receive
 from grader.wire.importing import imports_as_json
 from grader.worker.confinement import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
+from grader.worker.heritage import Heritage
 from grader.worker.loading import Loaded, load
 from grader.worker.performing import absent, perform
 from grader.worker.watching import Watch
 
 
-def serve(channel: socket.socket, output: int, user: int | None, namespaces: str) -> None:
-    """Serves one submission over `channel`; what it prints goes to the descriptor `output`.
-
-    `user` is the id to take on, `namespaces` those that the fork server has entered.
-    """
+def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
+    """Serves one submission over `channel`; what it prints goes to the descriptor `output`."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
     _redirect(output)
     close_descriptors({channel.fileno()})
-    order, _ = decode(lambda size: receive_exactly(channel, size), trusted=True)
+    order, _ = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
-    reached = confine(Territory([root], scratch), Bounds(**order["bounds"]), user)
-    reached["namespaces"] = namespaces
+    reached = confine(Territory([root], scratch), Bounds(**order["bounds"]), heritage.user)
+    reached["namespaces"] = heritage.namespaces
     channel.sendall(encode({"isolation": reached}, {}))
     watch = Watch(order["forbidden"], root)
-    loaded = _load(order, root, scratch)
+    loaded = _load(order, root, scratch, heritage.engine)
     _print_the_rest()
     told = {
         "adapters": sorted(loaded.functions),
@@ -71,7 +69,9 @@ def receive_exactly(channel: socket.socket, size: int) -> bytearray:
     return data
 
 
-def _load(order: Mapping[str, Any], root: Path, scratch: Path) -> Loaded:
+def _load(
+    order: Mapping[str, Any], root: Path, scratch: Path, engine: tuple[str, ...]
+) -> Loaded:
     distribution = order["distribution"]
     return load(
         root,
@@ -80,11 +80,12 @@ def _load(order: Mapping[str, Any], root: Path, scratch: Path) -> Loaded:
         None if distribution is None else (distribution[0], distribution[1]),
         scratch,
         order["preloaded"],
+        engine,
     )
 
 
 def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) -> bytes:
-    call = decode_call(*decode(lambda size: receive_exactly(channel, size), trusted=True))
+    call = decode_call(receive(lambda size: receive_exactly(channel, size)))
     function = loaded.functions.get(call.adapter)
     answer = absent(call.adapter) if function is None else perform(function, call, root)
     if uses := watch.take():

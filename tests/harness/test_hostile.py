@@ -24,7 +24,7 @@ import pytest
 import torch
 
 from grader.wire.calls import decode_answer
-from grader.wire.frames import decode
+from grader.wire.frames import receive
 from tests.harness.hostile import odd_files, traces
 from tests.harness.hostile.listener import Listener
 from tests.harness.hostile.staging import (
@@ -207,7 +207,7 @@ def test_forged_answers_are_as_good_as_genuine_ones(tmp_path):
     spec.loader.exec_module(accomplice)
     entry, payload = accomplice.zeros(2, 3)
     stream = io.BytesIO(accomplice.answer({"value": entry}, payload))
-    answer = decode_answer(*decode(lambda size: bytearray(stream.read(size))))
+    answer = decode_answer(receive(lambda size: bytearray(stream.read(size))))
     assert torch.equal(answer.value, torch.zeros(2, 3))
 
 

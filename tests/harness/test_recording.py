@@ -16,7 +16,7 @@ from grader.testing import astray as looking
 from grader.testing.blame import proof_of
 from grader.testing.mistaken import astray_by_mistake
 from grader.wire.calls import Call, decode_answer, encode_answer
-from grader.wire.frames import BadFrame, decode
+from grader.wire.frames import BadFrame, receive
 from grader.wire.records import (
     MAX_NUMBERS,
     MAX_TOGETHER,
@@ -132,7 +132,7 @@ def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[R
         file.write_text(source)
         exec(compile(source, str(file), "exec"), space)
     sent = encode_answer(perform(space["run"], Call("run", arguments, record=True), folder))
-    return decode_answer(*decode(_reader(sent))).records
+    return decode_answer(receive(_reader(sent))).records
 
 
 def _reader(data: bytes) -> Callable[[int], bytearray]:

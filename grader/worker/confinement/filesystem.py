@@ -10,7 +10,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 if sys.platform == "linux":
-    from landlockpy import AccessFS, LandlockError, Ruleset, Scope
+    from landlockpy import AccessFS, LandlockError, Ruleset, Scope, abi_version
+
+    # Asked before the fork: the first question looks for libc with the help of other programs.
+    abi_version()
+
+    _LOOK = AccessFS.READ_FILE | AccessFS.READ_DIR
+    _CHANGE = (
+        _LOOK
+        | AccessFS.WRITE_FILE
+        | AccessFS.TRUNCATE
+        | AccessFS.MAKE_REG
+        | AccessFS.MAKE_DIR
+        | AccessFS.MAKE_SYM
+        | AccessFS.REMOVE_FILE
+        | AccessFS.REMOVE_DIR
+        | AccessFS.REFER
+    )
 
 # Shared libraries, and where the loader finds them.
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
@@ -27,25 +43,13 @@ def restrict_files(readable: Sequence[Path], writable: Path) -> str:
     """
     if sys.platform != "linux":
         return "none"
-    look = AccessFS.READ_FILE | AccessFS.READ_DIR
-    change = (
-        look
-        | AccessFS.WRITE_FILE
-        | AccessFS.TRUNCATE
-        | AccessFS.MAKE_REG
-        | AccessFS.MAKE_DIR
-        | AccessFS.MAKE_SYM
-        | AccessFS.REMOVE_FILE
-        | AccessFS.REMOVE_DIR
-        | AccessFS.REFER
-    )
     try:
         with Ruleset(scoped=Scope.SIGNAL | Scope.ABSTRACT_UNIX_SOCKET) as rules:
             for path in (*_of_the_interpreter(), *readable):
                 with contextlib.suppress(FileNotFoundError, PermissionError):
-                    rules.allow_path(path, look if path.is_dir() else AccessFS.READ_FILE)
+                    rules.allow_path(path, _LOOK if path.is_dir() else AccessFS.READ_FILE)
             rules.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
-            rules.allow_path(writable, change)
+            rules.allow_path(writable, _CHANGE)
             rules.restrict()
             return f"landlock {rules.abi_version}"
     except LandlockError:
