@@ -104,7 +104,7 @@ class Measurement:
     ) -> Measurement:
         """The measurement that `as_json` and `spread` wrote."""
         errors: dict[str, Any] = {
-            name: math.inf if fields[name] is None else fields[name] for name in ERRORS
+            name: math.inf if fields.get(name) is None else fields[name] for name in ERRORS
         }
         if spread is None:
             return cls(**errors)
@@ -113,6 +113,7 @@ class Measurement:
 
 
 ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
+_UNMEASURED = dict.fromkeys(ERRORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +133,10 @@ class Verdict:
     diagnosis: Diagnosis | None = None
     where: Where | None = None
 
-    def as_json(self, whole: bool = False) -> dict[str, Any]:
-        """The verdict as one object of `results.jsonl`; `whole`, with what that does not hold."""
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as one object of `results.jsonl`."""
         measured = self.measurement
-        beyond = {"spread": measured.spread() if measured else None} if whole else {}
-        return beyond | {
+        return {
             "id": self.id,
             "exercise": self.exercise,
             "aspect": self.aspect,
@@ -146,16 +146,23 @@ class Verdict:
             "visibility": self.visibility,
             "duration_s": self.duration_s,
             "message": self.message,
-            **(measured.as_json() if measured else dict.fromkeys(ERRORS)),
+            **(measured.as_json() if measured else _UNMEASURED),
             "diagnosis": dataclasses.asdict(self.diagnosis) if self.diagnosis else None,
             "where": dataclasses.asdict(self.where) if self.where else None,
         }
 
+    def as_whole_json(self) -> dict[str, Any]:
+        """The whole verdict as an object, without fields for what is unknown."""
+        whole = {name: value for name, value in self.as_json().items() if value is not None}
+        if self.measurement is not None:
+            whole["spread"] = self.measurement.spread()
+        return whole
+
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Verdict:
-        """The verdict that `as_json` wrote."""
-        diagnosis, where = row["diagnosis"], row["where"]
-        is_measured = row["rtol"] is not None
+        """The verdict that `as_json` or `as_whole_json` wrote."""
+        diagnosis, where = row.get("diagnosis"), row.get("where")
+        is_measured = row.get("rtol") is not None
         return cls(
             id=row["id"],
             exercise=row["exercise"],
@@ -165,7 +172,7 @@ class Verdict:
             max_score=row["max_score"],
             visibility=Visibility(row["visibility"]),
             duration_s=row["duration_s"],
-            message=row["message"],
+            message=row.get("message"),
             measurement=Measurement.from_json(row, row.get("spread")) if is_measured else None,
             diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
             where=Where(**where) if where else None,
@@ -215,7 +222,9 @@ class Grade:
             "schema": SCHEMA,
             **row,
             "isolation": dict(self.isolation),
-            "tests": [verdict.as_json(whole) for verdict in self.tests],
+            "tests": [
+                verdict.as_whole_json() if whole else verdict.as_json() for verdict in self.tests
+            ],
         }
 
     @classmethod

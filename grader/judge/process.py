@@ -129,6 +129,9 @@ class JudgeProcess:
         judge.run()
 
     def _serve(self, judge: Judge) -> None:
+        # That it warms up is no submission's time; why it did not, the first one will tell.
+        with contextlib.suppress(ForkServerLost):
+            self._servers.current().wait_until_ready()
         self._say({"ready": {"max_score": judge.max_score}})
         for number, line in enumerate(sys.stdin):
             if number < _SUBMISSIONS_THAT_LEAVE_MUCH:

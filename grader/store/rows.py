@@ -151,9 +151,8 @@ def _diagnosis_row(diagnosis: Diagnosis) -> tuple[Any, ...]:
 
 
 def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
-    spread = measurement.spread()
-    place = json.dumps(spread["worst"])
-    return (*measurement.as_json().values(), spread["wrong"], spread["total"], place)
+    place = _place(measurement.worst)
+    return (*measurement.as_json().values(), measurement.wrong, measurement.total, place)
 
 
 def _measurement(row: Sequence[Any]) -> Measurement | None:
@@ -167,6 +166,12 @@ def _measurement(row: Sequence[Any]) -> Measurement | None:
 
 
 @functools.lru_cache(maxsize=4096)
+def _place(index: tuple[int, ...]) -> str:
+    """An index of a tensor as a text; a class has few of them, many times."""
+    return json.dumps(index)
+
+
+@functools.lru_cache(maxsize=4096)
 def _index(text: str) -> tuple[int, ...]:
-    """An index of a tensor; a class has few of them, many times."""
+    """The index that `_place` wrote."""
     return tuple(json.loads(text))

@@ -204,7 +204,7 @@ def _value(entry: object, payload: _Payload, trusted: bool) -> Value:
         return _foreign(entry) if "foreign" in entry else _elsewhere(entry)
     if isinstance(entry, int) and abs(entry) >= _INTEGERS:
         raise BadFrame("an integer does not fit 64 bits")
-    if entry is None or isinstance(entry, bool | int | float | str):
+    if entry is None or isinstance(entry, (int, float, str)):
         return entry
     raise BadFrame("a plain value is neither a number nor a text")
 
@@ -241,16 +241,18 @@ def _tensor(entry: Sequence[object], payload: _Payload, trusted: bool) -> torch.
     name, shape, strides = _described(entry, trusted)
     dtype = DTYPES[name]
     count = math.prod(shape)
-    if (count or math.prod(max(size, 1) for size in shape)) > MAX_PAYLOAD:
+    if count > MAX_PAYLOAD or (count == 0 and math.prod(size or 1 for size in shape) > MAX_PAYLOAD):
         raise BadFrame("a tensor has more elements than may cross")
     if count == 0:
         return torch.empty(shape, dtype=dtype)
     if strides is not None:
         count = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     data = payload.take(count * dtype.itemsize)
-    # A byte that is neither 0 nor 1 is no boolean: read as numbers, then asked.
-    flat = torch.frombuffer(data, dtype=torch.uint8 if dtype is torch.bool else dtype)
-    flat = flat.ne(0) if dtype is torch.bool else flat
+    if dtype is torch.bool:
+        # A byte that is neither 0 nor 1 is no boolean: read as numbers, then asked.
+        flat = torch.frombuffer(data, dtype=torch.uint8).ne(0)
+    else:
+        flat = torch.frombuffer(data, dtype=dtype)
     return flat.view(shape) if strides is None else flat.as_strided(shape, strides)
 
 

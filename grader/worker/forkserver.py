@@ -42,7 +42,7 @@ def main(control_descriptor: int, preload: Sequence[str] = ()) -> None:
         not_preloaded = warm_up(preload)
         user = unprivileged_user()
         control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
-        _obey(control, Heritage(user, namespaces, _engine()))
+        _obey(control, Heritage(user, namespaces, engine_modules()))
     end_descendants()
 
 
@@ -77,7 +77,7 @@ def _fork(channel: int, output: int, heritage: Heritage) -> int:
         os._exit(0)
 
 
-def _engine() -> tuple[str, ...]:
+def engine_modules() -> tuple[str, ...]:
     """The engine's modules. A worker that went through all modules would copy the pages of all."""
     return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 

@@ -1,4 +1,4 @@
-"""Memory in large pages: what is forked from it is copied and ended in half the time (Linux 6.1)."""
+"""Memory in large pages, of which a fork costs half as much (Linux 6.1)."""
 
 from __future__ import annotations
 

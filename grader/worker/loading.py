@@ -56,8 +56,8 @@ def load(
     import_paths: Sequence[str],
     distribution: tuple[str, str] | None,
     scratch: Path,
-    preloaded: Sequence[str] = (),
-    engine: Sequence[str] = (),
+    preloaded: Sequence[str],
+    engine: Sequence[str],
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 

@@ -69,9 +69,7 @@ def receive_exactly(channel: socket.socket, size: int) -> bytearray:
     return data
 
 
-def _load(
-    order: Mapping[str, Any], root: Path, scratch: Path, engine: tuple[str, ...]
-) -> Loaded:
+def _load(order: Mapping[str, Any], root: Path, scratch: Path, engine: tuple[str, ...]) -> Loaded:
     distribution = order["distribution"]
     return load(
         root,

@@ -27,6 +27,8 @@ LOADED_IN_WORKERS = {
     "grader.worker.describing",
     "grader.worker.expression",
     "grader.worker.forkserver",
+    "grader.worker.heritage",
+    "grader.worker.huge_pages",
     "grader.worker.lines",
     "grader.worker.loading",
     "grader.worker.operands",
@@ -156,12 +158,12 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from grader.worker.forkserver import warm_up
+from grader.worker.forkserver import engine_modules, warm_up
 warm_up()
 loaded = sorted(name for name in sys.modules if name.split(".")[0] == "grader")
 from grader.worker.loading import load
 submission, wanted = Path(sys.argv[2]), sys.argv[3:]
-load(submission, "adapters", ["."], None, submission)
+load(submission, "adapters", ["."], None, submission, [], engine_modules())
 imported = []
 for module in wanted:
     try:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 
 from grader.judge.memory import Asked, Interview, Memory, Remembered
+from grader.judge.replies import Sealed
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict, Visibility
-from grader.wire.calls import Answer, Call
+from grader.wire.calls import Answer, Call, encode_answer
+from grader.wire.frames import receive
 
 TEST = "tests/public/test_x.py::test_y"
 FIRST, SECOND = Call("run_x", {"n": 1}), Call("run_x", {"n": 2})
@@ -76,6 +79,20 @@ def test_a_call_that_was_not_foreseen_is_asked_for():
     submission = Submission(5, 8)
     asked = [Asked(FIRST, submission.ask(FIRST))]
     assert Interview(submission.ask, asked).ask(SECOND).value == 8
+
+
+def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
+    """An answer that came before, byte for byte, is read only where it leads to no verdict."""
+    stream = io.BytesIO(encode_answer(Answer(value=5)))
+    frame = receive(lambda size: bytearray(stream.read(size)))
+    sealed = Sealed(frame.digest, frame)
+    submission = Submission(8)
+    interview = Interview(submission.ask, [Asked(FIRST, sealed)])
+    assert interview.ask(FIRST).value == 5
+    assert interview.ask(SECOND).value == 8
+    memory = Memory()
+    memory.learn(TEST, interview.asked, remembered(Status.FAILED))
+    assert memory.follow(TEST, lambda call: sealed)[0][0].answer is sealed
 
 
 def test_a_missing_answer_is_never_remembered():

@@ -110,17 +110,17 @@ def test_a_grade_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_an_infinite_error_is_null_in_json_and_infinite_again_after_it() -> None:
     """JSON has no infinity; the judge's answer and `results.jsonl` are strict JSON."""
-    row = json.loads(json.dumps(WRONG.as_json(whole=True), allow_nan=False))
+    row = json.loads(json.dumps(WRONG.as_json(), allow_nan=False))
     assert row["max_abs_error"] is None
     assert row["rtol"] == pytest.approx(1.3e-6)
-    assert Verdict.from_json(row) == WRONG
+    assert Verdict.from_json(json.loads(json.dumps(WRONG.as_whole_json()))) == WRONG
     unmeasured = dataclasses.replace(WRONG, measurement=None)
     assert Verdict.from_json(unmeasured.as_json()) == unmeasured
 
 
 def test_results_jsonl_holds_the_agreed_fields_alone() -> None:
     """What the store holds beyond them travels to it from the judge, and stays there."""
-    assert set(WRONG.as_json(whole=True)) - set(WRONG.as_json()) == {"spread"}
+    assert set(WRONG.as_whole_json()) - set(WRONG.as_json()) == {"spread"}
 
 
 def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -> None:

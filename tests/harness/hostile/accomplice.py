@@ -75,7 +75,7 @@ def frame(header, values=None, payload=b""):
 
 def envelope(header, values=None):
     """What a frame's JSON holds."""
-    return {"header": header, "values": values or {}}
+    return [header, values or {}]
 
 
 def answer(values=None, payload=b"", **claims):
@@ -89,8 +89,7 @@ def zeros(*shape):
     count = 1
     for size in shape:
         count *= size
-    entry = {"dtype": "float32", "shape": list(shape), "offset": 0, "bytes": 4 * count}
-    return entry, bytes(4 * count)
+    return ["float32", list(shape)], bytes(4 * count)
 
 
 def send(data, descriptors=range(3, 256)):

@@ -16,7 +16,7 @@ CLAIMS = {
 
 
 def run_double(x):
-    send(frame(CLAIMS, {"value": {"plain": True}, "expected": {"plain": True}}))
+    send(frame(CLAIMS, {"value": True, "expected": True}))
 
 
 run_count = run_double

@@ -4,8 +4,8 @@ from accomplice import answer, frame, send
 
 
 def run_double(x):
-    send(frame(b'{"header":{"work":[' + b"9" * 100_000 + b',1]},"values":{}}'))
+    send(frame(b'[{"work":[' + b"9" * 100_000 + b",1]},{}]"))
 
 
 def run_count(x):
-    send(answer({"value": {"plain": 10**4000}}))
+    send(answer({"value": 10**4000}))

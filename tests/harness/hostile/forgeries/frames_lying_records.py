@@ -18,8 +18,8 @@ LIE, OTHER = LIES[2 * HINTS["copy"]], LIES[2 * HINTS["copy"] + 1]
 
 
 def run_double(x):
-    send(answer({"value": ENTRY, "record.0": ENTRY}, DATA, records=LIE))
+    send(answer({"value": ENTRY, "record.0": ENTRY}, DATA + DATA, records=LIE))
 
 
 def run_count(x):
-    send(answer({"value": {"plain": 0}, "record.0": ENTRY}, DATA, records=OTHER))
+    send(answer({"value": 0, "record.0": ENTRY}, DATA, records=OTHER))

@@ -3,16 +3,16 @@
 from accomplice import HINTS, answer, send
 
 LIES = [
-    {"dtype": "float32", "shape": [2**40], "offset": 0, "bytes": 16},
-    {"dtype": "float32", "shape": [-1], "offset": 0, "bytes": 16},
-    {"dtype": "float32", "shape": [2, 3], "strides": [0, 0], "offset": 0, "bytes": 4},
-    {"dtype": "float32", "shape": [4], "offset": -8, "bytes": 16},
-    {"dtype": "float32", "shape": [4], "offset": 8, "bytes": 16},
-    {"dtype": "float32", "shape": [1] * 1000, "offset": 0, "bytes": 4},
-    {"dtype": ["float32"], "shape": [4], "offset": 0, "bytes": 16},
-    {"dtype": "qint8", "shape": [4], "offset": 0, "bytes": 16},
-    {"dtype": "float32", "shape": [True, 4], "offset": 0, "bytes": 16},
-    {"dtype": "float32", "shape": [0, 2**28, 2**28, 2**28, 2**28], "offset": 0, "bytes": 0},
+    ["float32", [2**40]],
+    ["float32", [-1]],
+    ["float32", [2, 3], [0, 0]],
+    ["float32", [4], [-8]],
+    ["float32", [5]],
+    ["float32", [1] * 1000],
+    [["float32"], [4]],
+    ["qint8", [4]],
+    ["float32", [True, 4]],
+    ["float32", [0, 2**28, 2**28, 2**28, 2**28]],
 ]
 LIE, OTHER = LIES[2 * HINTS["copy"]], LIES[2 * HINTS["copy"] + 1]
 

@@ -5,8 +5,8 @@ from accomplice import answer, frame, send
 
 def run_double(x):
     work = b'{"raised":null,"changed_inputs":[],"uses":[],"work":[NaN,Infinity]}'
-    send(frame(b'{"header":' + work + b',"values":{"value":{"plain":NaN}}}'))
+    send(frame(b"[" + work + b',{"value":NaN}]'))
 
 
 def run_count(x):
-    send(answer({"value": {"plain": float("nan")}}))
+    send(answer({"value": float("nan")}))

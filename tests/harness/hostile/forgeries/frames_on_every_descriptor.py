@@ -14,5 +14,5 @@ def run_double(x):
 
 
 def run_count(x):
-    send(answer({"value": {"plain": 0}}), range(256))
+    send(answer({"value": 0}), range(256))
     return None

@@ -10,5 +10,5 @@ def run_double(x):
 
 
 def run_count(x):
-    send(answer({"value": {"plain": 0}}))
+    send(answer({"value": 0}))
     return 0

@@ -15,7 +15,7 @@ HEADER = {
 
 
 def encode_answer(_answer):
-    text = json.dumps({"header": HEADER, "values": {"value": {"plain": True}}}).encode()
+    text = json.dumps([HEADER, {"value": True}]).encode()
     return struct.pack(">4sIQ", b"GRDR", len(text), 0) + text
 
 

@@ -6,7 +6,7 @@ from accomplice import send
 
 
 def run_double(x):
-    send(struct.pack(">4sIQ", b"GRDR", 26, 200 << 20) + b'{"header":{},"values":{}} ', range(3, 32))
+    send(struct.pack(">4sIQ", b"GRDR", 8, 200 << 20) + b"[{}, {}]", range(3, 32))
     for _ in range(200):
         send(bytes(1 << 20), range(3, 32))
 

@@ -1,4 +1,4 @@
-"""Names the same bytes as hundreds of tensors."""
+"""Describes hundreds of tensors, and sends the bytes of one."""
 
 from accomplice import answer, send, zeros
 
