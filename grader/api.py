@@ -31,6 +31,7 @@ def grade(
     adapters: str = "adapters.py",
     timeout: float = 120,
     memory_mb: int = 2048,
+    device: str = "cpu",
     require_isolation: bool = False,
 ) -> Grade:
     """Grades one submission: a folder, an archive, a notebook or a Python file; as `grader run`.
@@ -43,16 +44,17 @@ def grade(
         adapters: where in the submission its adapters lie.
         timeout: the seconds that the submission may take.
         memory_mb: the megabytes of memory that it may use.
+        device: where its functions are called, `cpu` or `cuda`.
         require_isolation: whether to refuse on a machine where a layer of isolation is missing.
 
     Raises:
-        BadAssignment: if the assignment cannot be used.
+        BadAssignment: if the assignment or the device cannot be used.
         NothingToGrade: if no submission lies there.
         NotIsolated: if isolation is required and does not hold.
     """
     if require_isolation:
         require_every_layer()
-    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb)
+    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device)
     settings = options.settings(find_assignment(Path(assignment)))
     entry = single(Path(submission))
     task = Task(entry, 0, fingerprint(entry), "")
@@ -75,6 +77,7 @@ def batch(
     adapters: str = "adapters.py",
     timeout: float = 120,
     memory_mb: int = 2048,
+    device: str = "cpu",
     require_isolation: bool = False,
     on_grade: Callable[[Grade], None] | None = None,
 ) -> Results:
@@ -92,13 +95,13 @@ def batch(
             they are graded on this machine.
         fresh: whether to forget the grades in `out` and grade everything anew.
         on_grade: called with every new grade as it arrives.
-        assignment, seed, exercises, adapters, timeout, memory_mb, require_isolation: as in `grade`;
-            without a seed, an earlier batch's over the same folder is kept.
+        assignment, seed, exercises, adapters, timeout, memory_mb, device, require_isolation: as in
+            `grade`; without a seed, an earlier batch's over the same folder is kept.
 
     Returns the grades in `out`: `grades()` goes through them in the order of the class.
 
     Raises:
-        BadAssignment: if the assignment cannot be used.
+        BadAssignment: if the assignment or the device cannot be used.
         BadRoster: if the roster cannot be used.
         NothingToGrade: if a path is missing or holds no submission.
         StoreError: if `out` cannot be written, or holds what would be lost.
@@ -107,7 +110,7 @@ def batch(
             does not are refused.
     """
     paths = [submissions] if isinstance(submissions, str | os.PathLike) else submissions
-    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb)
+    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device)
     course = find_assignment(Path(assignment))
     people = None if roster is None else read_roster(Path(roster))
     discovery = discover([Path(path) for path in paths], adapters)

@@ -102,6 +102,13 @@ def grading_options(command: Command) -> Command:
                 show_default=True,
             ),
             click.option(
+                "--device",
+                type=click.Choice(["cpu", "cuda"]),
+                default="cpu",
+                show_default=True,
+                help="Where the submissions' functions are called (docs/gpu.md).",
+            ),
+            click.option(
                 "--require-isolation",
                 is_flag=True,
                 help="Refuse to grade where a layer of isolation does not hold (grader doctor).",
@@ -119,6 +126,7 @@ def chosen_options(
     adapters: str,
     timeout: float,
     memory: int,
+    device: str,
     require_isolation: bool,
 ) -> tuple[Assignment, Options]:
     """The assignment, and what was chosen of `grading_options`.
@@ -129,5 +137,5 @@ def chosen_options(
     """
     if require_isolation:
         require_every_layer()
-    chosen = Options(seed, tuple(exercises), adapters, timeout, memory)
+    chosen = Options(seed, tuple(exercises), adapters, timeout, memory, device)
     return find_assignment(assignment_folder), chosen

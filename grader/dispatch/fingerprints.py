@@ -77,7 +77,8 @@ def exercise_keys(settings: Settings, submission_hash: str) -> dict[str, str]:
 
 def _key(settings: Settings, submission_hash: str, suite: str) -> str:
     """Where the assignment's folder lies changes no grade."""
-    options = [settings.seed, settings.adapters, settings.timeout, settings.memory_mb]
+    limits = [settings.timeout, settings.memory_mb]
+    options = [settings.seed, settings.adapters, *limits, settings.device]
     text = json.dumps([submission_hash, suite, options])
     return hashlib.sha256(text.encode()).hexdigest()
 

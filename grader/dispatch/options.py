@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.assignment import Assignment, BadAssignment, meant
 from grader.dispatch.fingerprints import exercise_hashes, suite_hash
-from grader.judge.settings import Settings
+from grader.judge.settings import CPU, Settings
 
 SEEDS = 1 << 31
 
@@ -26,6 +26,7 @@ class Options:
     adapters: str = "adapters.py"
     timeout: float = 120.0
     memory_mb: int = 2048
+    device: str = CPU
 
     def settings(self, assignment: Assignment) -> Settings:
         """The settings for the judges of an assignment.
@@ -52,6 +53,7 @@ class Options:
             adapters=self.adapters,
             timeout=self.timeout,
             memory_mb=self.memory_mb,
+            device=self.device,
             suite_hash=suite_hash(hashes),
             exercise_hashes=hashes,
         )
@@ -74,6 +76,7 @@ def chosen_otherwise(now: Options, earlier: Options) -> list[str]:
         "adapters": (earlier.adapters, now.adapters),
         "timeout": (f"{earlier.timeout:g}", f"{now.timeout:g}"),
         "memory": (earlier.memory_mb, now.memory_mb),
+        "device": (earlier.device, now.device),
     }
     return [f"{name}: {then}, now {new}" for name, (then, new) in compared.items() if then != new]
 

@@ -26,6 +26,7 @@ from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.evidence import Evidence
 from grader.imports import Imports
 from grader.intake import CopyFailed, Entry, take_in
+from grader.judge.device import require_device, turn_on
 from grader.judge.environment import Environment
 from grader.judge.excerpts import excerpts
 from grader.judge.forkserver import ForkServer, ForkServerLost
@@ -125,13 +126,17 @@ class JudgeProcess:
         Raises:
             BadAssignment: if the tests cannot be collected.
         """
-        judge = Judge(self._assignment, self._settings.seed, self._settings.exercises, self._serve)
+        settings = self._settings
+        judge = Judge(
+            self._assignment, settings.seed, settings.exercises, self._serve, settings.device
+        )
         judge.run()
 
     def _serve(self, judge: Judge) -> None:
         # That it warms up is no submission's time; why it did not, the first one will tell.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()
+            require_device(self._servers.current(), self._scratch, self._settings.device)
         self._say({"ready": {"max_score": judge.max_score}})
         for number, line in enumerate(sys.stdin):
             if number < _SUBMISSIONS_THAT_LEAVE_MUCH:
@@ -192,15 +197,19 @@ class JudgeProcess:
         folder: Path,
         exercises: Collection[str] | None,
     ) -> Outcome:
+        settings = self._settings
         limits = Limits(
-            self._settings.timeout, self._assignment.call_timeout, self._settings.memory_mb << 20
+            settings.timeout,
+            self._assignment.call_timeout,
+            settings.memory_mb << 20,
+            settings.device,
         )
         conduct = Conduct(self._assignment.forbidden, submission.root)
         environment = Environment(self._assignment, submission.root)
         sitting = Sitting(
             self._servers.current, submission, limits, folder, conduct, environment, self._familiar
         )
-        with contextlib.closing(sitting):
+        with turn_on(settings.device), contextlib.closing(sitting):
             problem = sitting.open()
             if problem is not None:
                 is_ours = problem.status is Status.NOT_GRADED

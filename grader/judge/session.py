@@ -21,6 +21,7 @@ from grader.judge.memory import Interview, Memory, Remembered
 from grader.judge.mistakes import KnownMistakes, load_mistakes
 from grader.judge.points import share_points
 from grader.judge.replies import Reply, opened
+from grader.judge.settings import CPU
 from grader.judge.verdicts import Test
 from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
@@ -49,16 +50,23 @@ class Examinee(Protocol):
 class Judge:
     """Runs an assignment's tests; `grade` may be called for one submission after another.
 
-    Cases are drawn once and kept: every submission of a batch gets the same inputs.
+    Cases are drawn once and kept: every submission of a batch gets the same inputs. They are put on
+    `device` where a submission's function is called.
     """
 
     def __init__(
-        self, assignment: Assignment, seed: int, exercises: Sequence[str], serve: ServeSubmissions
+        self,
+        assignment: Assignment,
+        seed: int,
+        exercises: Sequence[str],
+        serve: ServeSubmissions,
+        device: str = CPU,
     ) -> None:
         self._assignment = assignment
         self._seed = seed
         self._exercises = frozenset(exercises)
         self._serve = serve
+        self._device = device
         self._cases: dict[str, Case] = {}
         self._items: list[pytest.Item] = []
         self._tests: dict[str, Test] = {}
@@ -230,7 +238,7 @@ class Judge:
         self._require("adapters.py", contract)
         self._require("solutions/__init__.py", references)
         self.mistakes = load_mistakes(root, references)
-        return Bench(contract, self._ask, references, self.case, self._seed)
+        return Bench(contract, self._ask, references, self.case, self._seed, device=self._device)
 
     def _require(self, place: str, functions: Iterable[str]) -> None:
         """Every exercise has its adapter and its reference, or nobody can be graded on it."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+CPU = "cpu"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -13,8 +15,9 @@ class Settings:
 
     `assignment` is the assignment's folder; `exercises` those that are graded (none: all of them);
     `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
-    one submission may take; `suite_hash` stands for the tests, the references and the grader,
-    `exercise_hashes` for as much of them as each exercise depends on.
+    one submission may take; `device` where its functions are called, as torch names it;
+    `suite_hash` stands for the tests, the references and the grader, `exercise_hashes` for as much
+    of them as each exercise depends on.
     """
 
     assignment: str
@@ -25,6 +28,7 @@ class Settings:
     memory_mb: int
     suite_hash: str
     exercise_hashes: Mapping[str, str] = field(default_factory=dict)
+    device: str = CPU
 
     def as_json(self) -> dict[str, Any]:
         """The settings as the first line that a judge reads."""

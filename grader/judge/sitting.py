@@ -16,6 +16,7 @@ from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.judge.redaction import redacted, without_places
 from grader.judge.replies import Reply, Sealed, Unremarkable
 from grader.judge.rules import Conduct
+from grader.judge.settings import CPU
 from grader.judge.worker import Allowance, Worker, WorkerLost
 from grader.submission import Submission
 from grader.testing.exceptions import fault_of, printed_in_words
@@ -30,11 +31,12 @@ _PRINTED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a submission may use: seconds in all and for one call, and bytes of memory."""
+    """What a submission may use: seconds in all and for one call, bytes of memory, a device."""
 
     submission_seconds: float
     call_seconds: float
     memory: int
+    device: str = CPU
 
 
 class Sitting:
@@ -172,7 +174,7 @@ class Sitting:
 
     def _new_worker(self) -> Worker:
         seconds = int(self._limits.submission_seconds) + _SPARE_SECONDS
-        allowance = Allowance(self._limits.memory, cpu_seconds=seconds)
+        allowance = Allowance(self._limits.memory, cpu_seconds=seconds, device=self._limits.device)
         return Worker.in_new_folder(self._server(), self._scratch, allowance)
 
     def _redact(self, raised: Raised, worker: Worker) -> Raised:

@@ -15,6 +15,7 @@ from typing import Any
 
 from grader.judge.forkserver import ForkServer, ForkServerLost
 from grader.judge.replies import Reply, Sealed
+from grader.judge.settings import CPU
 from grader.judge.usage import family, fits, is_alive, private_memory
 from grader.submission import Submission
 from grader.verdict import Status
@@ -47,13 +48,17 @@ class WorkerLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one worker may use: bytes of memory, bytes and files on disk, processor seconds."""
+    """What one worker may use: bytes of memory, bytes and files on disk, processor seconds.
+
+    Beside the CPU, the `device`, as torch names it.
+    """
 
     memory: int
     disk: int = 256 << 20
     files: int = 10_000
     file_size: int = 64 << 20
     cpu_seconds: int = 600
+    device: str = CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,7 @@ class Worker:
                 "scratch": str(self._scratch),
                 "forbidden": list(forbidden),
                 "preloaded": list(self._server.preload),
+                "device": allowance.device,
                 "bounds": {
                     "memory": allowance.memory,
                     "file_size": allowance.file_size,

@@ -26,6 +26,8 @@ _NUMBERS = 1 << 16
 class Bench:
     """What a test needs: the contract, a way to ask the student, the references, the cases.
 
+    Where nothing else is asked for, the student's functions are called on `device`.
+
     `observations` are the submission's answers, by exercise; `problem` is why its adapters could
     not be imported at all.
     """
@@ -37,12 +39,13 @@ class Bench:
     seed: int
     problem: StudentFault | None = None
     observations: dict[str, list[Observation]] = field(default_factory=dict)
+    device: str = "cpu"
 
     def student(self, member: Membership, test_id: str) -> Student:
         """The handle of the student's function; its random numbers follow from the test."""
         seed = seed_of(self.seed, f"call:{test_id}")
         observe = functools.partial(self._observe, member, test_id)
-        return Student(self._adapter(member.exercise), self.ask, seed, observe)
+        return Student(self._adapter(member.exercise), self.ask, seed, observe, self.device)
 
     def reference(self, exercise: str, case: Case) -> Reference:
         """The handle of the reference, whose answers are kept in `case`."""

@@ -33,11 +33,14 @@ class Student:
     Whatever comes back is checked against the annotations of the adapters before a test sees it.
     """
 
-    def __init__(self, adapter: Adapter, ask: Ask, seed: int, observe: Observe) -> None:
+    def __init__(
+        self, adapter: Adapter, ask: Ask, seed: int, observe: Observe, device: str = "cpu"
+    ) -> None:
         self.adapter = adapter
         self._ask = ask
         self._seed = seed
         self._observe = observe
+        self._device = device
 
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
         """The adapter's result: a tensor, or a number where the annotations say so.
@@ -46,7 +49,7 @@ class Student:
             StudentFault: if nothing came, or something of another type or shape.
         """
         arguments = self.adapter.bind(args, kwargs)
-        answer, call = self.ask(arguments), Call(self.adapter.name, arguments, seed=self._seed)
+        answer, call = self.ask(arguments), self._call(arguments)
         try:
             result = self.result(answer, arguments)
         except StudentFault:
@@ -56,7 +59,7 @@ class Student:
         if isinstance(result, Elsewhere):
             raise StudentFault(
                 Status.FAILED,
-                f"{self.adapter.name} must return a tensor on the CPU, where its inputs are, "
+                f"{self.adapter.name} must return a tensor on {self._place}, where its inputs are, "
                 f"not on the device {result.device}",
             )
         self._observe(call, result, False)
@@ -95,7 +98,7 @@ class Student:
         Raises:
             StudentFault: if the submission raised, or gave no answer.
         """
-        call = Call(self.adapter.name, arguments, seed=self._seed, **observe)
+        call = self._call(arguments, **observe)
         answer = self._ask(call)
         if answer.raised is not None:
             raise fault_of(answer.raised, self.adapter.name, call)
@@ -108,6 +111,14 @@ class Student:
             StudentFault: if it is not.
         """
         return checked(self.adapter, answer.value, Call(self.adapter.name, arguments))
+
+    def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
+        device = {"device": self._device}
+        return Call(self.adapter.name, arguments, seed=self._seed, **(device | observe))
+
+    @property
+    def _place(self) -> str:
+        return "the CPU" if self._device == "cpu" else f"the device {self._device}"
 
     @staticmethod
     def _remember(tensor: Any, annotated: object, arguments: Mapping[str, Value]) -> None:

@@ -27,6 +27,8 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
     """
     # torch.manual_seed would also note for devices that are not there who asked for it.
     torch.default_generator.manual_seed(call.seed)
+    if call.device.startswith("cuda"):
+        torch.cuda.manual_seed(call.seed)
     random.seed(call.seed)
     counter = WorkCounter() if call.count_work else None
     numbers = not any(isinstance(value, torch.Tensor) for value in call.arguments.values())
@@ -47,7 +49,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
                     observed.enter_context(onlooker)
             result = function(**arguments)
         return Answer(
-            value=portable(result),
+            value=portable(result, call.device, may_be_on_cpu=numbers),
             gradients=_gradients(result, wanted, call.cotangent),
             changed_inputs=tuple(
                 name for name, before in watched.items() if not _same(before, arguments[name])
@@ -64,8 +66,12 @@ def absent(adapter: str) -> Answer:
     return Answer(raised=Raised("NameError", f"there is no function {adapter}", missing=True))
 
 
-def portable(result: object) -> Value:
-    """What of a result can cross to the judge: plain numbers, dense tensors, else a description."""
+def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
+    """What of a result can cross to the judge: plain numbers, dense tensors, else a description.
+
+    A tensor crosses from the `device` of the call; from the CPU also where `may_be_on_cpu`, as
+    the inputs of the call are on no device.
+    """
     if result is None or isinstance(result, bool | int | float):
         return result if not isinstance(result, int) or abs(result) < 1 << 63 else Foreign("int")
     if not isinstance(result, torch.Tensor):
@@ -73,13 +79,15 @@ def portable(result: object) -> Value:
     with torch._C.DisableTorchFunctionSubclass():
         dtype = _DTYPE_NAMES.get(result.dtype)
         shape = tuple(result.shape)
-        if result.device.type != "cpu":
+        kind = result.device.type
+        is_there = kind == device.partition(":")[0] or (may_be_on_cpu and kind == "cpu")
+        if not is_there or kind == "meta":
             return Elsewhere(str(result.dtype).removeprefix("torch."), shape, str(result.device))
         if dtype is None or result.layout is not torch.strided:
             return Foreign(f"a tensor of dtype {result.dtype} and layout {result.layout}")
         if math.prod(max(size, 1) for size in shape) * result.element_size() > MAX_PAYLOAD:
             return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
-        return result.detach().resolve_conj().resolve_neg().contiguous()
+        return result.detach().cpu().resolve_conj().resolve_neg().contiguous()
 
 
 def _put(value: Value, device: str) -> Value:
@@ -101,10 +109,10 @@ def _gradients(
     if cotangent is None or cotangent.shape != result.shape:
         return {}
     products = torch.autograd.grad(
-        result, list(wanted.values()), cotangent.to(result.dtype), allow_unused=True
+        result, list(wanted.values()), cotangent.to(result), allow_unused=True
     )
     return {
-        name: product.contiguous()
+        name: product.cpu().contiguous()
         for name, product in zip(wanted, products, strict=True)
         if product is not None
     }

@@ -69,7 +69,7 @@ class Recorder:
         return (
             0 < _numbers_in(tensor) <= min(MAX_NUMBERS, self._left)
             and not is_functorch_wrapped_tensor(tensor)
-            and tensor.device.type == "cpu"
+            and tensor.device.type != "meta"
             and tensor.layout is torch.strided
         )
 
@@ -155,4 +155,4 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
     plain = plain.detach()
     wanted = torch.bool if plain.dtype is torch.bool else torch.float32
-    return plain.to(wanted).clone(memory_format=torch.contiguous_format)
+    return plain.to("cpu", wanted).clone(memory_format=torch.contiguous_format)

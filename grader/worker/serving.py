@@ -35,7 +35,8 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     order, _ = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
-    reached = confine(Territory([root], scratch), Bounds(**order["bounds"]), heritage.user)
+    territory = Territory.around(root, scratch, order["device"])
+    reached = confine(territory, Bounds(**order["bounds"]), heritage.user)
     reached["namespaces"] = heritage.namespaces
     channel.sendall(encode({"isolation": reached}, {}))
     watch = Watch(order["forbidden"], root)

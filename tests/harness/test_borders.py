@@ -20,6 +20,7 @@ LOADED_IN_WORKERS = {
     "grader.worker",
     "grader.worker.confinement",
     "grader.worker.confinement.filesystem",
+    "grader.worker.confinement.gpu",
     "grader.worker.confinement.identity",
     "grader.worker.confinement.limits",
     "grader.worker.confinement.namespaces",

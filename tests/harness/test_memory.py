@@ -92,7 +92,7 @@ def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
     assert interview.ask(SECOND).value == 8
     memory = Memory()
     memory.learn(TEST, interview.asked, remembered(Status.FAILED))
-    assert memory.follow(TEST, lambda call: sealed)[0][0].answer is sealed
+    assert memory.follow(TEST, lambda _: sealed)[0][0].answer is sealed
 
 
 def test_a_missing_answer_is_never_remembered():

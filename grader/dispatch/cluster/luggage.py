@@ -63,6 +63,7 @@ def unpacked_assignment(luggage: bytes, folder: Path, settings: Settings) -> Set
         settings.adapters,
         settings.timeout,
         settings.memory_mb,
+        settings.device,
     )
     return chosen.settings(find_assignment(folder))
 

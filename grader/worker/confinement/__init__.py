@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.worker.confinement.filesystem import restrict_files
+from grader.worker.confinement.gpu import device_files, driver_files
 from grader.worker.confinement.identity import drop_privileges
 from grader.worker.confinement.limits import Bounds, limit_resources
 from grader.worker.confinement.syscalls import restrict_system_calls
@@ -20,10 +21,16 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Territory:
-    """What a worker may see: folders to read, one folder to write to."""
+    """What a worker may see: folders to read, one folder to write to, files of devices to use."""
 
     readable: Sequence[Path]
     writable: Path
+    devices: Sequence[Path] = ()
+
+    @classmethod
+    def around(cls, root: Path, scratch: Path, device: str) -> Territory:
+        """That of a submission in the folder `root` which may use a device."""
+        return cls([root, *driver_files(device)], scratch, device_files(device))
 
 
 def confine(territory: Territory, bounds: Bounds, user: int | None) -> dict[str, str]:
@@ -34,6 +41,8 @@ def confine(territory: Territory, bounds: Bounds, user: int | None) -> dict[str,
     """
     reached = {"memory": limit_resources(bounds)}
     reached["identity"] = drop_privileges(user)
-    reached["filesystem"] = restrict_files(territory.readable, territory.writable)
+    reached["filesystem"] = restrict_files(
+        territory.readable, territory.writable, territory.devices
+    )
     reached |= restrict_system_calls()
     return reached

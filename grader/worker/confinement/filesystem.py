@@ -16,6 +16,7 @@ if sys.platform == "linux":
     abi_version()
 
     _LOOK = AccessFS.READ_FILE | AccessFS.READ_DIR
+    _DRIVE = AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.IOCTL_DEV
     _CHANGE = (
         _LOOK
         | AccessFS.WRITE_FILE
@@ -36,8 +37,10 @@ _SOURCES_OF_BYTES = ("/dev/urandom", "/dev/random", "/dev/zero")
 _TIME_ZONES = "/usr/share/zoneinfo"
 
 
-def restrict_files(readable: Sequence[Path], writable: Path) -> str:
+def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[Path]) -> str:
     """Allows `readable` and the interpreter to be read, `writable` to be written, nothing else.
+
+    What drives the `devices` is allowed as well.
 
     Where the kernel can (Landlock ABI 6), signals and abstract sockets stay inside too.
     """
@@ -49,6 +52,8 @@ def restrict_files(readable: Sequence[Path], writable: Path) -> str:
                 with contextlib.suppress(FileNotFoundError, PermissionError):
                     rules.allow_path(path, _LOOK if path.is_dir() else AccessFS.READ_FILE)
             rules.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+            for path in devices:
+                rules.allow_path(path, _DRIVE)
             rules.allow_path(writable, _CHANGE)
             rules.restrict()
             return f"landlock {rules.abi_version}"
