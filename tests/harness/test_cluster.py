@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import re
 import shutil
 import signal
@@ -20,9 +21,9 @@ import pytest
 
 import grader as verbs
 from grader.dispatch.cluster.connection import connected
-from grader.dispatch.cluster.errand import BadReply, packed_reply, unpacked_reply
+from grader.dispatch.cluster.errand import BadReply, grade_in, packed_reply, unpacked_reply
 from grader.store import Store
-from grader.verdict import Grade
+from grader.verdict import Grade, GradeStatus
 from tests.harness.cluster_fixtures import Cluster, eventually, judges_of, running_cluster
 from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
 
@@ -302,3 +303,23 @@ def test_what_comes_back_is_data_or_nothing(reply: object) -> None:
     """Nothing is unpickled that a submission had a hand in, and memory is bounded."""
     with pytest.raises(BadReply):
         unpacked_reply(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [{}, {"grade": 1}, {"grade": {"submission": "alice"}}, {"grade": {"tests": [{"id": 3}]}}],
+    ids=repr,
+)
+def test_an_answer_without_a_whole_grade_is_none(reply: dict[str, object]) -> None:
+    """The submission is then graded elsewhere; the batch goes on."""
+    with pytest.raises(BadReply, match="holds no grade"):
+        grade_in(reply, "alice")
+
+
+def test_the_grade_of_another_submission_is_no_answer() -> None:
+    """A worker that mixes up what it was sent must not mix up the class."""
+    grade = Grade("bob", GradeStatus.GRADED, 1.0, 1.0, 7, "hash", "suite", 0.1, None, {}, ())
+    reply = {"grade": json.loads(json.dumps(grade.as_json(whole=True)))}
+    assert grade_in(reply, "bob") == grade
+    with pytest.raises(BadReply, match="'bob'"):
+        grade_in(reply, "alice")

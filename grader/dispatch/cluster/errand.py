@@ -11,6 +11,7 @@ from typing import Any
 
 from grader.dispatch.task import Task
 from grader.intake.parcel import Parcel
+from grader.verdict import Grade
 
 _LARGEST_REPLY = 64 << 20
 
@@ -53,6 +54,23 @@ class Errand:
 def packed_reply(reply: Mapping[str, Any]) -> bytes:
     """A reply as compressed JSON."""
     return zlib.compress(json.dumps(reply).encode(), 1)
+
+
+def grade_in(reply: Mapping[str, Any], submission: str) -> Grade | None:
+    """The grade of that submission in a reply; None in one that says why there is none.
+
+    Raises:
+        BadReply: if it is neither.
+    """
+    if "stopped" in reply or "failed" in reply:
+        return None
+    try:
+        grade = Grade.from_json(reply["grade"])
+    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+        raise BadReply(f"its answer holds no grade ({type(error).__name__}: {error})") from error
+    if grade.submission != submission:
+        raise BadReply(f"it answered with the grade of {grade.submission!r}")
+    return grade
 
 
 def unpacked_reply(data: object) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from distributed import Client, Future
 from grader.assignment import BadAssignment, find_assignment
 from grader.dispatch.attempts import not_graded
 from grader.dispatch.cluster.connection import NoCluster
-from grader.dispatch.cluster.errand import BadReply, Errand, unpacked_reply
+from grader.dispatch.cluster.errand import BadReply, Errand, grade_in, unpacked_reply
 from grader.dispatch.cluster.luggage import difference, packed_assignment, versions
 from grader.dispatch.cluster.station import close_station, grade_at_station, open_station
 from grader.dispatch.cluster.stations import Stations
@@ -29,7 +29,6 @@ from grader.intake import CopyFailed
 from grader.intake.parcel import pack
 from grader.judge.settings import Settings
 from grader.plain_text import plain
-from grader.verdict import Grade
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop
@@ -237,15 +236,16 @@ class ClusterPool:
             if isinstance(reply, Exception):
                 raise BadReply(_in_words(reply))
             answer = unpacked_reply(reply)
+            grade = grade_in(answer, flight.attempt.task.entry.name)
         except BadReply as problem:
-            answer = {"failed": str(problem)}
+            answer, grade = {"failed": str(problem)}, None
         if "stopped" in answer:
             raise BadAssignment(f"{flight.address}: {answer['stopped']}")
-        if "failed" in answer:
+        if grade is None:
             yield from self._send_elsewhere(flight, str(answer["failed"]))
         else:
             self._land(flight)
-            yield Graded(flight.attempt.task, Grade.from_json(answer["grade"]))
+            yield Graded(flight.attempt.task, grade)
 
     def _send_elsewhere(self, flight: _Flight, why: str) -> Iterator[Graded]:
         self._land(flight)
