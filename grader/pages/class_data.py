@@ -115,8 +115,9 @@ class ClassData:
             self._tests.setdefault(test.id, test)
             letters[test.id] = LETTERS[test.status]
             if test.measurement is not None:
-                spread = self._spreads.setdefault(test.id, Spread(test.exercise, test.id))
-                spread.add(test.status, test.measurement)
+                if test.id not in self._spreads:
+                    self._spreads[test.id] = Spread(test.exercise, test.id)
+                self._spreads[test.id].add(test.status, test.measurement)
         return "".join(letters.get(test, _ABSENT) for test in self._tests)
 
     @property

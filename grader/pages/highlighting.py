@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from markupsafe import Markup, escape
 from pygments.lexers.python import PythonLexer
@@ -47,24 +49,22 @@ def highlighted(excerpt: Excerpt, marked: int) -> tuple[Line, ...]:
 
 
 def _lines(source: str) -> Iterator[Markup]:
-    line: list[Markup] = []
-    for kind, value in _LEXER.get_tokens(source):
-        css = _class(kind)
-        first, *others = value.split("\n")
+    line: list[str] = []
+    for css, texts in itertools.groupby(_LEXER.get_tokens(source), lambda token: _class(token[0])):
+        first, *others = "".join(text for _, text in texts).split("\n")
         line.append(_span(css, first))
         for text in others:
-            yield Markup("").join(line)
+            yield Markup("".join(line))
             line = [_span(css, text)]
-    yield Markup("").join(line)
+    yield Markup("".join(line))
 
 
-def _span(css: str, text: str) -> Markup:
-    if not css or not text:
-        return escape(text)
-    # Markup.format takes ten times as long; `css` is one of the classes above.
-    return Markup(f'<i class="{css}">{escape(text)}</i>')
+def _span(css: str, text: str) -> str:
+    escaped = str(escape(text))
+    return f'<i class="{css}">{escaped}</i>' if css and text else escaped
 
 
+@cache
 def _class(kind: _TokenType) -> str:
     while kind.parent is not None:
         if kind in _CLASSES:

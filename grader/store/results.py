@@ -126,7 +126,7 @@ class Results:
                 return ()
             tests = {number: test_of(test) for number, *test in db.execute(known)}
             of_one = db.execute(_VERDICTS_OF_ONE, row)
-            return tuple(verdict_of(tests[test], of) for test, *of in of_one)
+            return tuple(verdict_of(tests, row) for row in of_one)
 
     def class_imports(self) -> ClassImports:
         """What the submissions import of installed packages, and which are not there.
@@ -179,7 +179,7 @@ def _grades(database: sqlite3.Connection, query: str, value: int | str) -> Itera
         notes = database.execute(notes_of_one, (number,))
         yield grade_of(
             row,
-            tuple(verdict_of(tests[test], of) for test, *of in verdicts),
+            tuple(verdict_of(tests, row) for row in verdicts),
             tuple(text for (text,) in notes),
         )
 
