@@ -66,6 +66,7 @@ LAYERS = [
         "grader.imports",
         "grader.submission",
         "grader.plain_text",
+        "grader.processors",
         "grader",
     },
 ]
