@@ -36,14 +36,14 @@ class Earlier:
     status: GradeStatus
     score: float | None
     exercises: Mapping[str, float]
-    outcomes: Mapping[str, Outcome]
+    tests: Mapping[str, Verdict]
 
     @classmethod
     def of(cls, grade: Grade) -> Earlier:
         """What it needs of this grade, which has no score if it is not complete."""
         exercises = {each.exercise: each.score for each in standings(grade)}
-        outcomes = {test.id: _outcome(test) for test in grade.tests}
-        return cls(grade.status, _score(grade, grade.is_complete), exercises, outcomes)
+        tests = {test.id: test for test in grade.tests}
+        return cls(grade.status, _score(grade, grade.is_complete), exercises, tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Changes:
 
     def _count_tests(self, grade: Grade, before: Earlier) -> None:
         for test in grade.tests:
-            was = before.outcomes.get(test.id)
+            was = before.tests.get(test.id)
             if was is not None and was.status is not test.status:
                 name = one_line(test.id.partition("::")[2] or test.id, _LONGEST)
                 exercise = one_line(test.exercise)
@@ -202,7 +202,7 @@ def _reason(grade: Grade, before: Earlier) -> str:
 def _reasons(tests: Iterable[Verdict], before: Earlier) -> Iterator[str]:
     """Why an exercise stands otherwise, each reason once: the commonest first."""
     reasons = Counter(
-        reason for test in tests for reason in _reasons_of(test, before.outcomes.get(test.id))
+        reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
     )
     for reason, count in reasons.most_common(_REASONS):
         yield f"{reason} ({count} tests)" if count > 1 else reason
@@ -210,10 +210,13 @@ def _reasons(tests: Iterable[Verdict], before: Earlier) -> Iterator[str]:
         yield f"and {len(reasons) - _REASONS} other reasons"
 
 
-def _reasons_of(test: Verdict, was: Outcome | None) -> Iterable[str]:
+def _reasons_of(test: Verdict, earlier: Verdict | None) -> Iterable[str]:
+    if earlier is not None and _are_alike(earlier, test):
+        return []
     now = _outcome(test)
-    if was is None:
+    if earlier is None:
         return [f"a test that there was not: {_said(now.status)}{_because(now)}"]
+    was = _outcome(earlier)
     if was.status is not now.status:
         return [f"{_said(was.status)} → {_said(now.status)}{_because(now)}"]
     if was.mistake != now.mistake:
@@ -225,6 +228,17 @@ def _reasons_of(test: Verdict, was: Outcome | None) -> Iterable[str]:
     if not now.mistake and without_numbers(was.message) != without_numbers(now.message):
         return [f"“{was.message}” → “{now.message}”"]
     return []
+
+
+def _are_alike(one: Verdict, other: Verdict) -> bool:
+    """Whether nothing that a comparison looks at is different: most verdicts are as they were."""
+    return (
+        one.status is other.status
+        and one.score == other.score
+        and one.max_score == other.max_score
+        and one.message == other.message
+        and one.diagnosis == other.diagnosis
+    )
 
 
 def _because(now: Outcome) -> str:

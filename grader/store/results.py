@@ -203,7 +203,7 @@ def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequenc
     notes = database.execute(_NOTES_OF_ONE, (number,))
     return grade_of(
         of_the_submission,
-        tuple(verdict_of(tests, verdict) for verdict in verdicts),
+        tuple([verdict_of(tests, verdict) for verdict in verdicts]),
         tuple(text for (text,) in notes),
     )
 

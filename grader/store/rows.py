@@ -128,9 +128,18 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
 
     A class has hundreds for each submission: reading one is most of what reading a store costs.
     """
-    number, status, score, duration_s, message, *measured = row[:13]
-    mistake, explanation, hint, file, line, step = row[13:]
+    (
+        number, status, score, duration_s, message, largest, relative, rtol, atol, ratio, wrong,
+        total, worst, mistake, explanation, hint, file, line, step,
+    ) = row  # fmt: skip
     test_id, exercise, aspect, max_score, visibility = tests[number]
+    measurement = None
+    if wrong is not None:
+        errors = (largest, relative, rtol, atol, ratio)
+        if None in errors:
+            largest, relative, rtol, atol, ratio = map(_infinite_if_null, errors)
+        index = _index(worst)
+        measurement = Measurement(largest, relative, rtol, atol, ratio, wrong, total, index)
     return Verdict(
         test_id,
         exercise,
@@ -141,7 +150,7 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
         visibility,
         duration_s,
         message,
-        None if measured[-1] is None else _measurement(measured),
+        measurement,
         None if mistake is None else Diagnosis(mistake, explanation, hint),
         None if file is None else Where(file, line, step),
     )
@@ -161,12 +170,8 @@ def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
     return (*measurement.as_json().values(), spread["wrong"], spread["total"], place)
 
 
-def _measurement(row: Sequence[Any]) -> Measurement:
-    *errors, wrong, total, worst = row
-    if None in errors:
-        errors = [math.inf if error is None else error for error in errors]
-    largest, relative, rtol, atol, ratio = errors
-    return Measurement(largest, relative, rtol, atol, ratio, wrong, total, _index(worst))
+def _infinite_if_null(error: float | None) -> float:
+    return math.inf if error is None else error
 
 
 @functools.lru_cache(maxsize=4096)
