@@ -8,7 +8,7 @@ import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from grader.evidence import Evidence
 from grader.imports import Imports
@@ -72,12 +72,12 @@ class Where:
     step: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(NamedTuple):
     """How far an answer was from the expected one, and how far it was allowed to be.
 
     An error is infinite where no number says how far; JSON, which has no infinity, holds null.
     `wrong` of `total` numbers are farther off than allowed, that at the index `worst` the farthest.
+    Most verdicts that are read have one, and a tuple is made in a quarter of a dataclass's time.
     """
 
     max_abs_error: float

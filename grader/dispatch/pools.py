@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from grader.dispatch.batch import processors
 from grader.dispatch.coordinator import Coordinator
 from grader.dispatch.isolation import require_isolation as require_every_layer
 from grader.dispatch.pool import Pool, Pools
 from grader.judge.settings import Settings
+from grader.processors import processors
 
 
 @contextlib.contextmanager

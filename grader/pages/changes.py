@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from grader.pages.graded import Graded
 from grader.report.failures import without_numbers
-from grader.report.standing import ExerciseStanding, by_exercise, standings
+from grader.report.standing import standings
 from grader.report.text import first_line, one_line, points
-from grader.store import Results
 from grader.verdict import Grade, GradeStatus, Status, Verdict
 
 _LONGEST = 160
+_LONGEST_NAME = 80
 _REASONS = 3
 _EPSILON = 1e-6
 
@@ -31,47 +31,19 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What a comparison needs of a grade; tests that passed are kept by their points alone."""
+    """What a comparison needs of the grade that there was before."""
 
     status: GradeStatus
-    complete: bool
-    score: float
+    score: float | None
     exercises: Mapping[str, float]
-    passed: Mapping[str, float]
-    others: Mapping[str, Outcome]
-
-    def outcome(self, test: str) -> Outcome | None:
-        """The outcome of a test, if there was that test."""
-        if test in self.passed:
-            worth = self.passed[test]
-            return Outcome(Status.PASSED, worth, worth, "", "")
-        return self.others.get(test)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """The grades of the batch that another is compared with."""
-
-    grades: Mapping[str, Earlier]
+    tests: Mapping[str, Verdict]
 
     @classmethod
-    def of(cls, results: Results) -> Batch:
-        """What a comparison needs of a batch's results."""
-        kept: dict[frozenset[tuple[str, float]], dict[str, float]] = {}
-        grades = {}
-        for grade in results.grades():
-            earlier = _earlier(grade, standings(grade))
-            # Most of a class passes the same tests: each such set is held once.
-            passed = kept.setdefault(frozenset(earlier.passed.items()), dict(earlier.passed))
-            grades[grade.submission] = Earlier(
-                earlier.status,
-                earlier.complete,
-                earlier.score,
-                earlier.exercises,
-                passed,
-                earlier.others,
-            )
-        return cls(grades)
+    def of(cls, grade: Grade) -> Earlier:
+        """What it needs of this grade, which has no score if it is not complete."""
+        exercises = {each.exercise: each.score for each in standings(grade)}
+        tests = {test.id: test for test in grade.tests}
+        return cls(grade.status, _score(grade, grade.is_complete), exercises, tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,37 +91,32 @@ class TestCount:
 class Changes:
     """What is other than in an earlier batch, filled by one grade of the later after the other."""
 
-    earlier: Batch
     same: int = 0
     up: list[Change] = field(default_factory=list)
     down: list[Change] = field(default_factory=list)
     alike: list[Change] = field(default_factory=list)
     regraded: list[Change] = field(default_factory=list)
     new: list[Change] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     exercises: dict[str, Counter[str]] = field(default_factory=dict)
     tests: dict[str, TestCount] = field(default_factory=dict)
-    _seen: set[str] = field(default_factory=set)
     _scores: list[tuple[float, float]] = field(default_factory=list)
 
-    def add(self, graded: Graded) -> None:
-        """Adds a grade of the later batch."""
+    def add(self, graded: Graded, earlier: Grade | None) -> None:
+        """Adds a grade of the later batch, with that which there was before, if there was one."""
         grade, page = graded.grade, graded.page
-        self._seen.add(grade.submission)
-        name = one_line(grade.submission, 80)
-        before = self.earlier.grades.get(grade.submission)
-        now = _earlier(grade, graded.exercises)
-        score = now.score if now.complete else None
-        if before is None:
+        name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade, graded.complete)
+        if earlier is None:
             self.new.append(Change(name, page, None, score, ()))
             return
+        before = Earlier.of(earlier)
         self._count_tests(grade, before)
-        earlier_score = before.score if before.complete else None
-        found = tuple(self._exercises(grade, before, now))
-        change = Change(name, page, earlier_score, score, found, _reason(grade, before))
-        if score is None or earlier_score is None:
+        found = tuple(self._exercises(graded, before))
+        change = Change(name, page, before.score, score, found, _reason(grade, before))
+        if score is None or before.score is None:
             self._add_regraded(change)
             return
-        self._scores.append((earlier_score, score))
+        self._scores.append((before.score, score))
         if abs(change.difference) > _EPSILON:
             (self.up if change.difference > 0 else self.down).append(change)
         elif found or change.reason:
@@ -157,10 +124,25 @@ class Changes:
         else:
             self.same += 1
 
-    @property
-    def gone(self) -> list[str]:
-        """The names of submissions that are in the earlier batch only."""
-        return [one_line(name, 80) for name in self.earlier.grades if name not in self._seen]
+    def add_gone(self, names: Iterable[str]) -> None:
+        """Adds submissions that are in the earlier batch only."""
+        self.gone += [one_line(name, _LONGEST_NAME) for name in names]
+
+    def extend(self, later: Changes) -> None:
+        """Adds a later stretch of the class: it is then as if each had been added here."""
+        self.same += later.same
+        self.up += later.up
+        self.down += later.down
+        self.alike += later.alike
+        self.regraded += later.regraded
+        self.new += later.new
+        self.gone += later.gone
+        for exercise, counts in later.exercises.items():
+            self.exercises.setdefault(exercise, Counter()).update(counts)
+        for test, count in later.tests.items():
+            own = self.tests.setdefault(test, TestCount(count.exercise, count.test))
+            own.ways.update(count.ways)
+        self._scores += later._scores
 
     @property
     def means(self) -> tuple[float, float] | None:
@@ -179,18 +161,18 @@ class Changes:
 
     def _count_tests(self, grade: Grade, before: Earlier) -> None:
         for test in grade.tests:
-            was = before.outcome(test.id)
+            was = before.tests.get(test.id)
             if was is not None and was.status is not test.status:
                 name = one_line(test.id.partition("::")[2] or test.id, _LONGEST)
                 exercise = one_line(test.exercise)
                 count = self.tests.setdefault(test.id, TestCount(exercise, name))
                 count.ways[f"{_said(was.status)} → {_said(test.status)}"] += 1
 
-    def _exercises(self, grade: Grade, before: Earlier, now: Earlier) -> Iterator[ExerciseChange]:
-        tests = by_exercise(grade.tests)
-        for exercise in dict.fromkeys((*before.exercises, *now.exercises)):
-            was, got = before.exercises.get(exercise, 0.0), now.exercises.get(exercise, 0.0)
-            reasons = tuple(_reasons(tests.get(exercise, ()), before))
+    def _exercises(self, graded: Graded, before: Earlier) -> Iterator[ExerciseChange]:
+        now = {each.exercise: each.score for each in graded.exercises}
+        for exercise in dict.fromkeys((*before.exercises, *now)):
+            was, got = before.exercises.get(exercise, 0.0), now.get(exercise, 0.0)
+            reasons = tuple(_reasons(graded.tests.get(exercise, ()), before))
             if abs(got - was) > _EPSILON:
                 counts = self.exercises.setdefault(one_line(exercise), Counter())
                 counts["up" if got > was else "down"] += 1
@@ -199,15 +181,8 @@ class Changes:
                 yield ExerciseChange(one_line(exercise), was, got, reasons)
 
 
-def _earlier(grade: Grade, standing: Iterable[ExerciseStanding]) -> Earlier:
-    passed, others = {}, {}
-    for test in grade.tests:
-        if test.status is Status.PASSED and test.score == test.max_score:
-            passed[test.id] = test.score
-        else:
-            others[test.id] = _outcome(test)
-    exercises = {each.exercise: each.score for each in standing}
-    return Earlier(grade.status, grade.is_complete, grade.score, exercises, passed, others)
+def _score(grade: Grade, complete: bool) -> float | None:
+    return grade.score if complete else None
 
 
 def _outcome(test: Verdict) -> Outcome:
@@ -227,7 +202,7 @@ def _reason(grade: Grade, before: Earlier) -> str:
 def _reasons(tests: Iterable[Verdict], before: Earlier) -> Iterator[str]:
     """Why an exercise stands otherwise, each reason once: the commonest first."""
     reasons = Counter(
-        reason for test in tests for reason in _reasons_of(test, before.outcome(test.id))
+        reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
     )
     for reason, count in reasons.most_common(_REASONS):
         yield f"{reason} ({count} tests)" if count > 1 else reason
@@ -235,10 +210,13 @@ def _reasons(tests: Iterable[Verdict], before: Earlier) -> Iterator[str]:
         yield f"and {len(reasons) - _REASONS} other reasons"
 
 
-def _reasons_of(test: Verdict, was: Outcome | None) -> Iterable[str]:
+def _reasons_of(test: Verdict, earlier: Verdict | None) -> Iterable[str]:
+    if earlier is not None and _are_alike(earlier, test):
+        return []
     now = _outcome(test)
-    if was is None:
+    if earlier is None:
         return [f"a test that there was not: {_said(now.status)}{_because(now)}"]
+    was = _outcome(earlier)
     if was.status is not now.status:
         return [f"{_said(was.status)} → {_said(now.status)}{_because(now)}"]
     if was.mistake != now.mistake:
@@ -250,6 +228,17 @@ def _reasons_of(test: Verdict, was: Outcome | None) -> Iterable[str]:
     if not now.mistake and without_numbers(was.message) != without_numbers(now.message):
         return [f"“{was.message}” → “{now.message}”"]
     return []
+
+
+def _are_alike(one: Verdict, other: Verdict) -> bool:
+    """Whether nothing that a comparison looks at is different: most verdicts are as they were."""
+    return (
+        one.status is other.status
+        and one.score == other.score
+        and one.max_score == other.max_score
+        and one.message == other.message
+        and one.diagnosis == other.diagnosis
+    )
 
 
 def _because(now: Outcome) -> str:

@@ -67,6 +67,15 @@ class ExerciseCount:
             case _:
                 self.wrong += 1
 
+    def extend(self, later: ExerciseCount) -> None:
+        """Adds the submissions of a later stretch of the class."""
+        self.scores += later.scores
+        self.max_score = max(self.max_score, later.max_score)
+        self.right += later.right
+        self.half += later.half
+        self.wrong += later.wrong
+        self.missing += later.missing
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -108,6 +117,20 @@ class ClassData:
             self.tally.add(place, grade, graded.exercises)
         self._outcomes.append(self._add_tests(grade))
 
+    def extend(self, later: ClassData) -> None:
+        """Adds a later stretch of the class: it is then as if each had been added here."""
+        place = len(self.entries)
+        self.entries += later.entries
+        self.notes += [(place + own, note) for own, note in later.notes]
+        for name, count in later.exercises.items():
+            self.exercises.setdefault(name, ExerciseCount(name)).extend(count)
+        self.tally.extend(later.tally, place)
+        for test, verdict in later._tests.items():
+            self._tests.setdefault(test, verdict)
+        self._outcomes += later._patterns(list(self._tests))
+        for test, spread in later._spreads.items():
+            self._spreads.setdefault(test, Spread(spread.exercise, test)).extend(spread)
+
     def _add_tests(self, grade: Grade) -> str:
         """The letters of the outcomes, in the order in which the tests were first seen."""
         letters = {}
@@ -115,8 +138,9 @@ class ClassData:
             self._tests.setdefault(test.id, test)
             letters[test.id] = LETTERS[test.status]
             if test.measurement is not None:
-                spread = self._spreads.setdefault(test.id, Spread(test.exercise, test.id))
-                spread.add(test.status, test.measurement)
+                if test.id not in self._spreads:
+                    self._spreads[test.id] = Spread(test.exercise, test.id)
+                self._spreads[test.id].add(test.status, test.measurement)
         return "".join(letters.get(test, _ABSENT) for test in self._tests)
 
     @property
@@ -167,9 +191,9 @@ class ClassData:
     def _patterns(self, tests: Sequence[str]) -> list[str]:
         """The letters of each submission's outcomes, in the order of `tests`."""
         seen = {test: number for number, test in enumerate(self._tests)}
-        order = [seen[test] for test in tests]
-        whole = (letters.ljust(len(seen), _ABSENT) for letters in self._outcomes)
-        return ["".join(letters[number] for number in order) for letters in whole]
+        order = [seen.get(test, len(seen)) for test in tests]
+        whole = (letters.ljust(len(seen) + 1, _ABSENT) for letters in self._outcomes)
+        return ["".join([letters[number] for number in order]) for letters in whole]
 
     def _ordered_tests(self) -> list[str]:
         """The tests by exercise, as the exercises come; they were added as each grade has them."""
@@ -183,7 +207,7 @@ def _entry(graded: Graded, authors: Collection[Author], late: bool) -> Entry:
     return Entry(
         name=one_line(grade.submission, _LONGEST_NAME),
         page=graded.page,
-        status=grade.status if grade.is_complete else GradeStatus.NOT_GRADED,
+        status=grade.status if graded.complete else GradeStatus.NOT_GRADED,
         score=grade.score,
         max_score=grade.max_score,
         seconds=grade.duration_s,

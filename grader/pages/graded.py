@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.pages.page_names import page_name
 from grader.report.complaints import complaints
-from grader.report.standing import ExerciseStanding, standings
-from grader.verdict import Grade
+from grader.report.standing import ExerciseStanding, by_exercise, standing_of
+from grader.verdict import Grade, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A grade, the name of its page's file, how it stands in each exercise, what went wrong."""
+    """A grade, the name of its page's file, how it stands in each exercise, what went wrong.
+
+    `complete` says whether every test was judged; `tests` are the verdicts of each exercise.
+    """
 
     grade: Grade
     page: str
+    complete: bool
+    tests: Mapping[str, Sequence[Verdict]]
     exercises: Sequence[ExerciseStanding]
     words: str
 
     @classmethod
     def of(cls, grade: Grade) -> Graded:
         """What there is to say of a grade."""
-        exercises = standings(grade)
-        return cls(grade, page_name(grade), exercises, complaints(grade, exercises))
+        tests = by_exercise(grade.tests)
+        exercises = [standing_of(of_one) for of_one in tests.values()]
+        words = complaints(grade, exercises)
+        return cls(grade, page_name(grade), grade.is_complete, tests, exercises, words)

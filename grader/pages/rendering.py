@@ -68,6 +68,7 @@ def _environment() -> Environment:
         loader=PackageLoader("grader.pages"),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grader
-from grader.pages.changes import Batch, Changes
+from grader.pages.changes import Changes
 from grader.pages.changes_page import changes_page
 from grader.pages.class_data import ClassData
 from grader.pages.class_page import class_page
-from grader.pages.graded import Graded
-from grader.pages.submission_page import submission_page
+from grader.pages.pool import stretches
+from grader.pages.stretch import Writing
 from grader.store import Results
 
 INDEX = "index.html"
@@ -34,11 +34,14 @@ class Report:
     changes: Changes | None = None
 
 
-def write_report(results: Results, folder: Path, against: Results | None = None) -> Report:
+def write_report(
+    results: Results, folder: Path, against: Results | None = None, processes: int | None = None
+) -> Report:
     """Writes the pages of a batch in place of an earlier report in `folder`.
 
     With `against`, another batch over the same class, a page says what changed since. Only
-    `folder` is written to.
+    `folder` is written to. The pages are the same however many `processes` write them: by default
+    as many as there are processors, where the class is large enough to be worth it.
 
     Raises:
         NotWritten: if something else than a report lies there, or the disk refuses.
@@ -48,7 +51,7 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
     try:
         _refuse_foreign(folder)
         shutil.rmtree(partial, ignore_errors=True)
-        changes = _write(results, partial, against)
+        changes = _write(results, partial, against, processes)
         if folder.exists():
             shutil.rmtree(folder)
         partial.rename(folder)
@@ -75,19 +78,21 @@ def _made_of(results: Results) -> str:
     return f"{results.state} {grader.__version__}" if results.state else ""
 
 
-def _write(results: Results, folder: Path, against: Results | None) -> Changes | None:
+def _write(
+    results: Results, folder: Path, against: Results | None, processes: int | None
+) -> Changes | None:
     pages = folder / SUBMISSIONS
     pages.mkdir(parents=True)
-    found = ClassData()
-    changes = Changes(Batch.of(against)) if against else None
-    for grade in results.grades():
-        name, graded = grade.submission, Graded.of(grade)
-        content = submission_page(results.assignment, graded, results.evidence(name))
-        (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
-        found.add(graded, results.authors.get(name, ()), name in results.late)
-        if changes is not None:
-            changes.add(graded)
-    if changes is not None:
+    names = _names(results)
+    found, changes = ClassData(), Changes() if against else None
+    with stretches(Writing(results, pages, against), names, processes) as written:
+        for stretch in written:
+            found.extend(stretch.found)
+            if changes is not None and stretch.changes is not None:
+                changes.extend(stretch.changes)
+    if changes is not None and against is not None:
+        still = frozenset(names)
+        changes.add_gone(name for name in _names(against) if name not in still)
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
     imports = results.class_imports()
@@ -98,6 +103,11 @@ def _write(results: Results, folder: Path, against: Results | None) -> Changes |
     )
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return changes
+
+
+def _names(results: Results) -> list[str]:
+    """The submissions in the order of the class."""
+    return [outline.submission for outline in results.outlines()]
 
 
 def _refuse_foreign(folder: Path) -> None:

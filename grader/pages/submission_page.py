@@ -17,7 +17,7 @@ from grader.pages.rendering import assets, render
 from grader.plain_text import plain
 from grader.report.failures import Failure, failures, notes
 from grader.report.feedback import shortened
-from grader.report.standing import ExerciseStanding, Standing, by_exercise
+from grader.report.standing import ExerciseStanding, Standing
 from grader.report.text import one_line
 from grader.verdict import Grade, GradeStatus, Verdict, Visibility, Where
 
@@ -83,13 +83,12 @@ class Remark:
 def submission_page(assignment: str, graded: Graded, evidence: Evidence) -> str:
     """The page of a submission."""
     grade, exercises = graded.grade, graded.exercises
-    verdicts = by_exercise(grade.tests)
     unreadable = grade.status is GradeStatus.UNREADABLE
     sections: list[Section] = []
-    if not unreadable and grade.is_complete:
+    if not unreadable and graded.complete:
         looking = _Looking(grade, evidence)
         unsound = (each for each in exercises if each.standing is not Standing.FULL)
-        sections = [looking.section(each, verdicts[each.exercise]) for each in unsound]
+        sections = [looking.section(each, graded.tests[each.exercise]) for each in unsound]
     draws = any(failure.drawings for section in sections for failure in section.failures)
     return render(
         "submission.html.jinja",
@@ -97,7 +96,7 @@ def submission_page(assignment: str, graded: Graded, evidence: Evidence) -> str:
         assignment=one_line(assignment),
         grade=grade,
         name=one_line(grade.submission),
-        complete=grade.is_complete,
+        complete=graded.complete,
         unreadable=unreadable,
         words=one_line(graded.words, 300),
         message=shortened(plain(grade.message or "")),

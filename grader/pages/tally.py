@@ -36,6 +36,12 @@ class Kind:
         for exercise in exercises:
             self.exercises[exercise] = self.exercises.get(exercise, 0) + 1
 
+    def extend(self, later: Kind, place: int) -> None:
+        """Adds the submissions of a later stretch of the class, which begins at `place`."""
+        self.who += [place + own for own in later.who]
+        for exercise, count in later.exercises.items():
+            self.exercises[exercise] = self.exercises.get(exercise, 0) + count
+
 
 @dataclass(slots=True)
 class Tally:
@@ -61,6 +67,17 @@ class Tally:
             remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
         for words, noted in remarked.items():
             self.remarks.setdefault(words, Kind(words)).add(place, sorted(noted))
+
+    def extend(self, later: Tally, place: int) -> None:
+        """Adds a later stretch of the class, which begins at `place`."""
+        for kinds, found in (
+            (self.mistakes, later.mistakes),
+            (self.others, later.others),
+            (self.remarks, later.remarks),
+        ):
+            for words, kind in found.items():
+                own = kinds.setdefault(words, Kind(words, kind.explanation, kind.hint))
+                own.extend(kind, place)
 
     def _add_mistakes(self, place: int, grade: Grade) -> None:
         made: dict[str, set[str]] = {}

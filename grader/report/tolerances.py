@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from grader.verdict import Grade, Measurement, Status
 NEAR, FAR = 0.3, 3.0
 # Powers of ten of error / allowed that have a place of their own in a histogram.
 _LOWEST, _HIGHEST = -4, 4
+_BOUNDS = [10.0**exponent for exponent in range(_LOWEST, _HIGHEST + 1)]
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -34,7 +36,7 @@ class Spread:
     test: str
     right: float | None = None
     wrong: float | None = None
-    counts: list[int] = field(default_factory=lambda: [0] * (_HIGHEST - _LOWEST + 2))
+    counts: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
 
     def add(self, status: Status, measured: Measurement) -> None:
         """Adds the verdict of one submission; one that failed for another reason is passed over."""
@@ -46,6 +48,14 @@ class Spread:
         else:
             return
         self.counts[_place(error)] += 1
+
+    def extend(self, other: Spread) -> None:
+        """Adds the errors of another class in the same test."""
+        if other.right is not None:
+            self.right = max(other.right, self.right or 0.0)
+        if other.wrong is not None:
+            self.wrong = min(other.wrong, math.inf if self.wrong is None else self.wrong)
+        self.counts = [own + theirs for own, theirs in zip(self.counts, other.counts, strict=True)]
 
     @property
     def doubts(self) -> list[str]:
@@ -111,11 +121,7 @@ def histogram(counts: Sequence[int]) -> str:
 
 def _place(error: float) -> int:
     """The bar of an error: the lowest are below 10^-4, and from 1 on lies what is not allowed."""
-    if error <= 10.0**_LOWEST:
-        return 0
-    exponent = math.floor(math.log10(error)) if math.isfinite(error) else _HIGHEST
-    place = min(exponent, _HIGHEST) - _LOWEST + 1
-    return min(place, -_LOWEST) if error <= 1 else place
+    return bisect.bisect_left(_BOUNDS, error)
 
 
 def _gap(spread: Spread) -> str:

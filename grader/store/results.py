@@ -7,9 +7,10 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from grader.evidence import Evidence
 from grader.imports import ClassImports
@@ -20,6 +21,7 @@ from grader.store.rows import (
     OF_A_SUBMISSION,
     OF_A_TEST,
     OF_A_VERDICT,
+    Test,
     grade_of,
     test_of,
     verdict_of,
@@ -29,6 +31,8 @@ from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Verdict
 
 _VERDICTS_OF_ONE = f"SELECT {OF_A_VERDICT} FROM verdict WHERE submission = ? ORDER BY place"
+_NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
+_EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
 _SUBMISSIONS = f"SELECT number, {OF_A_SUBMISSION} FROM submission"
 _OUTLINES = (
     "SELECT name, CASE WHEN finished THEN status ELSE 'not_graded' END, score, max_score "
@@ -60,6 +64,10 @@ class Results:
         self.assignment = assignment
         self.state = state
 
+    def __reduce__(self) -> tuple[type[Results], tuple[Path, str, People, str]]:
+        """Another process opens the file by itself, for reading."""
+        return Results, (self._file, self.assignment, self._people, self.state)
+
     @property
     def authors(self) -> Mapping[str, tuple[Author, ...]]:
         """Who handed each submission in, by its name; those of unknown authors are left out."""
@@ -86,7 +94,27 @@ class Results:
         ordered = f"{_SUBMISSIONS} ORDER BY position, name LIMIT ?"
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
-            yield from _grades(db, ordered, first)
+            tests = _tests(db)
+            for row in db.execute(ordered, (first,)):
+                yield _grade(db, tests, row)
+
+    def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
+        """The grades of some submissions, in their order; those that have none are left out.
+
+        If they are wanted `whole`, with what there is to see beside the verdicts.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        named = f"{_SUBMISSIONS} WHERE name = ?"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            tests = _tests(db)
+            for name in submissions:
+                row = db.execute(named, (well_formed(name),)).fetchone()
+                if row is not None:
+                    grade = _grade(db, tests, row)
+                    yield replace(grade, evidence=_evidence(db, row[0])) if whole else grade
 
     def grade(self, submission: str) -> Grade | None:
         """The grade of a submission, if it has one.
@@ -94,10 +122,7 @@ class Results:
         Raises:
             StoreError: if the file is damaged.
         """
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            db.execute("BEGIN")
-            named = f"{_SUBMISSIONS} WHERE name = ?"
-            return next(_grades(db, named, well_formed(submission)), None)
+        return next(self.grades_of([submission]), None)
 
     def outlines(self) -> list[Outline]:
         """What a table of the class says of each submission, in the order of the class.
@@ -118,15 +143,14 @@ class Results:
             StoreError: if the file is damaged.
         """
         numbered = "SELECT number FROM submission WHERE name = ?"
-        known = f"SELECT number, {OF_A_TEST} FROM test"
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
             row = db.execute(numbered, (well_formed(submission),)).fetchone()
             if row is None:
                 return ()
-            tests = {number: test_of(test) for number, *test in db.execute(known)}
+            tests = _tests(db)
             of_one = db.execute(_VERDICTS_OF_ONE, row)
-            return tuple(verdict_of(tests[test], of) for test, *of in of_one)
+            return tuple(verdict_of(tests, row) for row in of_one)
 
     def class_imports(self) -> ClassImports:
         """What the submissions import of installed packages, and which are not there.
@@ -143,13 +167,10 @@ class Results:
         Raises:
             StoreError: if the file is damaged.
         """
-        of_one = (
-            "SELECT data FROM evidence JOIN submission ON submission.number = evidence.submission "
-            "WHERE name = ?"
-        )
+        numbered = "SELECT number FROM submission WHERE name = ?"
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            row = db.execute(of_one, (well_formed(submission),)).fetchone()
-        return Evidence() if row is None else Evidence.unpacked(row[0])
+            row = db.execute(numbered, (well_formed(submission),)).fetchone()
+            return Evidence() if row is None else _evidence(db, row[0])
 
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`: one line for each submission; all of it or nothing.
@@ -169,19 +190,28 @@ class Results:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _grades(database: sqlite3.Connection, query: str, value: int | str) -> Iterator[Grade]:
-    """The grades of the rows that a query with one value gives."""
-    all_tests = database.execute(f"SELECT number, {OF_A_TEST} FROM test")
-    tests = {number: test_of(test) for number, *test in all_tests}
-    notes_of_one = "SELECT text FROM note WHERE submission = ? ORDER BY place"
-    for number, *row in database.execute(query, (value,)):
-        verdicts = database.execute(_VERDICTS_OF_ONE, (number,))
-        notes = database.execute(notes_of_one, (number,))
-        yield grade_of(
-            row,
-            tuple(verdict_of(tests[test], of) for test, *of in verdicts),
-            tuple(text for (text,) in notes),
-        )
+def _tests(database: sqlite3.Connection) -> dict[int, Test]:
+    """The tests by their numbers."""
+    rows = database.execute(f"SELECT number, {OF_A_TEST} FROM test")
+    return {number: test_of(test) for number, *test in rows}
+
+
+def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequence[Any]) -> Grade:
+    """The grade of a row of `_SUBMISSIONS`."""
+    number, *of_the_submission = row
+    verdicts = database.execute(_VERDICTS_OF_ONE, (number,))
+    notes = database.execute(_NOTES_OF_ONE, (number,))
+    return grade_of(
+        of_the_submission,
+        tuple([verdict_of(tests, verdict) for verdict in verdicts]),
+        tuple(text for (text,) in notes),
+    )
+
+
+def _evidence(database: sqlite3.Connection, number: int) -> Evidence:
+    """What there is to see of the submission with a number."""
+    row = database.execute(_EVIDENCE_OF_ONE, (number,)).fetchone()
+    return Evidence() if row is None else Evidence.unpacked(row[0])
 
 
 def _line(grade: Grade) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.verdict import (
@@ -41,6 +41,7 @@ ADD_EVIDENCE = "INSERT INTO evidence (submission, data) VALUES (?, ?)"
 ADD_NOTE = "INSERT INTO note (submission, place, text) VALUES (?, ?, ?)"
 
 _UNKNOWN = (None,)
+_STATUSES = {status.value: status for status in Status}
 
 TestRow = tuple[str, str, str, float, str]
 Test = tuple[str, str, Aspect, float, Visibility]
@@ -122,23 +123,36 @@ def test_of(row: Sequence[Any]) -> Test:
     return test_id, exercise, Aspect(aspect), max_score, Visibility(visibility)
 
 
-def verdict_of(test: Test, row: Sequence[Any]) -> Verdict:
-    """The verdict of a test whose `verdict_row` this is, but for the test's number."""
-    test_id, exercise, aspect, max_score, visibility = test
-    status, score, duration_s, message, *errors, mistake, explanation, hint, file, line, step = row
+def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
+    """The verdict whose `verdict_row`, after the number of its test, this is.
+
+    A class has hundreds for each submission: reading one is most of what reading a store costs.
+    """
+    (
+        number, status, score, duration_s, message, largest, relative, rtol, atol, ratio, wrong,
+        total, worst, mistake, explanation, hint, file, line, step,
+    ) = row  # fmt: skip
+    test_id, exercise, aspect, max_score, visibility = tests[number]
+    measurement = None
+    if wrong is not None:
+        errors = (largest, relative, rtol, atol, ratio)
+        if None in errors:
+            largest, relative, rtol, atol, ratio = map(_infinite_if_null, errors)
+        index = _index(worst)
+        measurement = Measurement(largest, relative, rtol, atol, ratio, wrong, total, index)
     return Verdict(
-        id=test_id,
-        exercise=exercise,
-        aspect=aspect,
-        status=Status(status),
-        score=score,
-        max_score=max_score,
-        visibility=visibility,
-        duration_s=duration_s,
-        message=message,
-        measurement=_measurement(errors),
-        diagnosis=None if mistake is None else Diagnosis(mistake, explanation, hint),
-        where=None if file is None else Where(file, line, step),
+        test_id,
+        exercise,
+        aspect,
+        _STATUSES[status],
+        score,
+        max_score,
+        visibility,
+        duration_s,
+        message,
+        measurement,
+        None if mistake is None else Diagnosis(mistake, explanation, hint),
+        None if file is None else Where(file, line, step),
     )
 
 
@@ -155,14 +169,8 @@ def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
     return (*measurement.as_json().values(), measurement.wrong, measurement.total, place)
 
 
-def _measurement(row: Sequence[Any]) -> Measurement | None:
-    *errors, wrong, total, worst = row
-    if wrong is None:
-        return None
-    if None in errors:
-        errors = [math.inf if error is None else error for error in errors]
-    largest, relative, rtol, atol, ratio = errors
-    return Measurement(largest, relative, rtol, atol, ratio, wrong, total, _index(worst))
+def _infinite_if_null(error: float | None) -> float:
+    return math.inf if error is None else error
 
 
 @functools.lru_cache(maxsize=4096)

@@ -69,6 +69,7 @@ LAYERS = [
         "grader.imports",
         "grader.submission",
         "grader.plain_text",
+        "grader.processors",
         "grader",
     },
 ]

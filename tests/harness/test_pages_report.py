@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.pages import NotWritten, write_report
-from grader.pages.changes import Batch, Changes
+from grader.pages.changes import Changes
 from grader.pages.graded import Graded
 from grader.pages.similarity import by_similarity
 from grader.pages.tally import Tally, ranked
@@ -30,9 +30,10 @@ def data_of(index: Path) -> dict:
 
 
 def changes_of(folder: Path, before: list[Grade], after: list[Grade]) -> Changes:
-    changes = Changes(Batch.of(Store.read(stored(folder, *before))))
+    earlier = Store.read(stored(folder, *before))
+    changes = Changes()
     for grade in after:
-        changes.add(Graded.of(grade))
+        changes.add(Graded.of(grade), earlier.grade(grade.submission))
     return changes
 
 
