@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import builtins
-import keyword
-import re
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from markupsafe import Markup, escape
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
 from grader.evidence import Excerpt
 from grader.plain_text import plain
 
-# What has a colour, by its class in a page's style; of words `_class` tells. An excerpt may begin
-# and end anywhere and hold what is no Python: what is not closed goes to its end.
-_TOKEN = re.compile(
-    r"""
-    (?P<c> \#[^\n]* )
-    | (?P<s> (?<!\w) [bBfFrRuU]{0,2} (?:
-        \"{3} (?: \\. | . )*? (?: \"{3} | \Z )
-        | '{3} (?: \\. | . )*? (?: '{3} | \Z )
-        | " (?: [^"\\\n] | \\. )* "?
-        | ' (?: [^'\\\n] | \\. )* '?
-    ) )
-    | (?P<f> (?<= \bdef\s ) \w+ | (?<= \bclass\s ) \w+ | ^[ \t]* @ [\w.]+ )
-    | (?P<word> [^\W\d] \w* )
-    | (?P<n> 0[xXbBoO][\da-fA-F_]+ | (?: \d[\d_]*\.?[\d_]* | \.\d[\d_]* ) (?: [eE][+-]?\d+ )? j? )
-    """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
-_KEYWORDS = frozenset(keyword.kwlist)
-_BUILTINS = frozenset({*dir(builtins), "self", "cls"})
+# The classes of a page's style, by the kind of token; a kind without one is like its parent.
+_CLASSES: Mapping[_TokenType, str] = {
+    Comment: "c",
+    Keyword: "k",
+    Operator.Word: "k",
+    Name.Builtin: "b",
+    Name.Function: "f",
+    Name.Class: "f",
+    Name.Decorator: "f",
+    Number: "n",
+    String: "s",
+}
+_LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +44,30 @@ def highlighted(excerpt: Excerpt, marked: int) -> tuple[Line, ...]:
     source = "\n".join(plain(line).replace("\n", " ") for line in excerpt.lines)
     return tuple(
         Line(number, text, number == marked)
-        for number, text in enumerate(_coloured(source).split("\n"), excerpt.first)
+        for number, text in enumerate(_lines(source), excerpt.first)
     )
 
 
-def _coloured(source: str) -> Markup:
-    pieces: list[str] = []
-    end = 0
-    for token in _TOKEN.finditer(source):
-        pieces += escape(source[end : token.start()]), _span(_class(token), token[0])
-        end = token.end()
-    return Markup("".join((*pieces, escape(source[end:]))))
+def _lines(source: str) -> Iterator[Markup]:
+    line: list[str] = []
+    for css, texts in itertools.groupby(_LEXER.get_tokens(source), lambda token: _class(token[0])):
+        first, *others = "".join(text for _, text in texts).split("\n")
+        line.append(_span(css, first))
+        for text in others:
+            yield Markup("".join(line))
+            line = [_span(css, text)]
+    yield Markup("".join(line))
 
 
 def _span(css: str, text: str) -> str:
-    """The text in its colour, in each of its lines anew."""
     escaped = str(escape(text))
-    if not css:
-        return escaped
-    return "\n".join(f'<i class="{css}">{line}</i>' for line in escaped.split("\n"))
+    return f'<i class="{css}">{escaped}</i>' if css and text else escaped
 
 
-def _class(token: re.Match[str]) -> str:
-    if token.lastgroup != "word":
-        return token.lastgroup or ""
-    if token[0] in _KEYWORDS:
-        return "k"
-    is_attribute = token.string.endswith(".", 0, token.start())
-    return "b" if token[0] in _BUILTINS and not is_attribute else ""
+@cache
+def _class(kind: _TokenType) -> str:
+    while kind.parent is not None:
+        if kind in _CLASSES:
+            return _CLASSES[kind]
+        kind = kind.parent
+    return ""
