@@ -43,8 +43,8 @@ class Sitting:
     """Asks one submission, and starts a new worker after one was lost.
 
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
-    the submission's own process takes is counted. An exercise that lost two
-    workers is not asked again, so that one endless loop does not use up the others' time.
+    the submission's own process takes is counted. An exercise that lost two workers is not asked
+    again, so that one endless loop does not use up the others' time.
     """
 
     def __init__(

@@ -189,7 +189,6 @@ class Worker:
         try:
             self._look_at_limits()
             self._send(memoryview(frame), deadline)
-            # Whatever was printed before an answer is there by the time that the answer is.
             self._wait(deadline)
             return receive(lambda size: self._receive(size, deadline))
         except TimeoutError:
@@ -200,6 +199,8 @@ class Worker:
             raise WorkerLost(Status.CRASHED, f"{doing} ended its process{self._end()}") from None
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
+        finally:
+            self._drain()
 
     def _send(self, data: memoryview, deadline: float) -> None:
         while data:
