@@ -32,7 +32,9 @@ def _text(file: Path) -> str:
 
 
 def _mentions(text: str, file: Path) -> bool:
-    return re.search(rf"\b{re.escape(file.stem)}\b", text) is not None
+    """Whether the file's name occurs, other than where a function of that name is defined."""
+    stem = re.escape(file.stem)
+    return re.search(rf"\b{stem}\b", re.sub(rf"\bdef {stem}\(", "def (", text)) is not None
 
 
 def _marked(source: str) -> set[str]:

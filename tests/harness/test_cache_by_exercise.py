@@ -1,6 +1,7 @@
 """A grade depends on the parts of the assignment by exercise: only what is stale is graded."""
 
 import dataclasses
+import shutil
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +10,12 @@ import pytest
 
 import grader
 from grader.assignment import find_assignment
-from grader.dispatch.fingerprints import exercise_hashes
+from grader.dispatch.fingerprints import SUITE, exercise_hashes
 from grader.dispatch.test_files import exercises_of
 from grader.verdict import Grade
 from tests.harness.conftest import RIGHT, TINY, write_files
 
+ROOT = Path(__file__).parents[2]
 DOUBLE = """
     from grader.testing import assert_matches, exercise
 
@@ -232,3 +234,49 @@ def test_a_file_that_another_one_mentions_matters_to_every_exercise(tmp_path: Pa
     }
     count.write_text(f"from tests.hidden.test_double import draw\n{textwrap.dedent(COUNT)}")
     assert exercises_of([double, count, shapes], []) == {count: {"run_count"}}
+
+
+@pytest.mark.parametrize(
+    "mention",
+    [
+        "import tests.hidden.test_double",
+        "from tests.hidden import test_double",
+        "from . import test_double as double",
+        "import tests.hidden\nx = tests.hidden.test_double.x",
+        "double = runpy.run_path('tests/hidden/test_double.py')",
+        "double = getattr(tests.hidden, 'test_double')",
+        "def test_double(draw): ...\nfrom tests.hidden import test_double",
+        "defer = 'def'\ndouble = 'test_double'",
+    ],
+)
+def test_whatever_may_import_a_file_is_a_mention(tmp_path: Path, mention: str) -> None:
+    """However it is written, as long as the file's name is."""
+    double = write_files(tmp_path, {"test_double.py": DOUBLE, "shapes.py": mention})
+    files = [double / "test_double.py", double / "shapes.py"]
+    assert exercises_of(files, []) == {}
+    assert exercises_of(files[:1], files[1:]) == {}
+
+
+def test_a_function_that_is_called_like_a_file_is_no_mention(tmp_path: Path) -> None:
+    """The public and the hidden file of an exercise are called alike, and often a test in them."""
+    named = textwrap.dedent(DOUBLE).replace("test_doubles(", "test_double(")
+    files = [tmp_path / part / "test_double.py" for part in ("public", "hidden")]
+    write_files(tmp_path, {f"{file.parent.name}/{file.name}": named for file in files})
+    assert exercises_of(files, []) == {file: {"run_double"} for file in files}
+
+
+def test_each_file_of_the_bundled_tests_matters_to_one_exercise(tmp_path: Path) -> None:
+    """With its fixture tensors; what several files share matters to all exercises."""
+    for part in SUITE:
+        copy, source = tmp_path / part, ROOT / part
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copyfile)(source, copy)
+    assignment = find_assignment(tmp_path)
+    before = exercise_hashes(assignment)
+    for file in sorted([*tmp_path.glob("tests/*/*.py"), *tmp_path.glob("tests/*/*/*.safetensors")]):
+        content = file.read_bytes()
+        file.write_bytes(content + b"\n")
+        after = exercise_hashes(assignment)
+        file.write_bytes(content)
+        own, name = file.stem.startswith("test_"), file.stem.replace("test_", "run_", 1)
+        assert {it for it in after if after[it] != before[it]} == ({name} if own else {*before})

@@ -1,0 +1,76 @@
+"""Causal self-attention: what the grade looks at beyond the public tests."""
+
+import pytest
+
+from grader.testing import (
+    assert_gradients_match,
+    assert_inputs_unchanged,
+    assert_keeps_dtype,
+    assert_matches,
+    assert_runs_on_another_device,
+    assert_work_does_not_grow,
+    exercise,
+)
+from tests.hidden.precision import DTYPES
+from tests.hidden.telling_inputs import change_from
+from tests.public.weights import projections
+
+
+@exercise("run_causal_self_attention")
+def test_causal_self_attention(student, reference, draw):
+    """A batch of sequences with weights from 5 to 8 features."""
+    inputs = projections(draw, 5, 8) | {"in_features": draw(2, 7, 5)}
+    assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_causal_self_attention", aspect="generality")
+@pytest.mark.parametrize("shape", [(2, 1, 4), (5, 4), (2, 1, 3, 4)], ids=str)
+def test_causal_self_attention_of_any_shape(student, reference, draw, shape):
+    """Any leading axes; a single token."""
+    inputs = projections(draw, 4, 3) | {"in_features": draw(*shape)}
+    assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_causal_self_attention", aspect="generality")
+def test_causal_self_attention_looks_at_the_past_only(student, reference, draw):
+    """A changed token changes itself and what follows, and nothing before."""
+    weights, x, change = projections(draw, 4, 4), draw(2, 6, 4), draw(2, 6, 4)
+    changed = change_from(3, x, change)
+    first, second = student(**weights, in_features=x), student(**weights, in_features=changed)
+    assert_matches(second[:, :3], first[:, :3], what="what the tokens before the change see")
+    assert_matches(second, reference(**weights, in_features=changed))
+
+
+@exercise("run_causal_self_attention", aspect="numerics")
+def test_causal_self_attention_keeps_the_dtype(student, reference, draw):
+    """The result has the dtype of the inputs."""
+    for dtype in DTYPES:
+        x = draw(2, 5, 4, dtype=dtype, scale=0.5)
+        inputs = projections(draw, 4, 4, dtype=dtype) | {"in_features": x}
+        actual = student(**inputs)
+        assert_keeps_dtype(actual, dtype)
+        assert_matches(actual, reference(**inputs))
+
+
+@exercise("run_causal_self_attention", aspect="gradients")
+def test_causal_self_attention_gradients(student, reference, draw):
+    """Gradients reach the tokens, and are numbers."""
+    inputs = projections(draw, 4, 3) | {"in_features": draw(2, 4, 4, scale=0.5)}
+    cotangent = draw(2, 4, 3)
+    assert_gradients_match(student, reference, cotangent, wrt=("in_features",), **inputs)
+
+
+@exercise("run_causal_self_attention", aspect="discipline")
+def test_causal_self_attention_is_a_good_guest(student, draw):
+    """The caller's tensors stay as they are, and where they are, be it on a GPU."""
+    inputs = projections(draw, 4, 3) | {"in_features": draw(2, 5, 4)}
+    assert_inputs_unchanged(student, **inputs)
+    assert_runs_on_another_device(student, **inputs)
+
+
+@exercise("run_causal_self_attention", aspect="efficiency")
+def test_causal_self_attention_without_a_loop(student, reference, draw):
+    """Larger inputs take no more torch operations."""
+    weights = projections(draw, 6, 6)
+    small, large = (weights | {"in_features": draw(n, 2 * n, 6)} for n in (2, 8))
+    assert_work_does_not_grow(student, reference, small, large)

@@ -1,0 +1,21 @@
+"""The parameter count: what the grade looks at beyond the public tests."""
+
+import pytest
+
+from grader.testing import assert_matches, exercise
+
+
+@exercise("run_parameter_count")
+@pytest.mark.parametrize("out_bias", [False, True])
+def test_parameter_count_of_one_width(student, reference, out_bias):
+    """As many features out as in, without biases for queries, keys and values."""
+    sizes = {"d_in": 512, "d_out": 512, "qkv_bias": False, "out_bias": out_bias}
+    assert_matches(student(**sizes), reference(**sizes))
+
+
+@exercise("run_parameter_count", aspect="generality")
+@pytest.mark.parametrize(("d_in", "d_out", "qkv_bias"), [(5, 2, False), (1, 7, True)], ids=str)
+def test_parameter_count_of_two_widths(student, reference, d_in, d_out, qkv_bias):
+    """More or fewer features out than in."""
+    sizes = {"d_in": d_in, "d_out": d_out, "qkv_bias": qkv_bias, "out_bias": False}
+    assert_matches(student(**sizes), reference(**sizes))

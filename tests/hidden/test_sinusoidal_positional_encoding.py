@@ -1,0 +1,47 @@
+"""Sinusoidal positional encoding: what the grade looks at beyond the public tests."""
+
+import pytest
+
+from grader.testing import (
+    assert_matches,
+    assert_same_answer_twice,
+    assert_work_does_not_grow,
+    exercise,
+)
+from tests.hidden.precision import up_to
+
+
+@exercise("run_sinusoidal_positional_encoding")
+@pytest.mark.parametrize(("seq_len", "d_model"), [(6, 8), (12, 32)], ids=str)
+def test_sinusoidal_encoding_of_ordinary_sizes(student, reference, seq_len, d_model):
+    """A short sequence of a few features."""
+    sizes = {"seq_len": seq_len, "d_model": d_model}
+    assert_matches(student(**sizes), reference(**sizes))
+
+
+@exercise("run_sinusoidal_positional_encoding", aspect="generality")
+@pytest.mark.parametrize(("seq_len", "d_model"), [(1, 2), (3, 50)], ids=str)
+def test_sinusoidal_encoding_of_odd_sizes(student, reference, seq_len, d_model):
+    """One position, one pair, sizes that are no powers of two."""
+    sizes = {"seq_len": seq_len, "d_model": d_model}
+    assert_matches(student(**sizes), reference(**sizes))
+
+
+@exercise("run_sinusoidal_positional_encoding", aspect="numerics")
+def test_sinusoidal_encoding_of_many_positions(student, reference):
+    """Hundreds of positions are still encoded to several digits."""
+    actual = student(seq_len=600, d_model=8)
+    assert_matches(actual, reference(seq_len=600, d_model=8), up_to(600))
+
+
+@exercise("run_sinusoidal_positional_encoding", aspect="discipline")
+def test_sinusoidal_encoding_is_the_same_twice(student):
+    """A second call returns the same."""
+    assert_same_answer_twice(student, seq_len=5, d_model=8)
+
+
+@exercise("run_sinusoidal_positional_encoding", aspect="efficiency")
+def test_sinusoidal_encoding_without_a_loop_over_positions(student, reference):
+    """More positions take no more torch operations."""
+    small, large = {"seq_len": 6, "d_model": 8}, {"seq_len": 24, "d_model": 8}
+    assert_work_does_not_grow(student, reference, small, large)

@@ -1,0 +1,40 @@
+"""Stacked heads: the tests that you have at home."""
+
+import pytest
+
+from grader.testing import assert_matches, exercise
+from tests.public.tolerances import ROUNDED
+from tests.public.weights import projections
+from tests.public.worked_example import TOKENS, batch_of_two
+from tests.public.worked_heads import CAUSAL_CONTEXTS, W_KEY, W_QUERY, W_VALUE
+
+
+@exercise("run_multihead_attention_stacked")
+def test_stacked_heads_of_worked_tokens(student):
+    """The worked example's two heads side by side."""
+    actual = student(W_QUERY, W_KEY, W_VALUE, batch_of_two(TOKENS))
+    assert_matches(actual, batch_of_two(CAUSAL_CONTEXTS), ROUNDED)
+
+
+@exercise("run_multihead_attention_stacked")
+def test_stacked_heads_of_a_batch(student, reference, draw):
+    """A batch of sequences through three heads."""
+    inputs = projections(draw, 3, 6, 4) | {"in_features": draw(2, 5, 6)}
+    assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_multihead_attention_stacked")
+def test_stacked_heads_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have another result."""
+    x, first, second = draw(2, 5, 6), projections(draw, 3, 6, 4), projections(draw, 3, 6, 4)
+    before, after = student(**first, in_features=x), student(**second, in_features=x)
+    assert_matches(before, reference(**first, in_features=x))
+    assert_matches(after, reference(**second, in_features=x))
+
+
+@exercise("run_multihead_attention_stacked", aspect="generality")
+@pytest.mark.parametrize("lead", [(), (2, 3)], ids=str)
+def test_stacked_heads_with_other_leading_axes(student, reference, draw, lead):
+    """No batch axis, or several."""
+    inputs = projections(draw, 2, 3, 5) | {"in_features": draw(*lead, 4, 3)}
+    assert_matches(student(**inputs), reference(**inputs))

@@ -1,0 +1,17 @@
+"""The parameter count: the tests that you have at home."""
+
+from grader.testing import assert_matches, exercise
+
+
+@exercise("run_parameter_count")
+def test_parameter_count_of_gpt2_small(student):
+    """768 features in and out, a bias in the output projection only."""
+    count = student(d_in=768, d_out=768, qkv_bias=False, out_bias=True)
+    assert count == 2_360_064, f"768 to 768 features have 2360064 parameters, not {count}"
+
+
+@exercise("run_parameter_count", aspect="generality")
+def test_parameter_count_with_two_widths(student, reference):
+    """As many output features as you like, and biases everywhere."""
+    sizes = {"d_in": 3, "d_out": 8, "qkv_bias": True, "out_bias": True}
+    assert_matches(student(**sizes), reference(**sizes))

@@ -1,0 +1,45 @@
+"""Softmax: the tests that you have at home."""
+
+import pytest
+import torch
+
+from grader.testing import assert_inputs_unchanged, assert_matches, exercise
+from tests.public.tolerances import LARGE_SCORES, ROUNDED
+from tests.public.worked_example import batch_of_two
+
+
+@exercise("run_softmax")
+def test_softmax_of_worked_scores(student):
+    """The second token's scores in the worked example become its weights."""
+    scores = torch.tensor([0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865])
+    weights = torch.tensor([0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581])
+    assert_matches(student(batch_of_two(scores), dim=-1), batch_of_two(weights), ROUNDED)
+
+
+@exercise("run_softmax")
+def test_softmax_along_the_last_axis(student, reference, draw):
+    """The softmax of each row of a matrix."""
+    x = draw(4, 6)
+    assert_matches(student(x, dim=-1), reference(x, dim=-1))
+
+
+@exercise("run_softmax", aspect="generality")
+@pytest.mark.parametrize(("shape", "dim"), [((5,), 0), ((3, 4, 2), -2)], ids=str)
+def test_softmax_along_any_axis(student, reference, draw, shape, dim):
+    """The axis may be any, counted from the front or from the back."""
+    x = draw(*shape)
+    assert_matches(student(x, dim=dim), reference(x, dim=dim))
+
+
+@exercise("run_softmax", aspect="numerics")
+@pytest.mark.parametrize("center", [10_000.0, -5_000.0])
+def test_softmax_of_large_numbers(student, reference, draw, center):
+    """Numbers near 10000 or -5000 have a softmax like any others."""
+    x = center + draw.integers(-5, 6, 3, 6)
+    assert_matches(student(x, dim=-1), reference(x, dim=-1), LARGE_SCORES)
+
+
+@exercise("run_softmax", aspect="discipline")
+def test_softmax_leaves_its_input_alone(student, draw):
+    """The caller's tensor is the same after the call."""
+    assert_inputs_unchanged(student, draw(4, 6), dim=-1)
