@@ -98,8 +98,8 @@ def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> 
     student.result(answer, arguments)
     changed = ", ".join(answer.changed_inputs)
     assert not changed, (
-        f"{student.adapter.name} changes its input {changed}: an operation that ends in _ or an "
-        "assignment to a part of it (x[...] = ...) writes into the caller's tensor"
+        f"{student.adapter.name} changes its input {changed}: x -= ..., an operation that ends in "
+        "_ and an assignment to a part of it (x[...] = ...) write into the caller's tensor"
     )
 
 
