@@ -214,7 +214,7 @@ class Grade:
         """The grade as one line of `results.jsonl`; `whole`, with what that does not hold."""
         row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         if whole:
-            row["evidence"] = base64.b85encode(self.evidence.packed()).decode()
+            row["evidence"] = base64.b64encode(self.evidence.packed()).decode()
             row["imports"] = self.imports.as_json()
         else:
             del row["notes"], row["evidence"], row["imports"]
@@ -235,7 +235,7 @@ class Grade:
         fields["status"] = GradeStatus(fields["status"])
         fields["notes"] = tuple(fields.get("notes", ()))
         if "evidence" in fields:
-            fields["evidence"] = Evidence.unpacked(base64.b85decode(fields["evidence"]))
+            fields["evidence"] = Evidence.unpacked(base64.b64decode(fields["evidence"]))
         if "imports" in fields:
             fields["imports"] = Imports.from_json(fields["imports"])
         return cls(**fields, tests=tests)

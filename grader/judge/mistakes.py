@@ -54,6 +54,7 @@ class KnownMistakes:
         self._named_steps = named_steps
         self._in_own_dtype: set[str] = set()
         self._kept: dict[tuple[str, str, int], tuple[Prediction | None, ...]] = {}
+        self._names: dict[str, Sequence[str]] = {}
         self._steps: OrderedDict[tuple[str, int, str, int], Steps | None] = OrderedDict()
         self.dropped_from: Mapping[str, str] = getattr(module, "DROPPED_FROM", {})
         self.ignored_by: dict[str, Collection[str]] = {}
@@ -67,7 +68,11 @@ class KnownMistakes:
 
     def of_exercise(self, exercise: str) -> Sequence[str]:
         """The mistakes that an exercise knows, then pairs of them."""
-        return [name for name in self._diagnoses if exercise in self._variants[name]]
+        if exercise not in self._names:
+            self._names[exercise] = [
+                name for name in self._diagnoses if exercise in self._variants[name]
+            ]
+        return self._names[exercise]
 
     def of(self, name: str, exercise: str) -> Variants:
         """The functions that make a mistake in an exercise."""

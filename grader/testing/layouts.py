@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import enum
 import functools
+import hashlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 
 Steps = Mapping[str, Sequence[torch.Tensor]]
+Differing = dict[str, Sequence[torch.Tensor]]
 
 # What comes out in the end is a step of its own, also where a reference names none.
 RESULT = "result"
@@ -19,6 +22,9 @@ _RTOL, _ATOL = 1e-3, 1e-4
 # Whatever a mask puts in the place of minus infinity.
 _HIDDEN = -5e3
 _MOST_PIECES = 300
+# A class computes the same numbers again and again; of those of one call so many are remembered.
+_MOST_LOOKED_UP = 512
+_MOST_OTHERS = 8
 _MOST_AXES = 5
 # Smaller whole numbers are met by accident.
 _TELLING_NUMBER = 10
@@ -61,6 +67,7 @@ class KnownSteps:
             size: torch.stack([piece.flatten().sort().values for _, piece in own])
             for size, own in pieces.items()
         }
+        self._looked_up: OrderedDict[bytes, Mapping[str, Likeness]] = OrderedDict()
 
     @classmethod
     def of(cls, steps: Steps) -> KnownSteps:
@@ -73,10 +80,19 @@ class KnownSteps:
             name == own for pieces in self._pieces.values() for own, _ in pieces
         )
 
-    def likeness(self, tensor: torch.Tensor) -> dict[str, Likeness]:
+    def likeness(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
         """By name, how alike a tensor is to the steps that hold the same numbers."""
         if tensor.dim() == 0:
             return dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.EXACT)
+        key = _digest(tensor)
+        if key not in self._looked_up:
+            self._looked_up[key] = self._look_up(tensor)
+        self._looked_up.move_to_end(key)
+        if len(self._looked_up) > _MOST_LOOKED_UP:
+            self._looked_up.popitem(last=False)
+        return self._looked_up[key]
+
+    def _look_up(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
         value = _comparable(tensor)
         own = self._pieces.get(value.numel())
         if own is None or bool(value.isnan().any()):
@@ -93,13 +109,33 @@ class KnownSteps:
         return found
 
 
-class KeptSteps(dict[str, Sequence[torch.Tensor]]):
+class KeptSteps(Differing):
     """Steps that are looked up again and again: they are made ready for that once."""
+
+    def __init__(self, steps: Steps) -> None:
+        super().__init__(steps)
+        self._differing: dict[int, tuple[Steps, Differing]] = {}
 
     @functools.cached_property
     def known(self) -> KnownSteps:
         """These steps, ready to be looked up."""
         return KnownSteps(self)
+
+    def differing(self, other: Steps, compare: Callable[[], Differing]) -> Differing:
+        """In what these steps differ from others, which is compared once."""
+        if id(other) not in self._differing:
+            if len(self._differing) == _MOST_OTHERS:
+                self._differing.clear()
+            # With the others kept, no later ones can have their identity.
+            self._differing[id(other)] = other, compare()
+        return self._differing[id(other)][1]
+
+
+def _digest(tensor: torch.Tensor) -> bytes:
+    """Equal digests are equal tensors, to the last bit."""
+    numbers = tensor.detach().flatten().view(torch.uint8).numpy().tobytes()
+    head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()
+    return hashlib.blake2b(head + numbers, digest_size=16).digest()
 
 
 def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:

@@ -10,7 +10,7 @@ import torch
 
 from grader.testing.astray import Astray, computed, numbers_of, walked
 from grader.testing.blame import Proven, sound_lines, to_blame
-from grader.testing.layouts import RESULT, KnownSteps, Likeness, Steps
+from grader.testing.layouts import RESULT, KeptSteps, KnownSteps, Likeness, Steps
 from grader.wire.records import Line, Record
 
 
@@ -208,11 +208,15 @@ class _Comparison:
 
 def differing_steps(right: Steps, wrong: Steps) -> dict[str, Sequence[torch.Tensor]]:
     """The steps that a mistake takes otherwise, in its order."""
-    return {
-        name: forms
-        for name, forms in wrong.items()
-        if not all(any(_same(form, own) for own in right.get(name, ())) for form in forms)
-    }
+
+    def compared() -> dict[str, Sequence[torch.Tensor]]:
+        return {
+            name: forms
+            for name, forms in wrong.items()
+            if not all(any(_same(form, own) for own in right.get(name, ())) for form in forms)
+        }
+
+    return wrong.differing(right, compared) if isinstance(wrong, KeptSteps) else compared()
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
