@@ -25,8 +25,8 @@ from grader.processors import processors
 _COMMAND = (sys.executable, "-P", "-m", "grader.pages.process")
 # What one process is asked for at a time. What was found in it comes back whole.
 _STRETCH = 50
-# To start a process costs about as much as these pages.
-_WORTH_A_PROCESS = 250
+# To start a process costs half a second, a tenth of what these pages do.
+_WORTH_A_PROCESS = 1000
 
 
 @contextlib.contextmanager
