@@ -11,6 +11,7 @@ from grader.autograder.archive import MEMORY_MB, TIMEOUT, Autograder, autograder
 from grader.cli.options import FILE, chosen_options, display_options, grading_options
 from grader.export.gradescope import Display, Shown
 from grader.export.whole_file import write_whole
+from grader.judge.settings import CPU
 
 
 def _address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
@@ -54,6 +55,11 @@ def gradescope_zip(
     """
     required = chosen.pop("require_isolation")
     assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
+    if options.device != CPU:
+        raise click.UsageError(
+            f"--device {options.device}: Gradescope's containers have no GPU, and the zip installs "
+            "torch for CPUs: leave --device out"
+        )
     display = Display(hidden_tests=Shown(hidden_tests), leaderboard=leaderboard)
     autograder = Autograder(options, display, torch_index, required)
     content = autograder_zip(assignment, autograder)

@@ -136,7 +136,7 @@ class JudgeProcess:
         # That it warms up is no submission's time; why it did not, the first one will tell.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()
-            require_device(self._servers.current(), self._scratch, self._settings.device)
+        require_device(self._servers.current(), self._scratch, self._settings.device)
         self._say({"ready": {"max_score": judge.max_score}})
         for number, line in enumerate(sys.stdin):
             if number < _SUBMISSIONS_THAT_LEAVE_MUCH:

@@ -14,8 +14,12 @@ _MOST = 1 << 16
 class Sealed:
     """An answer of which nothing need be noted: opening it is left to who wants to read it."""
 
-    digest: bytes
     frame: Received
+
+    @property
+    def digest(self) -> bytes:
+        """Equal digests are equal answers."""
+        return self.frame.digest
 
 
 Reply = Answer | Sealed

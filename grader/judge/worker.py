@@ -156,8 +156,8 @@ class Worker:
             WorkerLost: if none came that can be believed to be one.
         """
         frame = self._exchange(encode_call(call), seconds, f"{call.adapter}(...)")
-        if (digest := frame.digest) in familiar:
-            return Sealed(digest, frame)
+        if frame.digest in familiar:
+            return Sealed(frame)
         try:
             return decode_answer(frame)
         except BadFrame as error:

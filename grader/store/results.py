@@ -161,17 +161,6 @@ class Results:
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             return read_class_imports(db)
 
-    def evidence(self, submission: str) -> Evidence:
-        """What there is to see of a submission beside its verdicts; nothing, if it has no grade.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        numbered = "SELECT number FROM submission WHERE name = ?"
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            row = db.execute(numbered, (well_formed(submission),)).fetchone()
-            return Evidence() if row is None else _evidence(db, row[0])
-
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`: one line for each submission; all of it or nothing.
 

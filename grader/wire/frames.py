@@ -8,6 +8,7 @@ checked before it is believed: a frame that is malformed in any way raises `BadF
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import json
 import math
@@ -83,14 +84,14 @@ def in_words(value: Value) -> str:
     return repr(value)[:_LONGEST_WORDS]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Received:
     """The bytes of a frame that came: its prefix, and its header and payload in one piece."""
 
     prefix: bytes
     body: bytearray
 
-    @property
+    @functools.cached_property
     def digest(self) -> bytes:
         """Equal digests are equal frames."""
         digest = hashlib.sha256(self.prefix)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import threading
 from typing import Any
 
@@ -13,6 +15,7 @@ import torch
 
 from grader.dispatch.options import Options, chosen_otherwise
 from grader.judge.device import turn_on
+from grader.judge.forkserver import ForkServerLost
 from tests.harness.conftest import ROOT
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
@@ -143,3 +146,22 @@ def test_workers_take_turns_on_a_device():
 def test_grades_of_another_device_are_not_taken_for_those_of_this_one():
     """Rounding differs between devices."""
     assert chosen_otherwise(Options(device="cuda"), Options()) == ["device: cpu, now cuda"]
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
+    """Everybody may write where temporary files go."""
+    target = tmp_path / "precious"
+    target.write_text("kept")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / f"grader.{os.getuid()}.cuda-98.lock").symlink_to(target)
+    with pytest.raises(ForkServerLost, match="whose turn"), turn_on("cuda:98"):
+        pass
+    assert target.read_text() == "kept"
+
+
+def test_an_autograder_for_gradescope_is_for_cpus(grader, tmp_path):
+    """Its containers have no GPU: an option that nothing heeds would be a promise."""
+    told = grader("gradescope-zip", tmp_path / "autograder.zip", "--device", "cuda")
+    assert told.returncode == 2
+    assert "Gradescope's containers have no GPU" in told.stderr
+    assert not list(tmp_path.iterdir())

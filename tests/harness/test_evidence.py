@@ -46,14 +46,14 @@ def test_evidence_is_kept_with_its_grade(tmp_path):
         store.add(grade("ann", EVIDENCE), "key", 0)
         store.add(grade("bob", Evidence()), "key", 1)
         store.write_jsonl(tmp_path / "results.jsonl")
-    results = Store.read(tmp_path)
-    assert results.evidence("ann") == EVIDENCE
-    assert results.evidence("bob") == results.evidence("nobody") == Evidence()
+    whole = Store.read(tmp_path).grades_of(["ann", "nobody", "bob"], whole=True)
+    assert [one.evidence for one in whole] == [EVIDENCE, Evidence()]
     rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [row.keys() & {"evidence", "notes"} for row in rows] == [set(), set()]
     with Store.open(tmp_path, "x") as store:
         store.add(grade("ann", Evidence(printed="bye")), "key", 0)
-    assert Store.read(tmp_path).evidence("ann") == Evidence(printed="bye")
+    (ann,) = Store.read(tmp_path).grades_of(["ann"], whole=True)
+    assert ann.evidence == Evidence(printed="bye")
 
 
 def test_a_public_failure_is_kept_as_a_picture(grade):
