@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -56,3 +58,28 @@ def test_isolation_can_be_required(grader, tiny, tmp_path, examination):
     else:
         assert done.returncode == 2
         assert "isolation is required" in done.stderr
+
+
+WITHOUT_LANDLOCK = """
+import errno, pathlib, sys
+import pyseccomp
+filter = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+for landlock in (444, 445, 446):
+    filter.add_rule(pyseccomp.ERRNO(errno.EPERM), landlock)
+filter.load()
+from grader.worker.confinement.filesystem import restrict_files
+print(restrict_files([], pathlib.Path(sys.argv[1]), []))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
+def test_a_container_that_forbids_landlock_has_none_and_grades(tmp_path):
+    """Older ones answer that it is not permitted, not that it is not there."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LANDLOCK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == "none\n", done.stderr
