@@ -6,6 +6,7 @@ other figures are means on the same busy machine.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import statistics
 import sys
@@ -74,7 +75,7 @@ def make(function: Callable[..., Any], call: Call) -> None:
             name: value.to(call.device) if isinstance(value, torch.Tensor) else value
             for name, value in arguments.items()
         }
-    with torch.device(call.device if call.default_device else "cpu"):
+    with torch.device(call.device) if call.default_device else contextlib.nullcontext():
         result = function(**arguments)
         if call.wrt and call.cotangent is not None:
             wanted = [arguments[name] for name in call.wrt]
