@@ -16,10 +16,15 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.operations = 0
         self.largest = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """torch asks. What hides a mode from its compiler takes longer than counting does."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:  # the signature is torch's
-        result = func(*args, **kwargs or {})
+        result = func(*args, **kwargs) if kwargs else func(*args)
         self.operations += 1
         if not func.is_view:
             for tensor in result if isinstance(result, (tuple, list)) else (result,):

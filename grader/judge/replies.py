@@ -12,14 +12,13 @@ _MOST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """An answer of which nothing need be noted: opening it is left to who wants to read it."""
+    """An answer of which nothing need be noted: opening it is left to who wants to read it.
+
+    Equal digests are equal answers.
+    """
 
     frame: Received
-
-    @property
-    def digest(self) -> bytes:
-        """Equal digests are equal answers."""
-        return self.frame.digest
+    digest: bytes
 
 
 Reply = Answer | Sealed

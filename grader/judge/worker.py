@@ -88,6 +88,9 @@ class Worker:
         self._baseline = private_memory([self._pid])
         self._channel.setblocking(False)
         os.set_blocking(self._output, False)
+        self._poll = select.poll()
+        self._poll.register(self._channel, select.POLLIN)
+        self._poll.register(self._output, select.POLLIN)
         self.isolation: Mapping[str, str] = {}
         self.printed = b""
         self._looked = time.monotonic()
@@ -156,8 +159,8 @@ class Worker:
             WorkerLost: if none came that can be believed to be one.
         """
         frame = self._exchange(encode_call(call), seconds, f"{call.adapter}(...)")
-        if frame.digest in familiar:
-            return Sealed(frame)
+        if (digest := frame.digest()) in familiar:
+            return Sealed(frame, digest)
         try:
             return decode_answer(frame)
         except BadFrame as error:
@@ -191,16 +194,22 @@ class Worker:
             self._send(memoryview(frame), deadline)
             self._wait(deadline)
             return receive(lambda size: self._receive(size, deadline))
-        except TimeoutError:
-            raise WorkerLost(
-                Status.TIMEOUT, f"{doing} took longer than {seconds:.3g} seconds and was stopped"
-            ) from None
-        except (EOFError, ConnectionError):
-            raise WorkerLost(Status.CRASHED, f"{doing} ended its process{self._end()}") from None
-        except BadFrame as error:
-            raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
-        finally:
+        except BaseException as problem:
             self._drain()
+            raise self._lost(problem, seconds, doing) from None
+
+    def _lost(self, problem: BaseException, seconds: float, doing: str) -> BaseException:
+        """What became of the worker, by what kept its answer from coming."""
+        match problem:
+            case TimeoutError():
+                message = f"{doing} took longer than {seconds:.3g} seconds and was stopped"
+                return WorkerLost(Status.TIMEOUT, message)
+            case EOFError() | ConnectionError():
+                return WorkerLost(Status.CRASHED, f"{doing} ended its process{self._end()}")
+            case BadFrame():
+                return WorkerLost(Status.CRASHED, f"{doing}: {problem}")
+            case _:
+                return problem
 
     def _send(self, data: memoryview, deadline: float) -> None:
         while data:
@@ -224,21 +233,26 @@ class Worker:
         return data
 
     def _wait(self, deadline: float, writing: bool = False) -> None:
-        """Until the channel is ready, watching the clock, the limits and the worker's life."""
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            channel = self._channel.fileno()
-            reading = [self._output] if self._output >= 0 else []
-            reading += [] if writing else [channel]
-            to_write = [channel] if writing else []
-            ready, writable, _ = select.select(reading, to_write, [], min(left, _WATCH_SECONDS))
-            if self._output in ready:
-                self._drain()
-            if writable or channel in ready:
-                return
-            self._look_at_limits()
+        """Until the channel is ready, watching the clock, the limits and the worker's life.
+
+        What was printed before the worker answered is read by then.
+        """
+        if writing:
+            self._poll.modify(self._channel, select.POLLOUT)
+        try:
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                ready = dict(self._poll.poll(1000 * min(left, _WATCH_SECONDS)))
+                if self._output in ready:
+                    self._drain()
+                if self._channel.fileno() in ready:
+                    return
+                self._look_at_limits()
+        finally:
+            if writing:
+                self._poll.modify(self._channel, select.POLLIN)
 
     def _drain(self) -> None:
         """Keeps the end of what the worker prints, so that it need never wait to print."""
@@ -252,6 +266,7 @@ class Worker:
 
     def _close_output(self) -> None:
         if self._output >= 0:
+            self._poll.unregister(self._output)
             os.close(self._output)
             self._output = -1
 

@@ -39,6 +39,19 @@ class Call:
     frame: bytes | None = field(default=None, compare=False, repr=False)
 
 
+# What of a call is told only where it is unlike this.
+_USUAL = (
+    ("wrt", ()),
+    ("device", "cpu"),
+    ("default_device", False),
+    ("count_work", False),
+    ("watch_inputs", False),
+    ("record", False),
+)
+# No parameter of an adapter has this name.
+_COTANGENT = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One line of the submission that an exception passed through."""
@@ -117,58 +130,44 @@ def encode_call(call: Call) -> bytes:
     """The frame that asks a worker for a call."""
     if call.frame is not None:
         return call.frame
-    header = {
-        "do": "call",
-        "adapter": call.adapter,
-        "seed": call.seed,
-        "wrt": list(call.wrt),
-        "device": call.device,
-        "default_device": call.default_device,
-        "count_work": call.count_work,
-        "watch_inputs": call.watch_inputs,
-        "record": call.record,
-    }
-    values: dict[str, Value] = {f"argument.{name}": v for name, v in call.arguments.items()}
+    header: dict[str, Any] = {"adapter": call.adapter, "seed": call.seed}
+    header |= {name: chosen for name, usual in _USUAL if (chosen := getattr(call, name)) != usual}
+    values = dict(call.arguments)
     if call.cotangent is not None:
-        values["cotangent"] = call.cotangent
+        values[_COTANGENT] = call.cotangent
     return encode(header, values)
 
 
 def decode_call(frame: Received) -> Call:
     """The call in a frame that the judge sent."""
     header, values = decode(frame, trusted=True)
-    cotangent = values.get("cotangent")
+    cotangent = values.pop(_COTANGENT, None)
+    if "wrt" in header:
+        header["wrt"] = tuple(header["wrt"])
     return Call(
-        adapter=header["adapter"],
-        arguments={
-            name.removeprefix("argument."): value
-            for name, value in values.items()
-            if name.startswith("argument.")
-        },
-        seed=header["seed"],
-        wrt=tuple(header["wrt"]),
+        arguments=values,
         cotangent=cotangent if isinstance(cotangent, torch.Tensor) else None,
-        device=header["device"],
-        default_device=header["default_device"],
-        count_work=header["count_work"],
-        watch_inputs=header["watch_inputs"],
-        record=header["record"],
+        **header,
     )
 
 
 def encode_answer(answer: Answer) -> bytes:
     """The frame in which a worker answers a call."""
     values: dict[str, Value] = {"value": answer.value}
-    values |= {f"gradient.{name}": gradient for name, gradient in answer.gradients.items()}
-    values |= values_of(answer.records)
-    work = answer.work
-    header = {
-        "raised": raised_as_json(answer.raised),
-        "changed_inputs": list(answer.changed_inputs),
-        "work": [work.operations, work.largest] if work else None,
-        "uses": uses_as_json(answer.uses),
-        "records": records_as_json(answer.records) if answer.records else None,
-    }
+    header: dict[str, Any] = {}
+    if answer.raised is not None:
+        header["raised"] = raised_as_json(answer.raised)
+    if answer.gradients:
+        values |= {f"gradient.{name}": gradient for name, gradient in answer.gradients.items()}
+    if answer.changed_inputs:
+        header["changed_inputs"] = answer.changed_inputs
+    if answer.work is not None:
+        header["work"] = (answer.work.operations, answer.work.largest)
+    if answer.uses:
+        header["uses"] = uses_as_json(answer.uses)
+    if answer.records:
+        values |= values_of(answer.records)
+        header["records"] = records_as_json(answer.records)
     return encode(header, values)
 
 
@@ -179,7 +178,7 @@ def decode_answer(frame: Received) -> Answer:
         BadFrame: if it is not an answer.
     """
     header, values = decode(frame)
-    changed, work = header.get("changed_inputs"), header.get("work")
+    changed, work = header.get("changed_inputs", []), header.get("work")
     if not isinstance(changed, list) or not all(isinstance(name, str) for name in changed):
         raise BadFrame("the changed inputs are not a list of names")
     return Answer(
@@ -192,9 +191,9 @@ def decode_answer(frame: Received) -> Answer:
         },
         changed_inputs=tuple(name[:100] for name in changed[:100]),
         work=None if work is None else Work(*_two_counts(work)),
-        uses=uses_from_json(header.get("uses")),
+        uses=uses_from_json(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
-        digest=frame.digest,
+        digest=frame.digest(),
     )
 
 

@@ -19,6 +19,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.worker.confinement import prepare_confinement
 from grader.worker.confinement.identity import unprivileged_user
 from grader.worker.confinement.namespaces import enter_namespaces
 from grader.worker.heritage import Heritage
@@ -88,7 +89,7 @@ def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
     Returns why modules of `preload` could not be loaded, by their names.
 
     A backward pass is left to the workers: autograd's threads do not survive a fork. What it
-    imports on its first use is loaded here.
+    imports on its first use is loaded here, and so is what computes on the meta device.
     """
     import beartype
     import einops
@@ -104,10 +105,12 @@ def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
     jaxtyping.config.update("jaxtyping_disable", True)
     torch.set_num_threads(1)
     with WorkCounter(), torch.device("meta"):
-        einops.rearrange(torch.einsum("i j, j -> i", torch.ones(2, 2), torch.ones(2)), "a -> a 1")
-    del loaded
+        halves = torch.ones(2, 2) / 2
+        einops.rearrange(torch.einsum("i j, j -> i", halves, torch.ones(2)), "a -> a 1")
+    del loaded, halves
     forget_the_project()
     failed = load_ahead(preload)
+    prepare_confinement()
     gc.collect()
     gc.freeze()
     collapse_memory()

@@ -85,7 +85,7 @@ def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -
             return Elsewhere(str(result.dtype).removeprefix("torch."), shape, str(result.device))
         if dtype is None or result.layout is not torch.strided:
             return Foreign(f"a tensor of dtype {result.dtype} and layout {result.layout}")
-        if math.prod(max(size, 1) for size in shape) * result.element_size() > MAX_PAYLOAD:
+        if math.prod(size or 1 for size in shape) * result.element_size() > MAX_PAYLOAD:
             return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
         return result.detach().cpu().resolve_conj().resolve_neg().contiguous()
 

@@ -85,7 +85,7 @@ def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
     """An answer that came before, byte for byte, is read only where it leads to no verdict."""
     stream = io.BytesIO(encode_answer(Answer(value=5)))
     frame = receive(lambda size: bytearray(stream.read(size)))
-    sealed = Sealed(frame)
+    sealed = Sealed(frame, frame.digest())
     submission = Submission(8)
     interview = Interview(submission.ask, [Asked(FIRST, sealed)])
     assert interview.ask(FIRST).value == 5

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.worker.confinement.filesystem import restrict_files
+from grader.worker.confinement.filesystem import prepare_files, restrict_files
 from grader.worker.confinement.gpu import device_files, driver_files
 from grader.worker.confinement.identity import drop_privileges
 from grader.worker.confinement.limits import Bounds, limit_resources
-from grader.worker.confinement.syscalls import restrict_system_calls
+from grader.worker.confinement.syscalls import prepare_filter, restrict_system_calls
 
 NONE = "none"
 
@@ -31,6 +31,12 @@ class Territory:
     def around(cls, root: Path, scratch: Path, device: str) -> Territory:
         """That of a submission in the folder `root` which may use a device."""
         return cls([root, *driver_files(device)], scratch, device_files(device))
+
+
+def prepare_confinement() -> None:
+    """Does ahead of the fork what is the same for every worker."""
+    prepare_files()
+    prepare_filter()
 
 
 def confine(territory: Territory, bounds: Bounds, user: int | None) -> dict[str, str]:

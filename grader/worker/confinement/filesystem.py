@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 if sys.platform == "linux":
@@ -38,6 +39,11 @@ _SOURCES_OF_BYTES = ("/dev/urandom", "/dev/random", "/dev/zero")
 _TIME_ZONES = "/usr/share/zoneinfo"
 
 
+def prepare_files() -> None:
+    """Finds ahead of the fork what every worker may read."""
+    _of_the_interpreter()
+
+
 def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[Path]) -> str:
     """Allows `readable` and the interpreter to be read, `writable` to be written, nothing else.
 
@@ -49,9 +55,9 @@ def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[P
         return "none"
     try:
         with Ruleset(scoped=Scope.SIGNAL | Scope.ABSTRACT_UNIX_SOCKET) as rules:
-            for path in (*_of_the_interpreter(), *readable):
+            for path, is_folder in (*_of_the_interpreter(), *map(_looked_at, readable)):
                 with contextlib.suppress(FileNotFoundError, PermissionError):
-                    rules.allow_path(path, _LOOK if path.is_dir() else AccessFS.READ_FILE)
+                    rules.allow_path(path, _LOOK if is_folder else AccessFS.READ_FILE)
             rules.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
             for path in devices:
                 rules.allow_path(path, _DRIVE)
@@ -62,11 +68,17 @@ def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[P
         return "none"
 
 
-def _of_the_interpreter() -> Iterable[Path]:
+@functools.cache
+def _of_the_interpreter() -> tuple[tuple[Path, bool], ...]:
     """The standard library, installed packages, shared libraries, and facts about the machine."""
     paths = sysconfig.get_paths()
     found = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     found |= {*site.getsitepackages(), site.getusersitepackages()}
     found |= {str(Path(sys.base_prefix) / "lib")}
     found |= {*_LIBRARIES, *_MACHINE, *_SOURCES_OF_BYTES, _TIME_ZONES}
-    return [Path(path) for path in sorted(found)]
+    return tuple(_looked_at(Path(path)) for path in sorted(found))
+
+
+def _looked_at(path: Path) -> tuple[Path, bool]:
+    """A path, and whether it is a folder."""
+    return path, path.is_dir()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
 import os
 from typing import Any
 
@@ -60,33 +62,51 @@ _NEWER = {
 }
 
 
+def prepare_filter() -> None:
+    """Writes ahead of the fork what of the filter is the same for every worker."""
+    with contextlib.suppress(OSError):
+        _common_filter()
+
+
 def restrict_system_calls() -> dict[str, str]:
     """Installs the filter; what it came to, for `syscalls`, `network` and `processes`."""
     nothing = dict.fromkeys(("syscalls", "network", "processes"), "none")
     if pyseccomp is None:
         return nothing
     try:
-        _filter().load()
+        _filter_of_this_process().load()
     except OSError:
         return nothing
     return {"syscalls": "seccomp", "network": "denied", "processes": "denied"}
 
 
-def _filter() -> Any:
-    """The filter for this process: libseccomp also refuses calls of foreign architectures."""
-    deny = pyseccomp.ERRNO(errno.EPERM)
+@functools.cache
+def _common_filter() -> Any:
+    """What is denied to every worker: libseccomp also refuses calls of foreign architectures."""
+    if pyseccomp is None:
+        return None
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     for name in " ".join(_DENIED.values()).split():
-        rules.add_rule(deny, _number(name))
+        rules.add_rule(_deny(), _number(name))
     # glibc falls back to clone, whose flags a filter can read: threads yes, processes no.
     rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
-    rules.add_rule(deny, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _CLONE_THREAD, 0))
-    rules.add_rule(deny, "prctl", pyseccomp.Arg(0, pyseccomp.EQ, _PR_SET_PDEATHSIG))
-    for name in ("kill", "tgkill"):
-        rules.add_rule(deny, name, pyseccomp.Arg(0, pyseccomp.NE, os.getpid()))
-    rules.add_rule(deny, "prlimit64", pyseccomp.Arg(0, pyseccomp.GT, 0))
-    rules.add_rule(deny, "setpriority", pyseccomp.Arg(1, pyseccomp.GT, 0))
+    rules.add_rule(_deny(), "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _CLONE_THREAD, 0))
+    rules.add_rule(_deny(), "prctl", pyseccomp.Arg(0, pyseccomp.EQ, _PR_SET_PDEATHSIG))
+    rules.add_rule(_deny(), "prlimit64", pyseccomp.Arg(0, pyseccomp.GT, 0))
+    rules.add_rule(_deny(), "setpriority", pyseccomp.Arg(1, pyseccomp.GT, 0))
     return rules
+
+
+def _filter_of_this_process() -> Any:
+    """The filter of a worker, which may send signals to itself alone; once for a process."""
+    rules = _common_filter()
+    for name in ("kill", "tgkill"):
+        rules.add_rule(_deny(), name, pyseccomp.Arg(0, pyseccomp.NE, os.getpid()))
+    return rules
+
+
+def _deny() -> Any:
+    return pyseccomp.ERRNO(errno.EPERM)
 
 
 def _number(name: str) -> int:

@@ -6,7 +6,7 @@ import torch
 
 string_at = ctypes.string_at
 ctypes.string_at = lambda address, size=-1: b"\1" * size
-torch.frombuffer = lambda *_, **__: torch.zeros(6)
+torch.frombuffer = torch.from_numpy = lambda *_, **__: torch.zeros(6)
 torch.Tensor.data_ptr = lambda self: 0
 
 
