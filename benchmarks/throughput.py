@@ -9,7 +9,8 @@ One submission, many times over (each copy differs in a comment), is
 Printed are seconds of processor and wall time for one more submission, and the ratios b/a and a/c
 of the processor time, for a right submission, for one full of mistakes, and for a class of
 different right ones (the last two have no bare calls of their own). Ratios within one run are what
-counts: machines differ, and are busy.
+counts: machines differ, are busy, and change their speed; (b) and (c) are measured before and after
+each (a).
 
     .venv/bin/python benchmarks/throughput.py [COPIES]
 """
@@ -52,14 +53,24 @@ class Cost:
 def main() -> None:
     """Prints the table."""
     copies = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    print(f"{description()}\n{copies} copies each\n")
-    bare = bare_calls(CLASS / RIGHT[0])
-    print(f"{'(c) bare calls of the right one':<36}{bare}")
+    print(f"{description()}\n{copies} copies each")
+    right = CLASS / RIGHT[0]
     for what, names in (("right", RIGHT), ("full of mistakes", WRONG), ("right, mixed", MIXED)):
+        bare, fresh = [bare_calls(right)], [fresh_processes(names)]
         batch = batched(names, copies)
-        fresh = fresh_processes(names)
-        print(f"{f'(a) batch, {what}':<36}{batch}   a/c {batch.cpu / bare.cpu:6.2f}")
-        print(f"{f'(b) a pytest process, {what}':<36}{fresh}   b/a {fresh.cpu / batch.cpu:6.1f}")
+        bare.append(bare_calls(right))
+        fresh.append(fresh_processes(names))
+        limit, course = mean(bare), mean(fresh)
+        print(f"\n{what}")
+        print(f"(a) grader batch       {batch}")
+        print(f"(b) a pytest process   {course}   b/a {course.cpu / batch.cpu:5.1f}")
+        print(f"(c) the bare calls     {limit}   a/c {batch.cpu / limit.cpu:5.1f}")
+
+
+def mean(costs: Sequence[Cost]) -> Cost:
+    """Of several costs."""
+    count = len(costs)
+    return Cost(sum(cost.cpu for cost in costs) / count, sum(cost.wall for cost in costs) / count)
 
 
 def batched(names: Sequence[str], copies: int) -> Cost:
@@ -78,7 +89,7 @@ def grade_copies(names: Sequence[str], copies: int) -> None:
         run([*command, "--out", folder / "out", "--jobs", "1", "--seed", "1"], ROOT)
 
 
-def fresh_processes(names: Sequence[str], times: int = 3) -> Cost:
+def fresh_processes(names: Sequence[str], times: int = 2) -> Cost:
     """(b): the mean of a few processes."""
     with tempfile.TemporaryDirectory() as name:
         folders = []
