@@ -207,6 +207,24 @@ def test_text_that_no_encoding_holds_does_not_stop_the_batch(tmp_path: Path) -> 
     assert line["submission"] == line["message"] == line["tests"][0]["message"] == escaped
 
 
+def test_a_line_is_the_json_of_its_grade_whoever_had_its_verdicts_before(tmp_path: Path) -> None:
+    """What verdicts have in common is written once; what they have of their own is the duration."""
+    odd = WRONG._replace(id="odd", message='"duration_s": 0.0, "duration_s": 0.1')
+    tests = [RIGHT, WRONG, odd]
+    grades = [
+        a_grade("alice", *tests),
+        a_grade("bob", *(test._replace(duration_s=test.duration_s / 3) for test in tests)),
+        a_grade("chen", odd, RIGHT._replace(duration_s=1e-06)),
+        a_grade("dana", score=0.0),
+    ]
+    with Store.open(tmp_path, "attention") as store:
+        for position, grade in enumerate(grades):
+            store.add(grade, "k", position)
+        store.write_jsonl(tmp_path / "results.jsonl")
+    written = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
+    assert written == [json.dumps(grade.as_json(), ensure_ascii=False) for grade in grades]
+
+
 def test_a_jsonl_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
     """Whoever reads it meets all of it, old or new."""
     file = tmp_path / "results.jsonl"
