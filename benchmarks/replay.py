@@ -9,6 +9,7 @@ judge writes them, are stored one by one, and end in the table, `results.jsonl` 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import sys
@@ -50,14 +51,19 @@ def batch(grades: Path, arguments: list[str]) -> None:
 
 def judge(grades: Path, _: list[str]) -> None:
     """Answers a coordinator: the recorded grades in turn, each as that of whom is asked for."""
-    settings = json.loads(sys.stdin.readline())
-    recorded = itertools.cycle([json.loads(line) for line in grades.read_text().splitlines()])
+    from grader.judge.shorthand import ShorthandWriter
+    from grader.verdict import Grade
+
+    settings, shorthand = json.loads(sys.stdin.readline()), ShorthandWriter()
+    lines = grades.read_text().splitlines()
+    recorded = itertools.cycle([Grade.from_json(json.loads(line)) for line in lines])
     print(json.dumps({"ready": {"max_score": 0.0}}), flush=True)
     for line in sys.stdin:
         job = json.loads(line)
         own = {"submission": job["entry"]["name"], "submission_hash": job["submission_hash"]}
         shared = {"seed": settings["seed"], "suite_hash": settings["suite_hash"]}
-        print(json.dumps({"grade": next(recorded) | own | shared}), flush=True)
+        grade = dataclasses.replace(next(recorded), **own, **shared)
+        print(json.dumps({"grade": shorthand.written(grade)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class Measurement(NamedTuple):
 
     An error is infinite where no number says how far; JSON, which has no infinity, holds null.
     `wrong` of `total` numbers are farther off than allowed, that at the index `worst` the farthest.
-    Most verdicts that are read have one, and a tuple is made in a quarter of a dataclass's time.
+    Most verdicts have one: it is a tuple for the same reason as they are.
     """
 
     max_abs_error: float
@@ -116,9 +116,12 @@ ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_toleranc
 _UNMEASURED = dict.fromkeys(ERRORS)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The outcome of one test for one submission."""
+class Verdict(NamedTuple):
+    """The outcome of one test for one submission.
+
+    A class has hundreds for each submission, and a tuple is made in a quarter of a dataclass's
+    time.
+    """
 
     id: str
     exercise: str

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from grader.assignment import BadAssignment
 from grader.intake import Entry
 from grader.judge.settings import Settings
+from grader.judge.shorthand import ShorthandReader
 from grader.verdict import Grade, Verdict
 
 Follow = Callable[[Verdict], None]
@@ -42,6 +43,7 @@ class JudgeClient:
         self._process: subprocess.Popen[bytes] | None = None
         self._selector = selectors.DefaultSelector()
         self._unread = b""
+        self._shorthand = ShorthandReader()
 
     def grade(
         self,
@@ -67,7 +69,7 @@ class JudgeClient:
         while True:
             reply = self._receive(seconds, deadline)
             if "grade" in reply:
-                return Grade.from_json(reply["grade"])
+                return self._shorthand.read(reply["grade"])
             if follow is not None:
                 follow(Verdict.from_json(reply["verdict"]))
 

@@ -58,8 +58,8 @@ class Environment:
         return tuple(
             test
             if test.status is Status.PASSED
-            else dataclasses.replace(
-                test, status=Status.NOT_GRADED, message=fault.message, diagnosis=None, where=None
+            else test._replace(
+                status=Status.NOT_GRADED, message=fault.message, diagnosis=None, where=None
             )
             for test in tests
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from grader.evidence import Walk
@@ -50,10 +49,10 @@ def explain(
 
 def _explained(verdict: Verdict, finding: Finding | None, place: Astray | None) -> Verdict:
     if finding is not None and verdict.id in finding.tests:
-        verdict = dataclasses.replace(verdict, diagnosis=finding.diagnosis)
+        verdict = verdict._replace(diagnosis=finding.diagnosis)
     if place is None:
         return verdict
     message = "\n".join(filter(None, [verdict.message, plain(place.in_words())]))
     line = place.line
     where = verdict.where if line is None else Where(plain(line.file), line.line, place.step)
-    return dataclasses.replace(verdict, message=message, where=where)
+    return verdict._replace(message=message, where=where)

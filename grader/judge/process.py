@@ -35,6 +35,7 @@ from grader.judge.rules import Conduct
 from grader.judge.scratch import PASSABLE, new_scratch
 from grader.judge.session import Judge
 from grader.judge.settings import Settings
+from grader.judge.shorthand import ShorthandWriter
 from grader.judge.sitting import Limits, Sitting
 from grader.plain_text import plain
 from grader.submission import Submission, Unreadable
@@ -119,6 +120,7 @@ class JudgeProcess:
         self._replies = replies
         self._follow = False
         self._familiar = Unremarkable()
+        self._shorthand = ShorthandWriter()
 
     def run(self) -> None:
         """Collects the tests, then grades what comes in.
@@ -145,7 +147,7 @@ class JudgeProcess:
             entry = Entry.from_json(job["entry"])
             self._follow = job["follow"]
             grade = self._grade(judge, entry, job["submission_hash"], job["exercises"])
-            self._say({"grade": grade.as_json(whole=True)})
+            self._say({"grade": self._shorthand.written(grade)})
 
     def _grade(
         self, judge: Judge, entry: Entry, submission_hash: str, exercises: Collection[str] | None

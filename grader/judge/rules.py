@@ -5,7 +5,6 @@ No matter of security: code that wants to hide a call can.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -81,4 +80,4 @@ class Conduct:
 
 def _remarked(verdict: Verdict, remark: str, share: float) -> Verdict:
     message = f"{verdict.message}; {remark}" if verdict.message else remark
-    return dataclasses.replace(verdict, score=round(verdict.score * share, 6), message=message)
+    return verdict._replace(score=round(verdict.score * share, 6), message=message)

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
@@ -283,7 +282,7 @@ class Judge:
             self.observations.setdefault(test.exercise, []).extend(remembered.observations)
         self._pictures += remembered.pictures
         duration = round(time.monotonic() - started, 6)
-        return replace(remembered.verdict, duration_s=duration)
+        return remembered.verdict._replace(duration_s=duration)
 
     def _run(self, item: pytest.Item) -> Remembered:
         test = self._tests[item.nodeid]

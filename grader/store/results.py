@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +13,7 @@ from typing import Any
 from grader.evidence import Evidence
 from grader.imports import ClassImports
 from grader.store.database import StoreError, connect, saying
+from grader.store.lines import Lines
 from grader.store.parts import read_class_imports
 from grader.store.people import People
 from grader.store.rows import (
@@ -34,11 +33,11 @@ _VERDICTS_OF_ONE = f"SELECT {OF_A_VERDICT} FROM verdict WHERE submission = ? ORD
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
 _SUBMISSIONS = f"SELECT number, {OF_A_SUBMISSION} FROM submission"
+_IN_CLASS_ORDER = f"{_SUBMISSIONS} ORDER BY position, name"
 _OUTLINES = (
     "SELECT name, CASE WHEN finished THEN status ELSE 'not_graded' END, score, max_score "
     "FROM submission ORDER BY position, name"
 )
-_BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +90,10 @@ class Results:
         Raises:
             StoreError: if the file is damaged.
         """
-        ordered = f"{_SUBMISSIONS} ORDER BY position, name LIMIT ?"
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
             tests = _tests(db)
-            for row in db.execute(ordered, (first,)):
+            for row in db.execute(f"{_IN_CLASS_ORDER} LIMIT ?", (first,)):
                 yield _grade(db, tests, row)
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
@@ -170,13 +168,21 @@ class Results:
         partial = path.with_name(f".{path.name}.partial")
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as lines:
-                for grade in self.grades():
-                    lines.write(_line(grade) + "\n")
+                for line in self._lines():
+                    lines.write(line + "\n")
                 lines.flush()
                 os.fsync(lines.fileno())
             partial.replace(path)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
+
+    def _lines(self) -> Iterator[str]:
+        """The lines of `results.jsonl`, one at a time."""
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            lines = Lines(_tests(db))
+            for number, *row in db.execute(_IN_CLASS_ORDER):
+                yield lines.line(grade_of(row, (), ()), db.execute(_VERDICTS_OF_ONE, (number,)))
 
 
 def _tests(database: sqlite3.Connection) -> dict[int, Test]:
@@ -201,11 +207,3 @@ def _evidence(database: sqlite3.Connection, number: int) -> Evidence:
     """What there is to see of the submission with a number."""
     row = database.execute(_EVIDENCE_OF_ONE, (number,)).fetchone()
     return Evidence() if row is None else Evidence.unpacked(row[0])
-
-
-def _line(grade: Grade) -> str:
-    """The grade as one line of JSON, for readers that split at any kind of line break as well."""
-    line = json.dumps(grade.as_json(), ensure_ascii=False, allow_nan=False)
-    if line.isascii():
-        return line
-    return _BREAKS_LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", line)

@@ -25,8 +25,8 @@ OF_A_SUBMISSION = (
     "isolation"
 )
 OF_A_VERDICT = (
-    "test, status, score, duration_s, message, max_abs_error, max_rel_error, rtol, atol, "
-    "error_over_tolerance, wrong, total, worst, mistake, explanation, hint, file, line, step"
+    "test, status, score, message, max_abs_error, max_rel_error, rtol, atol, error_over_tolerance, "
+    "wrong, total, worst, mistake, explanation, hint, file, line, step, duration_s"
 )
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
@@ -85,7 +85,6 @@ def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
     return (
         verdict.status.value,
         verdict.score,
-        verdict.duration_s,
         well_formed(verdict.message),
         *(_measurement_row(measurement) if measurement else _UNKNOWN * 8),
         *(_diagnosis_row(diagnosis) if diagnosis else _UNKNOWN * 3),
@@ -94,6 +93,7 @@ def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
             if where
             else _UNKNOWN * 3
         ),
+        verdict.duration_s,
     )
 
 
@@ -129,8 +129,8 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
     A class has hundreds for each submission: reading one is most of what reading a store costs.
     """
     (
-        number, status, score, duration_s, message, largest, relative, rtol, atol, ratio, wrong,
-        total, worst, mistake, explanation, hint, file, line, step,
+        number, status, score, message, largest, relative, rtol, atol, ratio, wrong, total, worst,
+        mistake, explanation, hint, file, line, step, duration_s,
     ) = row  # fmt: skip
     test_id, exercise, aspect, max_score, visibility = tests[number]
     measurement = None

@@ -98,7 +98,7 @@ class Course:
 
 def timeless(grade: Grade) -> Grade:
     """The grade without its durations, which no two gradings share."""
-    tests = tuple(dataclasses.replace(test, duration_s=0) for test in grade.tests)
+    tests = tuple(test._replace(duration_s=0) for test in grade.tests)
     return dataclasses.replace(grade, tests=tests, duration_s=0)
 
 

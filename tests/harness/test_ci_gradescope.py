@@ -211,7 +211,7 @@ def test_results_on_the_way_hide_what_the_final_ones_would() -> None:
 
 
 def with_visibility(grade: Grade, visibility: Visibility) -> Grade:
-    tests = tuple(dataclasses.replace(test, visibility=visibility) for test in grade.tests)
+    tests = tuple(test._replace(visibility=visibility) for test in grade.tests)
     return dataclasses.replace(grade, tests=tests)
 
 

@@ -62,7 +62,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     commands = hostile_grade()
     # Tests have ids that the judge gave them; everything else is a submission's.
-    named = tuple(replace(test, id=f"{n}") for n, test in enumerate(commands.tests))
+    named = tuple(test._replace(id=f"{n}") for n, test in enumerate(commands.tests))
     grades = [
         the_hostile(),
         replace(commands, tests=named),

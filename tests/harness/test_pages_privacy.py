@@ -59,7 +59,7 @@ def test_what_is_said_to_instructors_is_not_on_the_page(tmp_path):
 def test_hidden_tests_are_counted_and_not_named(tmp_path):
     """As in other feedback: the message is told, the test is not."""
     hidden = a_verdict("run_x", 0.0, id="tests/hidden/test_x.py::test_secret", message="was wrong")
-    public = replace(hidden, id="tests/public/test_x.py::test_known", visibility=Visibility.PUBLIC)
+    public = hidden._replace(id="tests/public/test_x.py::test_known", visibility=Visibility.PUBLIC)
     (page,) = report_of(tmp_path, a_grade("ann", hidden, public)).values()
     assert "test_known" in page
     assert "test_secret" not in page

@@ -114,7 +114,7 @@ def test_an_infinite_error_is_null_in_json_and_infinite_again_after_it() -> None
     assert row["max_abs_error"] is None
     assert row["rtol"] == pytest.approx(1.3e-6)
     assert Verdict.from_json(json.loads(json.dumps(WRONG.as_whole_json()))) == WRONG
-    unmeasured = dataclasses.replace(WRONG, measurement=None)
+    unmeasured = WRONG._replace(measurement=None)
     assert Verdict.from_json(unmeasured.as_json()) == unmeasured
 
 
@@ -128,7 +128,7 @@ def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("alice", RIGHT, WRONG), "old", 0)
         store.add(a_grade("bob", RIGHT), "b", 1)
-        again = a_grade("alice", dataclasses.replace(RIGHT, max_score=5.0, score=5.0))
+        again = a_grade("alice", RIGHT._replace(max_score=5.0, score=5.0))
         store.add(again, "new", 0)
         assert [*store.grades()] == [again, a_grade("bob", RIGHT)]
         assert store.finished() == {"alice": "new", "bob": "b"}
@@ -138,7 +138,7 @@ def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -
 
 def test_what_was_not_graded_is_not_finished(tmp_path: Path) -> None:
     """The next run must take it up again."""
-    fault = dataclasses.replace(RIGHT, status=Status.NOT_GRADED, score=0.0)
+    fault = RIGHT._replace(status=Status.NOT_GRADED, score=0.0)
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("lost", status=GradeStatus.NOT_GRADED, message="gone"), "k", 0)
         store.add(a_grade("half", RIGHT, fault), "k", 1)
@@ -195,7 +195,7 @@ def test_the_jsonl_has_exactly_the_fields_that_are_promised(tmp_path: Path) -> N
 def test_text_that_no_encoding_holds_does_not_stop_the_batch(tmp_path: Path) -> None:
     """Names and messages are strangers': half a surrogate pair, NUL, every kind of line break."""
     hostile = "\ud83d \udc80 \x00 \x85 \u2028 \u2029 \r\n \x1b[31m ' \" \\ é"
-    verdict = dataclasses.replace(WRONG, message=hostile, where=Where(hostile, 1, hostile))
+    verdict = WRONG._replace(message=hostile, where=Where(hostile, 1, hostile))
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade(hostile, verdict, message=hostile), "k", 0)
         store.add(a_grade(hostile, verdict, message=hostile), "k2", 0)
@@ -207,6 +207,24 @@ def test_text_that_no_encoding_holds_does_not_stop_the_batch(tmp_path: Path) -> 
     assert line["submission"] == line["message"] == line["tests"][0]["message"] == escaped
 
 
+def test_a_line_is_the_json_of_its_grade_whoever_had_its_verdicts_before(tmp_path: Path) -> None:
+    """What verdicts have in common is written once; what they have of their own is the duration."""
+    odd = WRONG._replace(id="odd", message='"duration_s": 0.0, "duration_s": 0.1')
+    tests = [RIGHT, WRONG, odd]
+    grades = [
+        a_grade("alice", *tests),
+        a_grade("bob", *(test._replace(duration_s=test.duration_s / 3) for test in tests)),
+        a_grade("chen", odd, RIGHT._replace(duration_s=1e-06)),
+        a_grade("dana", score=0.0),
+    ]
+    with Store.open(tmp_path, "attention") as store:
+        for position, grade in enumerate(grades):
+            store.add(grade, "k", position)
+        store.write_jsonl(tmp_path / "results.jsonl")
+    written = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
+    assert written == [json.dumps(grade.as_json(), ensure_ascii=False) for grade in grades]
+
+
 def test_a_jsonl_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
     """Whoever reads it meets all of it, old or new."""
     file = tmp_path / "results.jsonl"
@@ -214,7 +232,7 @@ def test_a_jsonl_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None
         store.add(a_grade("alice", RIGHT), "k", 0)
         store.write_jsonl(file)
         before = file.read_bytes()
-        store.add(a_grade("bob", dataclasses.replace(RIGHT, duration_s=math.inf)), "k", 1)
+        store.add(a_grade("bob", RIGHT._replace(duration_s=math.inf)), "k", 1)
         with pytest.raises(ValueError, match="JSON"):
             store.write_jsonl(file)
         assert file.read_bytes() == before
@@ -294,7 +312,7 @@ def test_threads_may_add_at_the_same_time(tmp_path: Path) -> None:
 
         def add(thread: int) -> None:
             for number in range(40):
-                own = dataclasses.replace(RIGHT, id=f"test {number}")
+                own = RIGHT._replace(id=f"test {number}")
                 store.add(a_grade(f"{thread} {number}", own, WRONG), "k", thread)
 
         threads = [threading.Thread(target=add, args=(number,)) for number in range(8)]
@@ -311,13 +329,13 @@ def test_threads_may_add_at_the_same_time(tmp_path: Path) -> None:
 
 def test_a_grade_that_cannot_be_written_leaves_the_earlier_one(tmp_path: Path) -> None:
     """One transaction: no verdict of the new grade, none of the old one lost."""
-    strange = dataclasses.replace(WRONG, id="never seen before", duration_s=object())
+    strange = WRONG._replace(id="never seen before", duration_s=object())
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("alice", RIGHT), "k", 0)
         with pytest.raises(StoreError, match="cannot be written"):
             store.add(a_grade("alice", WRONG, strange), "k2", 0)
         assert [*store.grades()] == [a_grade("alice", RIGHT)]
-        sound = dataclasses.replace(strange, duration_s=0.1)
+        sound = strange._replace(duration_s=0.1)
         store.add(a_grade("bob", sound), "k", 1)
         assert [*store.grades()][1] == a_grade("bob", sound)
 
@@ -415,7 +433,7 @@ def test_a_closed_store_is_one_file_beside_its_lock(tmp_path: Path) -> None:
 
 def test_reading_and_writing_out_need_no_more_memory_for_a_larger_class(tmp_path: Path) -> None:
     """Ten thousand submissions must not be held at once."""
-    tests = tuple(dataclasses.replace(WRONG, id=f"test {number}") for number in range(100))
+    tests = tuple(WRONG._replace(id=f"test {number}") for number in range(100))
     with Store.open(tmp_path, "attention") as store:
         for number in range(60):
             store.add(a_grade(f"s{number}", *tests), "k", number)
