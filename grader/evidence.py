@@ -18,7 +18,7 @@ class Picture:
     """A tensor that a public test compared: what was expected beside what came.
 
     `axes` names the axes of `shape`; leading ones that have no name are called `""`. Numbers are
-    in the order of rows, and may be NaN or infinite.
+    in the order of rows, in six digits, and may be NaN or infinite.
     """
 
     test: str
@@ -27,6 +27,11 @@ class Picture:
     shape: tuple[int, ...]
     expected: tuple[float, ...]
     got: tuple[float, ...]
+
+
+def in_six_digits(numbers: Iterable[float]) -> tuple[float, ...]:
+    """Numbers as pictures hold them; NaN and infinities stay what they are."""
+    return tuple(float(f"{number:.6g}") for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def _picture_as_json(picture: Picture) -> dict[str, Any]:
 
 
 def _as_json(number: float) -> float | str:
-    return float(f"{number:.6g}") if math.isfinite(number) else str(number)
+    return number if math.isfinite(number) else str(number)
 
 
 def _picture(fields: Mapping[str, Any]) -> Picture:

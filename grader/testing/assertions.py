@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from grader.evidence import LARGEST_PICTURE, Picture
+from grader.evidence import LARGEST_PICTURE, Picture, in_six_digits
 from grader.testing.comparison import Comparison, Tolerance, compare, tolerance_for
 from grader.testing.differences import difference_in_words, worst_in_a_table
 from grader.testing.handle import Reference, Student
@@ -51,8 +51,8 @@ class WrongNumbers(AssertionError):
                 self.what,
                 tuple(self.axes),
                 tuple(expected.shape),
-                tuple(expected.flatten().tolist()),
-                tuple(got.flatten().tolist()),
+                in_six_digits(expected.flatten().tolist()),
+                in_six_digits(got.flatten().tolist()),
             )
 
 

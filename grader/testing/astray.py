@@ -10,7 +10,7 @@ import torch
 
 from grader.evidence import StepSeen
 from grader.testing.blame import Proven, sound_lines, to_blame
-from grader.testing.layouts import RESULT, KnownSteps, Steps
+from grader.testing.layouts import RESULT, KnownSteps, Steps, numbers_of
 from grader.wire.records import Line, Record
 
 STRANGE = "first NaN or infinity"
@@ -144,11 +144,6 @@ def walked(
 def _sizes(tensor: torch.Tensor) -> tuple[int, ...]:
     """The sizes of a tensor's axes, in no particular order."""
     return tuple(sorted(size for size in tensor.shape if size > 1))
-
-
-def numbers_of(tensor: torch.Tensor) -> bytes:
-    """The numbers of a tensor, in whatever layout: moving them about changes nothing."""
-    return bytes(tensor.to(torch.float32).flatten().sort().values.numpy().tobytes())
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -121,6 +121,11 @@ class KeptSteps(Differing):
         """These steps, ready to be looked up."""
         return KnownSteps(self)
 
+    @functools.cached_property
+    def numbers(self) -> Mapping[str, frozenset[bytes]]:
+        """The numbers of each step's forms, whatever their layout."""
+        return _numbers_by_step(self)
+
     def differing(self, other: Steps, compare: Callable[[], Differing]) -> Differing:
         """In what these steps differ from others, which is compared once."""
         if id(other) not in self._differing:
@@ -129,6 +134,20 @@ class KeptSteps(Differing):
             # With the others kept, no later ones can have their identity.
             self._differing[id(other)] = other, compare()
         return self._differing[id(other)][1]
+
+
+def numbers_of(tensor: torch.Tensor) -> bytes:
+    """The numbers of a tensor, in whatever layout: moving them about changes nothing."""
+    return bytes(tensor.to(torch.float32).flatten().sort().values.numpy().tobytes())
+
+
+def numbers_by_step(steps: Steps) -> Mapping[str, frozenset[bytes]]:
+    """The numbers of each step's forms; of steps that are kept they are found once."""
+    return steps.numbers if isinstance(steps, KeptSteps) else _numbers_by_step(steps)
+
+
+def _numbers_by_step(steps: Steps) -> Mapping[str, frozenset[bytes]]:
+    return {name: frozenset(map(numbers_of, forms)) for name, forms in steps.items()}
 
 
 def _digest(tensor: torch.Tensor) -> bytes:

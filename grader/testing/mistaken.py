@@ -8,9 +8,17 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.testing.astray import Astray, computed, numbers_of, walked
+from grader.testing.astray import Astray, computed, walked
 from grader.testing.blame import Proven, sound_lines, to_blame
-from grader.testing.layouts import RESULT, KeptSteps, KnownSteps, Likeness, Steps
+from grader.testing.layouts import (
+    RESULT,
+    KeptSteps,
+    KnownSteps,
+    Likeness,
+    Steps,
+    numbers_by_step,
+    numbers_of,
+)
 from grader.wire.records import Line, Record
 
 
@@ -109,7 +117,7 @@ class _Comparison:
         unused = next(self._rightly(step, alone), None)
         if unused is None:
             return None
-        instead = {numbers_of(form) for form in self._wrong[step]} & self._given
+        instead = numbers_by_step(self._wrong)[step] & self._given
         later = self._records[self._place_of(unused) + 1 :] if instead else ()
         return next((one for one in later if numbers_of(one.value) in instead), unused)
 
@@ -127,8 +135,8 @@ class _Comparison:
         """Whether the mistake goes on with an earlier right step instead of this one."""
         names = list(self._right)
         before = names[: names.index(step)] if step in names else []
-        known = {numbers_of(form) for name in before for form in self._right[name]}
-        return any(numbers_of(form) in known for form in self._wrong[step])
+        right, wrong = numbers_by_step(self._right), numbers_by_step(self._wrong)
+        return any(right[name] & wrong[step] for name in before)
 
     def is_next(self, step: str) -> bool:
         """Whether the step before this one was taken rightly, if there is one.
@@ -228,9 +236,6 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def confusable(right: Steps, wrong: Steps, given: Iterable[torch.Tensor]) -> int:
     """How many steps of a mistake have the very numbers of right ones, or of given tensors."""
-    known = {numbers_of(form) for forms in right.values() for form in forms}
-    known |= set(map(numbers_of, given))
-    return sum(
-        any(numbers_of(form) in known for form in forms)
-        for forms in differing_steps(right, wrong).values()
-    )
+    known = {*map(numbers_of, given)}.union(*numbers_by_step(right).values())
+    mistaken = numbers_by_step(wrong)
+    return sum(not known.isdisjoint(mistaken[step]) for step in differing_steps(right, wrong))
