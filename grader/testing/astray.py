@@ -65,8 +65,13 @@ def line_of_draw(records: Iterable[Record], answer: torch.Tensor) -> Line | None
 
 def computed(records: Iterable[Record], given: Iterable[torch.Tensor]) -> list[Record]:
     """The records that are more than a given tensor in another layout."""
-    moved = set(map(numbers_of, given))
-    return [record for record in records if numbers_of(record.value) not in moved]
+    moved = {numbers_of(tensor): tensor.numel() for tensor in given}
+    counts = set(moved.values())
+    return [
+        record
+        for record in records
+        if record.value.numel() not in counts or numbers_of(record.value) not in moved
+    ]
 
 
 def astray(

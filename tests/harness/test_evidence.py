@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
+from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk, in_six_digits
 from grader.judge.excerpts import excerpts
 from grader.store import Store
 from grader.verdict import Grade, GradeStatus, Where
@@ -38,6 +38,11 @@ def grade(name: str, evidence: Evidence) -> Grade:
 def test_evidence_is_the_same_after_packing():
     """Infinities included, which JSON does not know."""
     assert Evidence.unpacked(EVIDENCE.packed()) == EVIDENCE
+
+
+def test_numbers_of_pictures_have_six_digits():
+    """More are not looked at, and would be most of what a grade takes in the store."""
+    assert in_six_digits((2 / 3, -123456789.0, math.inf)) == (0.666667, -123457000.0, math.inf)
 
 
 def test_evidence_is_kept_with_its_grade(tmp_path):
