@@ -35,7 +35,7 @@ from benchmarks.machine import description  # noqa: E402
 
 CLASS = ROOT / "examples" / "class"
 RIGHT, WRONG = ["alice-jones"], ["jonas-berg"]
-MIXED = ["alice-jones", "bikram-thapa.py", "chen-wei", "dana-okafor", "elif-yilmaz", "farid-haddad"]
+MIXED = ["alice-jones", "chen-wei", "dana-okafor", "elif-yilmaz", "farid-haddad", "bikram-thapa.py"]
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ def main() -> None:
     print(f"{description()}\n{copies} copies each")
     for what, names in (("right", RIGHT), ("full of mistakes", WRONG), ("right, mixed", MIXED)):
         single = [CLASS / name for name in names if len(names) == 1]
-        bare, fresh = [*map(bare_calls, single)], [fresh_processes(names)]
+        bare, fresh = [*map(bare_calls, single)], [fresh_process(names[0])]
         batch = batched(names, copies)
         bare += map(bare_calls, single)
-        fresh.append(fresh_processes(names))
+        fresh.append(fresh_process(names[-1]))
         print(f"\n{what}")
         print(f"(a) grader batch       {batch}")
         print(f"(b) a pytest process   {(b := mean(fresh))}   b/a {b.cpu / batch.cpu:5.1f}")
@@ -88,31 +88,26 @@ def grade_copies(names: Sequence[str], copies: int) -> None:
         run([*command, "--out", folder / "out", "--jobs", "1", "--seed", "1"], ROOT)
 
 
-def fresh_processes(names: Sequence[str], times: int = 2) -> Cost:
-    """(b): the mean of a few processes."""
-    with tempfile.TemporaryDirectory() as name:
-        folders = []
-        for number in range(times):
-            folder = Path(name) / str(number)
-            for part in ("tests/public", "tests/hidden", "tests/conftest.py", "solutions"):
-                target = folder / part
-                target.parent.mkdir(parents=True, exist_ok=True)
-                source = ROOT / part
-                (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
-            shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
-            source = CLASS / names[number % len(names)]
-            if source.is_dir():
-                shutil.copytree(source, folder, dirs_exist_ok=True)
-            else:
-                shutil.copyfile(source, folder / "adapters.py")
-            place = next(path for path in folder.rglob("adapters.py"))
-            if place.parent != folder:  # a repository keeps them beside its tests
-                shutil.copyfile(place, folder / "adapters.py")
-            folders.append(folder)
+def fresh_process(name: str) -> Cost:
+    """(b): a process of pytest, in a folder that holds the suite and a submission."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for part in ("tests/public", "tests/hidden", "tests/conftest.py", "solutions"):
+            target = folder / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source = ROOT / part
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
+        shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
+        source = CLASS / name
+        if source.is_dir():
+            shutil.copytree(source, folder, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(source, folder / "adapters.py")
+        place = next(path for path in folder.rglob("adapters.py"))
+        if place.parent != folder:  # a repository keeps them beside its tests
+            shutil.copyfile(place, folder / "adapters.py")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        tests = ["tests/public", "tests/hidden"]
-        cost = measured(lambda: [run([*command, *tests], folder, 1) for folder in folders])
-    return Cost(cost.cpu / times, cost.wall / times)
+        return measured(lambda: run([*command, "tests/public", "tests/hidden"], folder, 1))
 
 
 def bare_calls(submission: Path, times: int = 20) -> Cost:
