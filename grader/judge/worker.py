@@ -89,6 +89,7 @@ class Worker:
         self._channel.setblocking(False)
         os.set_blocking(self._output, False)
         self._poll = select.poll()
+        # Asked for in this order: what was printed before an answer is there when the answer is.
         self._poll.register(self._channel, select.POLLIN)
         self._poll.register(self._output, select.POLLIN)
         self.isolation: Mapping[str, str] = {}

@@ -1,6 +1,7 @@
 """Confinement is tried for real, reported with every grade, and can be required."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -58,6 +59,36 @@ def test_isolation_can_be_required(grader, tiny, tmp_path, examination):
     else:
         assert done.returncode == 2
         assert "isolation is required" in done.stderr
+
+
+WITH_A_CLOSED_HOME = """
+import os, pathlib, sysconfig
+from grader.worker.confinement import prepare_confinement
+sysconfig.get_paths()
+if os.geteuid() == 0:
+    os.setuid(65534)
+home = pathlib.Path(os.environ["HOME"])
+try:
+    (home / "packages").is_dir()
+except PermissionError:
+    prepare_confinement()
+    print("prepared")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a worker is confined on Linux")
+def test_a_home_that_may_not_be_looked_into_is_no_obstacle(tmp_path):
+    """A service's user may have another one's home; packages there are then none of its own."""
+    closed = tmp_path / "home"
+    closed.mkdir(mode=0o000)
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_A_CLOSED_HOME],
+        env=os.environ | {"HOME": str(closed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "prepared\n", done.stderr
 
 
 WITHOUT_LANDLOCK = """

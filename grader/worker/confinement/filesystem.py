@@ -80,5 +80,8 @@ def _of_the_interpreter() -> tuple[tuple[Path, bool], ...]:
 
 
 def _looked_at(path: Path) -> tuple[Path, bool]:
-    """A path, and whether it is a folder."""
-    return path, path.is_dir()
+    """A path, and whether it is a folder; not where this may not be known."""
+    try:
+        return path, path.is_dir()
+    except PermissionError:
+        return path, False
