@@ -54,7 +54,7 @@ def main() -> None:
     copies = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     print(f"{description()}\n{copies} copies each")
     for what, names in (("right", RIGHT), ("full of mistakes", WRONG), ("right, mixed", MIXED)):
-        single = [CLASS / name for name in names if len(names) == 1]
+        single = [CLASS / names[0]] if len(names) == 1 else []
         bare, fresh = [*map(bare_calls, single)], [fresh_process(names[0])]
         batch = batched(names, copies)
         bare += map(bare_calls, single)
