@@ -21,7 +21,7 @@ import grader
 from grader.assignment import Assignment, BadAssignment
 from grader.dispatch.fingerprints import SUITE, source_files
 from grader.dispatch.options import Options
-from grader.export.gradescope import Display, not_graded
+from grader.export.platforms.gradescope import Display, not_graded
 
 # Of a container of 768 MB the grader's own processes take up to 600; half a processor is slow.
 MEMORY_MB = 128

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from grader.export.classroom import classroom_result, encoded
-from grader.export.github import Sources, annotated, step_summary
+from grader.export.platforms.classroom import classroom_result, encoded
+from grader.export.platforms.github import Sources, annotated, step_summary
 from grader.export.remarks import ExportRefused
 from grader.report.single import print_grade
 from grader.verdict import Grade

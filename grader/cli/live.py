@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.export.gradescope import Display, not_graded, progress
+from grader.export.platforms.gradescope import Display, not_graded, progress
 from grader.export.remarks import ExportRefused
 from grader.export.whole_file import write_whole
 from grader.verdict import Verdict

@@ -8,25 +8,25 @@ import click
 
 import grader
 from grader.assignment import BadAssignment
-from grader.cli.batch import batch
-from grader.cli.completion import completion
-from grader.cli.doctor import doctor
-from grader.cli.export import export
-from grader.cli.freeze import freeze
-from grader.cli.gradescope_zip import gradescope_zip
-from grader.cli.handout import handout
-from grader.cli.new import new
+from grader.cli.commands.batch import batch
+from grader.cli.commands.completion import completion
+from grader.cli.commands.doctor import doctor
+from grader.cli.commands.export import export
+from grader.cli.commands.freeze import freeze
+from grader.cli.commands.gradescope_zip import gradescope_zip
+from grader.cli.commands.handout import handout
+from grader.cli.commands.new import new
+from grader.cli.commands.report import report
+from grader.cli.commands.run import run
+from grader.cli.commands.tolerances import tolerances
+from grader.cli.commands.verify import verify_command
 from grader.cli.options import INTERRUPTED
-from grader.cli.report import report
-from grader.cli.run import run
-from grader.cli.tolerances import tolerances
-from grader.cli.verify import verify_command
 from grader.dispatch.cluster.connection import NoCluster
 from grader.dispatch.isolation import NotIsolated
 from grader.export.remarks import ExportRefused
 from grader.intake import BadRoster, NothingToGrade
-from grader.judge.forkserver import ForkServerLost
 from grader.pages import NotWritten
+from grader.sandbox.forkserver import ForkServerLost
 from grader.store import StoreError
 
 _REFUSALS = (

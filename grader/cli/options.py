@@ -11,7 +11,7 @@ import click
 from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.dispatch.isolation import require_isolation as require_every_layer
 from grader.dispatch.options import SEEDS, Options
-from grader.export.gradescope import Shown
+from grader.export.platforms.gradescope import Shown
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -6,7 +6,7 @@ import threading
 
 from grader.dispatch.judge_client import Follow, JudgeClient, JudgeLost
 from grader.dispatch.task import Task
-from grader.judge.settings import Settings
+from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus
 
 _TRIES = 2

@@ -14,7 +14,7 @@ from grader.dispatch.pool import Pools
 from grader.dispatch.task import Graded, Task
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
-from grader.judge.settings import Settings
+from grader.settings import Settings
 from grader.store import Store, StoreError
 from grader.store.database import LINES
 from grader.verdict import Grade, GradeStatus

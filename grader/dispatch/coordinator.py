@@ -10,7 +10,7 @@ from grader.assignment import BadAssignment
 from grader.dispatch.attempts import attempted
 from grader.dispatch.judge_client import Follow, JudgeClient
 from grader.dispatch.task import Graded, Task
-from grader.judge.settings import Settings
+from grader.settings import Settings
 
 
 class Coordinator:

@@ -13,7 +13,7 @@ from typing import Any
 import grader
 from grader.assignment import Assignment
 from grader.dispatch.test_files import exercises_of
-from grader.judge.settings import Settings
+from grader.settings import Settings
 
 # The parts of an assignment that its grades depend on.
 SUITE = (

@@ -13,7 +13,7 @@ def require_isolation() -> None:
     Raises:
         NotIsolated: if one does not hold.
     """
-    from grader.judge.probe import examine_confinement  # it loads torch, which takes a second
+    from grader.sandbox.probe import examine_confinement  # it loads torch, which takes a second
 
     examination = examine_confinement()
     missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]

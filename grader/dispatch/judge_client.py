@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from grader.assignment import BadAssignment
 from grader.intake import Entry
-from grader.judge.settings import Settings
 from grader.judge.shorthand import ShorthandReader
+from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 
 Follow = Callable[[Verdict], None]

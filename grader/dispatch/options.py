@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.assignment import Assignment, BadAssignment, meant
 from grader.dispatch.fingerprints import exercise_hashes, suite_hash
-from grader.judge.settings import CPU, Settings
+from grader.settings import CPU, Settings
 
 SEEDS = 1 << 31
 

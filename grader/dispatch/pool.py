@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from grader.dispatch.task import Graded, Task
-from grader.judge.settings import Settings
+from grader.settings import Settings
 
 
 class Pool(Protocol):

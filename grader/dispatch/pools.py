@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from grader.dispatch.coordinator import Coordinator
 from grader.dispatch.isolation import require_isolation as require_every_layer
 from grader.dispatch.pool import Pool, Pools
-from grader.judge.settings import Settings
 from grader.processors import processors
+from grader.settings import Settings
 
 
 @contextlib.contextmanager

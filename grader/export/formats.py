@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
-from grader.export.canvas import fill_gradebook, new_gradebook
 from grader.export.document import write_document
-from grader.export.filling import Choices
 from grader.export.junit import write_junit
-from grader.export.moodle import fill_worksheet
+from grader.export.platforms.canvas import fill_gradebook, new_gradebook
+from grader.export.platforms.moodle import fill_worksheet
 from grader.export.remarks import Export, ExportRefused, Remark, remarks_on
 from grader.export.scores import ClassScores, Score, class_scores, scored
-from grader.export.sheet import Sheet
+from grader.export.sheets.filling import Choices
+from grader.export.sheets.sheet import Sheet
 from grader.export.table import write_table
 from grader.store import Results
 from grader.verdict import Grade

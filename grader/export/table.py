@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
-from grader.export.figures import harmless
 from grader.export.scores import ClassScores, Points, Score
+from grader.export.sheets.figures import harmless
 from grader.submission import Author
 
 _WHO = ("submission", "name", "id", "email", "status", "late", "total", "max")

@@ -10,6 +10,9 @@ from pathlib import Path
 import torch
 
 from grader.assignment import Assignment, BadAssignment
+from grader.explaining.lines.layouts import Steps
+from grader.explaining.lines.mistaken import differing_steps
+from grader.explaining.naming.diagnosis import WATCHED_ASPECTS
 from grader.home.bench import SEED, DirectCalls
 from grader.home.fixtures import (
     FIXTURES,
@@ -23,9 +26,6 @@ from grader.home.fixtures import (
 from grader.home.predictions import row_of
 from grader.judge.session import Judge
 from grader.testing.course import make_importable
-from grader.testing.diagnosis import WATCHED_ASPECTS
-from grader.testing.layouts import Steps
-from grader.testing.mistaken import differing_steps
 from grader.verdict import Aspect, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call
 

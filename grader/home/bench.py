@@ -12,18 +12,18 @@ from types import ModuleType
 import jaxtyping
 
 from grader.assignment import BadAssignment, find_assignment
+from grader.explaining.exceptions import fault_of
 from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.course import load_contract, load_references, make_importable
-from grader.testing.exceptions import fault_of
 from grader.testing.outcome import note
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
 from grader.wire.frames import receive
+from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
-from grader.worker.raising import describe_exception
-from grader.worker.watching import Watch
+from grader.worker.telling.raising import describe_exception
 
 SEED = 0
 

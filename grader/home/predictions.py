@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.home.fixtures import SAMPLE, sample
-from grader.testing.chance import Dropped
-from grader.testing.prediction import (
+from grader.explaining.naming.chance import Dropped
+from grader.explaining.naming.prediction import (
     Numbers,
     Observation,
     Prediction,
     not_blurred,
     same_numbers,
 )
+from grader.home.fixtures import SAMPLE, sample
 
 # A row holds the sizes of the answer's axes (-1 for those that it lacks), the sample, how far
 # rounding has moved a number, and 1 if there is an answer at all.

@@ -16,6 +16,8 @@ import pytest
 from _pytest._code.code import ReprFileLocation
 
 from grader.assignment import BadAssignment, find_assignment
+from grader.explaining.lines.locating import locate
+from grader.explaining.naming.diagnosis import diagnose
 from grader.home.bench import HomeCases
 from grader.home.failure import Failure
 from grader.home.mistakes import FrozenMistakes
@@ -23,9 +25,7 @@ from grader.home.picture import ink_for, picture
 from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
 from grader.testing.cases import CaseExhausted
-from grader.testing.diagnosis import diagnose
 from grader.testing.exercise import membership
-from grader.testing.locating import locate
 from grader.testing.outcome import StudentFault, observing
 from grader.verdict import Status
 

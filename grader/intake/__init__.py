@@ -1,13 +1,13 @@
 """Taking in what was handed in: finding submissions, copying them privately, running nothing."""
 
-from grader.intake.attribution import Attribution, attribute
+from grader.intake.copying.limits import Allowance, Limits
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying.staging import take_in
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Piece, Skipped
 from grader.intake.fingerprint import fingerprint
-from grader.intake.limits import Allowance, Limits
-from grader.intake.private_copy import CopyFailed
-from grader.intake.roster import BadRoster, Person, read_roster
-from grader.intake.staging import take_in
+from grader.intake.people.attribution import Attribution, attribute
+from grader.intake.people.roster import BadRoster, Person, read_roster
 
 __all__ = [
     "Allowance",

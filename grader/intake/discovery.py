@@ -13,17 +13,17 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.intake.archive import FOREIGN, READABLE
-from grader.intake.canvas import canvas_download
-from grader.intake.classroom import classroom_clones
-from grader.intake.download import downloads_at
+from grader.intake.archives.archive import FOREIGN, READABLE
+from grader.intake.copying.limits import is_clutter, is_clutter_folder
+from grader.intake.copying.regular_file import kind_in_words
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
-from grader.intake.gradescope import gradescope_export
-from grader.intake.latest import latest_of_each
-from grader.intake.limits import is_clutter, is_clutter_folder
-from grader.intake.moodle import moodle_download
 from grader.intake.naming import natural_order, printable, several
-from grader.intake.regular_file import kind_in_words
+from grader.intake.platforms.canvas import canvas_download
+from grader.intake.platforms.classroom import classroom_clones
+from grader.intake.platforms.download import downloads_at
+from grader.intake.platforms.gradescope import gradescope_export
+from grader.intake.platforms.latest import latest_of_each
+from grader.intake.platforms.moodle import moodle_download
 
 _SINGLE_FILES = (".ipynb", ".py")
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *_SINGLE_FILES), key=len, reverse=True))

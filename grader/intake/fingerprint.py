@@ -7,12 +7,12 @@ import os
 import stat
 from pathlib import Path
 
+from grader.intake.copying.folder import survey
+from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying.regular_file import read_chunks
 from grader.intake.entry import Entry
-from grader.intake.folder import survey
-from grader.intake.handed_in import handed_in
-from grader.intake.limits import DEFAULT_LIMITS, Limits
-from grader.intake.private_copy import CopyFailed
-from grader.intake.regular_file import read_chunks
+from grader.intake.platforms.handed_in import handed_in
 from grader.submission import Unreadable
 
 

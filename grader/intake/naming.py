@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grader.intake.limits import MIB
+from grader.intake.copying.limits import MIB
 
 _LONGEST = 120  # characters of one name in a sentence
 

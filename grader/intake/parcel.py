@@ -9,17 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.intake.archive import archive_errors
-from grader.intake.bundle import Bundle
+from grader.intake.archives.archive import archive_errors
+from grader.intake.archives.bundle import Bundle
+from grader.intake.archives.member import member_parts
+from grader.intake.archives.tar_archive import unpack_tar
+from grader.intake.copying.folder import copy_folder
+from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
+from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.copying.regular_file import kind_in_words, read_bounded
 from grader.intake.entry import Entry
-from grader.intake.folder import copy_folder
-from grader.intake.handed_in import handed_in
-from grader.intake.limits import DEFAULT_LIMITS, Limits
-from grader.intake.member import member_parts
 from grader.intake.naming import size_in_words
-from grader.intake.private_copy import PrivateCopy
-from grader.intake.regular_file import kind_in_words, read_bounded
-from grader.intake.tar_archive import unpack_tar
+from grader.intake.platforms.handed_in import handed_in
 from grader.submission import Unreadable
 
 _NAMELESS = "submission"

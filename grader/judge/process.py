@@ -24,20 +24,22 @@ from typing import Any, TextIO
 
 from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.evidence import Evidence
+from grader.explaining.excerpts import excerpts
+from grader.explaining.mentions import find_mentions
 from grader.imports import Imports
 from grader.intake import CopyFailed, Entry, take_in
-from grader.judge.device import require_device, turn_on
-from grader.judge.environment import Environment
-from grader.judge.excerpts import excerpts
-from grader.judge.forkserver import ForkServer, ForkServerLost
-from grader.judge.replies import Unremarkable
-from grader.judge.rules import Conduct
-from grader.judge.scratch import PASSABLE, new_scratch
+from grader.judge.rules import applied, summary
 from grader.judge.session import Judge
-from grader.judge.settings import Settings
 from grader.judge.shorthand import ShorthandWriter
-from grader.judge.sitting import Limits, Sitting
 from grader.plain_text import plain
+from grader.sandbox.device import require_device, turn_on
+from grader.sandbox.environment import Environment
+from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.replies import Unremarkable
+from grader.sandbox.scratch import PASSABLE, new_scratch
+from grader.sandbox.sitting import Limits, Sitting
+from grader.sandbox.uses import Uses
+from grader.settings import Settings
 from grader.submission import Submission, Unreadable
 from grader.verdict import Grade, GradeStatus, Status, Verdict
 from grader.wire.calls import Raised
@@ -206,10 +208,11 @@ class JudgeProcess:
             settings.memory_mb << 20,
             settings.device,
         )
-        conduct = Conduct(self._assignment.forbidden, submission.root)
+        forbidden = self._assignment.forbidden
+        uses = Uses(forbidden, submission.root)
         environment = Environment(self._assignment, submission.root)
         sitting = Sitting(
-            self._servers.current, submission, limits, folder, conduct, environment, self._familiar
+            self._servers.current, submission, limits, folder, uses, environment, self._familiar
         )
         with turn_on(settings.device), contextlib.closing(sitting):
             problem = sitting.open()
@@ -232,16 +235,16 @@ class JudgeProcess:
             return Outcome(
                 GradeStatus.NOT_GRADED, reason, tests, sitting.isolation, imports=imports
             )
-        tests = conduct.applied(tests)
+        tests = applied(tests, uses, forbidden)
         notes = tuple(_cell_note(raised) for raised in sitting.cell_errors)
         evidence = replace(
             judge.evidence,
             excerpts=excerpts(submission.root, (test.where for test in tests)),
             printed=sitting.printed,
         )
-        summary = conduct.summary()
+        said = summary(uses, find_mentions(submission.root, forbidden))
         isolation = sitting.isolation
-        return Outcome(GradeStatus.GRADED, summary, tests, isolation, notes, evidence, imports)
+        return Outcome(GradeStatus.GRADED, said, tests, isolation, notes, evidence, imports)
 
     def _imports(self, sitting: Sitting, environment: Environment) -> Imports:
         seconds = {

@@ -15,13 +15,14 @@ from _pytest.runner import runtestprotocol
 
 from grader.assignment import Assignment, BadAssignment, meant
 from grader.evidence import Evidence, Picture
-from grader.judge.explanation import explain
+from grader.explaining.explanation import explain
+from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
+from grader.explaining.naming.prediction import Observation
 from grader.judge.memory import Interview, Memory, Remembered
-from grader.judge.mistakes import KnownMistakes, load_mistakes
 from grader.judge.points import share_points
-from grader.judge.replies import Reply, opened
-from grader.judge.settings import CPU
 from grader.judge.verdicts import Test
+from grader.sandbox.replies import Reply, opened
+from grader.settings import CPU
 from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
@@ -29,7 +30,6 @@ from grader.testing.course import course_code, load_contract, load_references
 from grader.testing.exercise import Membership, membership
 from grader.testing.outcome import Observations, observing
 from grader.testing.plugin import BENCH
-from grader.testing.prediction import Observation
 from grader.verdict import Status, Verdict, Visibility, Where
 from grader.wire.calls import Answer, Call
 

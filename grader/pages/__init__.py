@@ -1,6 +1,6 @@
 """The report as static pages that open from disk: the class, each submission, two batches."""
 
-from grader.pages.changes import Changes
+from grader.pages.of_changes.changes import Changes
 from grader.pages.report import INDEX, NotWritten, Report, is_current, write_report
 
 __all__ = ["INDEX", "Changes", "NotWritten", "Report", "is_current", "write_report"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grader
-from grader.pages.changes import Changes
-from grader.pages.changes_page import changes_page
-from grader.pages.class_data import ClassData
-from grader.pages.class_page import class_page
+from grader.pages.of_changes.changes import Changes
+from grader.pages.of_changes.changes_page import changes_page
+from grader.pages.of_class.class_data import ClassData
+from grader.pages.of_class.class_page import class_page
 from grader.pages.pool import stretches
 from grader.pages.stretch import Writing
 from grader.store import Results

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.pages.changes import Changes
-from grader.pages.class_data import ClassData
-from grader.pages.graded import Graded
-from grader.pages.submission_page import submission_page
+from grader.pages.of_changes.changes import Changes
+from grader.pages.of_class.class_data import ClassData
+from grader.pages.of_submission.graded import Graded
+from grader.pages.of_submission.submission_page import submission_page
 from grader.store import Results
 
 

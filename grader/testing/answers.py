@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from grader.explaining.exceptions import call_in_words
 from grader.testing.contract import Adapter, TensorType, category_of
-from grader.testing.exceptions import call_in_words
 from grader.testing.outcome import StudentFault
 from grader.testing.shapes import counted, wrong_shape
 from grader.verdict import Status

@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
+from grader.explaining.naming.prediction import Observation
 from grader.testing.cases import Case, seed_of
 from grader.testing.contract import Adapter
 from grader.testing.exercise import Membership
 from grader.testing.handle import Ask, Reference, Student
 from grader.testing.outcome import StudentFault
-from grader.testing.prediction import Observation
 from grader.verdict import Status
 from grader.wire.calls import Call
 

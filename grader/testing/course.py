@@ -11,7 +11,7 @@ from typing import Any
 
 from grader.assignment import BadAssignment
 from grader.testing.contract import Adapter, read_contract
-from grader.worker.raising import describe_exception
+from grader.worker.telling.raising import describe_exception
 
 
 def make_importable(root: Path) -> None:

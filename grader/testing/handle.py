@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from grader.counting import WorkCounter
+from grader.explaining.exceptions import fault_of
 from grader.testing.answers import checked
 from grader.testing.cases import Case
 from grader.testing.contract import Adapter, TensorType
-from grader.testing.exceptions import fault_of
 from grader.testing.outcome import StudentFault, returned
 from grader.testing.shapes import axis_names
 from grader.verdict import Status

@@ -15,7 +15,7 @@ from typing import Any
 
 from grader.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.packages import ImportClock, make_room
-from grader.worker.raising import describe_exception
+from grader.worker.telling.raising import describe_exception
 
 
 @dataclass(frozen=True, slots=True)

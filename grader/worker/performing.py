@@ -13,9 +13,9 @@ import torch
 from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
 from grader.wire.frames import DTYPES, MAX_PAYLOAD, Elsewhere, Foreign, Value
-from grader.worker.describing import foreign
-from grader.worker.raising import describe_exception
-from grader.worker.recording import Recorder
+from grader.worker.observing.recording import Recorder
+from grader.worker.telling.describing import foreign
+from grader.worker.telling.raising import describe_exception
 
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 

@@ -21,8 +21,8 @@ from grader.worker.confinement import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.heritage import Heritage
 from grader.worker.loading import Loaded, load
+from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
-from grader.worker.watching import Watch
 
 
 def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 
 from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
-from grader.judge.settings import Settings
+from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from tests.harness.pages_browser import chromium_executable, running_chromium
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.export.filling import Choices
 from grader.export.formats import write_export
 from grader.export.remarks import Remark
+from grader.export.sheets.filling import Choices
 from grader.store import Results, Store
 from grader.submission import Author
 from grader.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from grader.export.classroom import classroom_result, encoded
+from grader.export.platforms.classroom import classroom_result, encoded
 from grader.verdict import Grade, Where
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable

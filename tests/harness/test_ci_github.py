@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.export.github import Annotation, Sources, annotated, step_summary
+from grader.export.platforms.github import Annotation, Sources, annotated, step_summary
 from grader.verdict import Aspect, Where
 from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
 from tests.harness.conftest import write_files

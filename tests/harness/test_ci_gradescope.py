@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from grader.export.gradescope import Display, Shown, not_graded, progress, results, total_points
+from grader.export.platforms.gradescope import (
+    Display,
+    Shown,
+    not_graded,
+    progress,
+    results,
+    total_points,
+)
 from grader.verdict import Grade, Status, Visibility
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, unreadable

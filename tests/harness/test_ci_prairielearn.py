@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.export.prairielearn import prairielearn_results
+from grader.export.platforms.prairielearn import prairielearn_results
 from grader.verdict import Grade
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable

@@ -13,7 +13,7 @@ import pytest
 
 from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
-from grader.judge.settings import Settings
+from grader.settings import Settings
 from grader.verdict import Aspect, Grade, GradeStatus, Status
 from solutions.mistakes import MISTAKES
 from tests.harness.corpus.programs import STYLES, Slip, slips, stage, wrong_lines

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from grader.dispatch.options import Options, chosen_otherwise
-from grader.judge.device import turn_on
-from grader.judge.forkserver import ForkServerLost
+from grader.sandbox.device import turn_on
+from grader.sandbox.forkserver import ForkServerLost
 from tests.harness.conftest import ROOT
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk, in_six_digits
-from grader.judge.excerpts import excerpts
+from grader.explaining.excerpts import excerpts
 from grader.store import Store
 from grader.verdict import Grade, GradeStatus, Where
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.export.matching import Directory, NoRow, Row
+from grader.export.sheets.matching import Directory, NoRow, Row
 from grader.submission import Author
 
 # Name, Canvas's number, SIS user id, SIS login.

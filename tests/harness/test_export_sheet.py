@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.export.figures import figure, harmless, number_in
 from grader.export.remarks import ExportRefused
-from grader.export.sheet import Sheet
+from grader.export.sheets.figures import figure, harmless, number_in
+from grader.export.sheets.sheet import Sheet
 
 
 def cells_of(text: str, separator: str) -> list[list[str]]:

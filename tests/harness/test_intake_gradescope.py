@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.intake import discover, take_in
-from grader.intake.yaml_outline import BadYaml, read_outline
+from grader.intake.platforms.yaml_outline import BadYaml, read_outline
 from grader.submission import Author
 
 METADATA = """\

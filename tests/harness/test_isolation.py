@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from grader.judge.probe import examine_confinement
+from grader.sandbox.probe import examine_confinement
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from grader.assignment import find_assignment
 from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
 from grader.judge.session import Judge
-from grader.judge.settings import Settings
+from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from grader.verification import Functions
 from grader.wire.calls import Answer, Call

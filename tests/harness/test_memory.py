@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from grader.judge.memory import Asked, Interview, Memory, Remembered
-from grader.judge.replies import Sealed
+from grader.sandbox.replies import Sealed
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call, encode_answer

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from grader.judge.mentions import find_mentions
+from grader.explaining.mentions import find_mentions
 from grader.wire.calls import Use
 
 FORBIDDEN = ("torch.nn.functional.scaled_dot_product_attention", "torch.nn.MultiheadAttention")

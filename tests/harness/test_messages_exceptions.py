@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from grader.testing.exceptions.explaining import KINDS, explanation_of
+from grader.explaining.exceptions.explaining import KINDS, explanation_of
 from grader.wire.calls import Frame, Operand, Raised
 
 MODULE = """

@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from grader.pages import write_report
-from grader.pages.changes import Changes
-from grader.pages.class_data import ClassData
-from grader.pages.graded import Graded
+from grader.pages.of_changes.changes import Changes
+from grader.pages.of_class.class_data import ClassData
+from grader.pages.of_submission.graded import Graded
 from grader.store import Store, StoreError
 from grader.verdict import Grade
 from tests.harness.conftest import ROOT

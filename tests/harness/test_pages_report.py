@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from grader.pages import NotWritten, write_report
-from grader.pages.changes import Changes
-from grader.pages.graded import Graded
-from grader.pages.similarity import by_similarity
-from grader.pages.tally import Tally, ranked
+from grader.pages.of_changes.changes import Changes
+from grader.pages.of_class.similarity import by_similarity
+from grader.pages.of_class.tally import Tally, ranked
+from grader.pages.of_submission.graded import Graded
 from grader.report.standing import standings
 from grader.store import Store
 from grader.verdict import Diagnosis, Grade, Status

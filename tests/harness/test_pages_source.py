@@ -5,7 +5,7 @@ import re
 import pytest
 
 from grader.evidence import Excerpt
-from grader.pages.highlighting import highlighted
+from grader.pages.of_submission.highlighting import highlighted
 from tests.harness.pages_fixtures import SOURCE
 
 

@@ -10,12 +10,12 @@ from grader.assignment import BadAssignment, find_assignment
 from grader.dispatch.judge_client import JudgeClient
 from grader.imports import ClassImports, Imports
 from grader.intake import Entry
-from grader.judge.settings import Settings
 from grader.report.environment import (
     lacking_in_words,
     not_preloaded_in_words,
     preload_in_words,
 )
+from grader.settings import Settings
 from grader.store import Store
 from grader.verdict import GradeStatus, Status
 from grader.wire.frames import BadFrame

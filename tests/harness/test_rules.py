@@ -18,14 +18,15 @@ from torch import nn
 from grader.assignment import BadAssignment, find_assignment
 from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
-from grader.judge.rules import Conduct
-from grader.judge.settings import Settings
+from grader.judge.rules import summary
 from grader.report.complaints import complaints
 from grader.report.single import print_grade
+from grader.sandbox.uses import Uses
+from grader.settings import Settings
 from grader.testing.uses import in_words
 from grader.wire.calls import Use, uses_from_json
 from grader.wire.frames import BadFrame
-from grader.worker.watching import Watch
+from grader.worker.observing.watching import Watch
 
 FORBIDDEN = """
 [tool.grader.forbidden]
@@ -280,15 +281,16 @@ def test_the_source_and_the_calls_are_told_in_one_sentence(double):
         Use("torch.add", "../beside.py", 1),
         Use("torch.add", "a secret that was read elsewhere", 1),
         Use("torch.add", "nul\0", 1),
+        Use("torch.add", "long" * 70 + ".py", 1),
     ],
 )
 def test_a_use_that_cannot_be_is_not_believed(tmp_path, forged):
     """A worker may say anything; only forbidden names in the submission's files are repeated."""
     write_files(tmp_path, {"beside.py": "", "submission/adapters.py": "pass"})
-    conduct = Conduct({"torch.add": 50}, tmp_path / "submission")
-    conduct.note_call("run_double", [forged])
-    conduct.note_import([forged])
-    assert conduct.summary() is None
+    uses = Uses({"torch.add"}, tmp_path / "submission")
+    uses.note_call("run_double", [forged])
+    uses.note_import([forged])
+    assert summary(uses, ()) is None
 
 
 @pytest.mark.parametrize("row", [None, {}, [1], [["a", "b"]], [["a", "b", 1.0]], [["a", "b", -1]]])

@@ -6,9 +6,9 @@ import math
 import pytest
 import torch
 
+from grader.explaining.lines.layouts import KeptSteps, KnownSteps, Likeness
+from grader.explaining.naming.prediction import Numbers, Observation
 from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
-from grader.testing.layouts import KeptSteps, KnownSteps, Likeness
-from grader.testing.prediction import Numbers, Observation
 from grader.verdict import Aspect
 from grader.wire.calls import Call
 

@@ -11,8 +11,8 @@ import pytest
 
 from grader.dispatch.judge_client import JudgeClient, JudgeLost
 from grader.intake import Entry
-from grader.judge.settings import Settings
 from grader.judge.shorthand import ShorthandReader, ShorthandWriter
+from grader.settings import Settings
 from grader.verdict import Diagnosis, Grade, Measurement, Verdict, Where
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict

@@ -9,7 +9,7 @@ import pytest
 
 from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
-from grader.judge.settings import Settings
+from grader.settings import Settings
 from grader.verdict import Grade
 from tests.harness.conftest import write_files
 

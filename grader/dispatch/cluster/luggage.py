@@ -13,10 +13,10 @@ import grader
 from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.dispatch.fingerprints import SUITE, source_files
 from grader.dispatch.options import Options
-from grader.intake.bundle import Bundle
+from grader.intake.archives.bundle import Bundle
+from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.naming import size_in_words
-from grader.intake.private_copy import PrivateCopy
-from grader.judge.settings import Settings
+from grader.settings import Settings
 
 _LARGEST = 256 << 20
 _SUITE = "suite"

@@ -27,8 +27,8 @@ from grader.dispatch.isolation import NotIsolated
 from grader.dispatch.task import Graded, Task
 from grader.intake import CopyFailed
 from grader.intake.parcel import pack
-from grader.judge.settings import Settings
 from grader.plain_text import plain
+from grader.settings import Settings
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from grader.dispatch.attempts import attempted
 from grader.dispatch.judge_client import JudgeClient
 from grader.dispatch.task import Task
-from grader.judge.settings import Settings
+from grader.settings import Settings
 from grader.verdict import Grade
 
 # A batch that was killed says nothing to its stations; what it left running must end some time.

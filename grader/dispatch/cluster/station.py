@@ -21,7 +21,7 @@ from grader.dispatch.isolation import require_isolation
 from grader.dispatch.task import Task
 from grader.intake import CopyFailed
 from grader.intake.parcel import unpack
-from grader.judge.settings import Settings
+from grader.settings import Settings
 
 _ASSIGNMENT = "assignment"
 

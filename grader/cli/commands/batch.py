@@ -1,0 +1,159 @@
+"""`grader batch`: a folder of submissions in, grades out."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from grader.cli.commands.report import NAME
+from grader.cli.discovery import say_what_was_found, say_who_handed_in
+from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
+from grader.cli.progress import Progress
+from grader.dispatch.batch import Batch, open_batch
+from grader.dispatch.pool import Pools
+from grader.dispatch.pools import chosen_pools
+from grader.intake import attribute, discover, read_roster
+from grader.intake.naming import several
+from grader.pages import INDEX, NotWritten, is_current, write_report
+from grader.report.environment import (
+    lacking_in_words,
+    not_preloaded_in_words,
+    preload_in_words,
+)
+from grader.report.summary import print_summary
+from grader.store import Store
+
+
+@click.command(short_help="Grade a class.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=FOLDER, metavar="DIR", help="Where the results go.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="one for each processor",
+    help="How many submissions are graded at a time.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Grade on the workers of this Dask scheduler; without --jobs, on all their threads.",
+)
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="The course's people: names, addresses, ids. Says who handed in nothing.",
+)
+@click.option("--fresh", is_flag=True, help="Grade everything anew.")
+@grading_options
+def batch(
+    paths: tuple[Path, ...],
+    out: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    roster: Path | None,
+    fresh: bool,
+    assignment_folder: Path,
+    require_isolation: bool,
+    **chosen: Any,
+) -> None:
+    """Grades every submission in PATHS: folders whose entries are submissions, or downloads.
+
+    What Canvas, Moodle or Gradescope give to download is taken as it is, zipped or not, and so are
+    the clones of GitHub Classroom.
+
+    Results are kept in DIR as they arrive. Run again over the same DIR, with the seed of the first
+    time, only what is new or changed is graded.
+
+    \b
+    Examples:
+      grader batch submissions/ --out results/
+      grader batch submissions.zip --roster students.csv --out results/
+      grader batch clones/ --out results/ --adapters tests/adapters.py --jobs 8
+      grader batch submissions/ --out results/ --scheduler tcp://10.0.0.5:8786
+    """
+    assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
+    people = None if roster is None else read_roster(roster)
+    discovery = discover(paths, options.adapters)
+    attribution = None if people is None else attribute(discovery.entries, people)
+    if attribution is not None:
+        discovery = attribution.applied_to(discovery)
+    try:
+        with (
+            chosen_pools(scheduler, jobs, _say, require_isolation) as pools,
+            open_batch(discovery, out, assignment, options, fresh) as opened,
+        ):
+            say_what_was_found(discovery)
+            if attribution is not None:
+                say_who_handed_in(attribution)
+            _say_what_is_left(opened)
+            _grade(opened, pools)
+    except KeyboardInterrupt:
+        click.echo("stopped: what was graded is kept; run it again to go on", err=True)
+        sys.exit(INTERRUPTED)
+    results = Store.read(out)
+    imports = results.class_imports()
+    for sentence in lacking_in_words(imports):
+        click.secho(sentence, bold=True)
+    complete = print_summary(results, Console())
+    for sentence in preload_in_words(imports, assignment.preload):
+        click.echo(sentence)
+    click.echo(f"\nresults: {out / 'results.jsonl'} and {out / 'results.sqlite'}")
+    _write_report(out)
+    sys.exit(0 if complete else 1)
+
+
+def _grade(opened: Batch, pools: Pools) -> None:
+    if not opened.waiting:
+        return
+    isolation: Mapping[str, str] = {}
+    not_preloaded: dict[str, str] = {}
+    with (
+        Progress(len(opened.waiting)) as progress,
+        contextlib.closing(opened.grades(pools)) as grades,
+    ):
+        for grade in grades:
+            if not isolation and (isolation := grade.isolation):
+                click.echo(f"isolation: {_in_words(isolation)}", err=True)
+            progress.advance(grade)
+            not_preloaded |= grade.imports.not_preloaded
+    for sentence in not_preloaded_in_words(not_preloaded):
+        click.echo(sentence, err=True)
+
+
+def _write_report(out: Path) -> None:
+    """Writes the pages, unless they are there; the grades are kept whatever becomes of these."""
+    results, folder = Store.read(out), out / NAME
+    try:
+        if not is_current(results, folder):
+            write_report(results, folder)
+        click.echo(f"report:  {folder / INDEX}")
+    except NotWritten as refusal:
+        click.echo(f"{refusal}; the grades are kept", err=True)
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
+
+
+def _in_words(isolation: Mapping[str, str]) -> str:
+    return ", ".join(f"{layer} {reached}" for layer, reached in sorted(isolation.items()))
+
+
+def _say_what_is_left(opened: Batch) -> None:
+    if opened.forgotten:
+        gone = several(opened.forgotten)
+        click.echo(f"no longer handed in, and out of the results: {gone}", err=True)
+    if opened.kept:
+        click.echo(
+            f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade", err=True
+        )
+    elif opened.is_regrade:
+        click.echo("nothing is as it was graded before: every grade is made anew", err=True)

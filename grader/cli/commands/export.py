@@ -1,0 +1,150 @@
+"""`grader export`: grades in the formats that course platforms and programs take."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from grader.cli.options import FOLDER
+from grader.export.formats import FORMATS, write_export
+from grader.export.remarks import ExportRefused
+from grader.export.sheets.filling import Choices
+from grader.store import Store
+
+_STDOUT = Path("-")
+_FILE = click.Path(dir_okay=False, path_type=Path)
+# Which options say something to which formats.
+_TAKEN_BY = {
+    "--template": {"canvas", "moodle"},
+    "--column": {"canvas", "moodle"},
+    "--points": {"csv", "canvas"},
+    "--absent-zero": {"csv", "canvas", "moodle"},
+    "--no-scale": {"canvas", "moodle"},
+    "--feedback": {"moodle"},
+}
+
+
+@click.command(short_help="Write grades as platforms take them.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    required=True,
+    help="What to write.",
+)
+@click.option(
+    "--template",
+    type=_FILE,
+    help="Your own gradebook export (canvas) or grading worksheet (moodle), to be filled in.",
+)
+@click.option(
+    "--output",
+    type=_FILE,
+    default=_STDOUT,
+    metavar="FILE",
+    help="Where to write it (default: -, standard output).",
+)
+@click.option(
+    "--points",
+    type=click.Choice(["exercise", "total"]),
+    help="A column for each exercise or for the total alone (default: csv exercise, canvas total).",
+)
+@click.option(
+    "--column",
+    metavar="TITLE",
+    help="The template's column to fill (default: the assignment's, where that is sure).",
+)
+@click.option(
+    "--absent-zero",
+    is_flag=True,
+    help="0 points for those of the roster who handed in nothing (default: left blank).",
+)
+@click.option(
+    "--no-scale", is_flag=True, help="Points as they are, whatever the platform's maximum is."
+)
+@click.option("--feedback", is_flag=True, help="Fill in a few words of feedback as well (moodle).")
+def export(
+    folder: Path,
+    form: str,
+    template: Path | None,
+    output: Path,
+    points: str | None,
+    column: str | None,
+    absent_zero: bool,
+    no_scale: bool,
+    feedback: bool,
+) -> None:
+    """Writes the grades in DIR, the folder that a batch left, in another format.
+
+    Points are rounded to two decimals. What was not graded is left blank, and said on standard
+    error like everything else that could not be put down. Exit code 0: all points are in the
+    export; 1: some are not; 2: nothing was written.
+
+    \b
+    Examples:
+      grader export results/ --format csv --output grades.csv
+      grader export results/ --format canvas --template gradebook.csv --output upload.csv
+      grader export results/ --format moodle --template worksheet.csv --output upload.csv
+    """
+    given = {
+        "--template": template is not None,
+        "--column": column is not None,
+        "--points": points is not None,
+        "--absent-zero": absent_zero,
+        "--no-scale": no_scale,
+        "--feedback": feedback,
+    }
+    for option, is_given in given.items():
+        if is_given and form not in _TAKEN_BY[option]:
+            formats = " and ".join(sorted(_TAKEN_BY[option]))
+            raise ExportRefused(f"{option} is for --format {formats}, not for {form}")
+    if template is not None and output != _STDOUT and _same_file(template, output):
+        raise ExportRefused(
+            f"{output} is the template itself: name another --output, so that yours stays as it is"
+        )
+    choices = Choices(
+        column=column,
+        by_exercise=None if points is None else points == "exercise",
+        absent_zero=absent_zero,
+        scale=not no_scale,
+        feedback=feedback,
+    )
+    results = Store.read(folder)
+    with _opened(output) as file:
+        remarks = write_export(form, results, template, choices, file)
+    for remark in remarks:
+        click.echo(str(remark), err=True)
+    sys.exit(int(any(remark.lost for remark in remarks)))
+
+
+@contextlib.contextmanager
+def _opened(output: Path) -> Iterator[TextIO]:
+    """The file to write, in UTF-8 and byte for byte; an earlier one stays until all is written."""
+    if output == _STDOUT:
+        text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
+        try:
+            yield text
+            text.flush()
+        finally:
+            text.detach()
+        return
+    partial = output.with_name(f".{output.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        partial.replace(output)
+    except OSError as error:
+        raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)

@@ -1,0 +1,157 @@
+"""`grader run`: one submission."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from grader.cli.actions import tell_github
+from grader.cli.live import LiveResults
+from grader.cli.options import (
+    FILE,
+    chosen_options,
+    display_options,
+    grading_options,
+)
+from grader.dispatch.coordinator import Coordinator
+from grader.dispatch.judge_client import Follow
+from grader.dispatch.task import Task
+from grader.export.junit import junit_xml
+from grader.export.platforms.gradescope import Display, Shown, results, total_points
+from grader.export.platforms.prairielearn import prairielearn_results
+from grader.export.whole_file import write_whole
+from grader.intake import fingerprint, single
+from grader.report.single import print_grade
+from grader.settings import Settings
+from grader.verdict import Grade, GradeStatus
+
+_FORMATS = ("text", "json", "gradescope", "github", "junit", "prairielearn")
+_PAGE_WIDTH = 100
+
+
+@click.command(short_help="Grade one submission.")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="text",
+    show_default=True,
+    help="What reads the grade: people, programs, or a platform (docs/ci.md).",
+)
+@click.option(
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write the grade there, all of it or nothing, instead of printing it.",
+)
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit with 1 if the score is below this share of the points.",
+)
+@click.option(
+    "--metadata",
+    type=FILE,
+    metavar="FILE",
+    help="gradescope: its submission_metadata.json; points are scaled to the assignment's.",
+)
+@display_options
+@grading_options
+def run(
+    path: Path,
+    form: str,
+    output: Path | None,
+    fail_under: float | None,
+    metadata: Path | None,
+    hidden_tests: str,
+    leaderboard: bool,
+    assignment_folder: Path,
+    **chosen: Any,
+) -> None:
+    """Grades the submission at PATH: a folder, an archive, a notebook or a Python file.
+
+    Exits with 0 when it is graded, whatever the grade; with 1 if it is not graded, or below
+    --fail-under; with 2 if an argument or the assignment is wrong.
+
+    \b
+    Examples:
+      grader run submissions/alice
+      grader run . --format json --fail-under 60
+      grader run . --format junit --output report.xml
+    """
+    if form == "github" and output is not None:
+        raise click.UsageError("--format github prints for the runner to read: leave --output out")
+    display = Display(_total(metadata), Shown(hidden_tests), leaderboard)
+    with contextlib.ExitStack() as stack:
+        live = None
+        if form == "gradescope" and output is not None:
+            live = stack.enter_context(LiveResults(output, display))
+        assignment, options = chosen_options(assignment_folder, **chosen)
+        settings = options.settings(assignment)
+        if live:
+            wanted = settings.exercises or tuple(assignment.points)
+            live.expect({name: p for name, p in assignment.points.items() if name in wanted})
+        grade = _grade(path, settings, live.add if live else None)
+        if live:
+            live.finish(results(grade, display))
+        elif form == "github":
+            tell_github(grade, path, settings.adapters)
+        elif output:
+            write_whole(output, _text(form, grade, assignment.name, display))
+        elif form == "text":
+            print_grade(grade, Console())
+        else:
+            click.echo(_text(form, grade, assignment.name, display), nl=False)
+    sys.exit(_exit_code(grade, fail_under))
+
+
+def _grade(path: Path, settings: Settings, follow: Follow | None) -> Grade:
+    entry = single(path)
+    task = Task(entry, 0, fingerprint(entry), "")
+    with Coordinator(settings, 1, follow) as coordinator:
+        (graded,) = coordinator.grade([task])
+    return graded.grade
+
+
+def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
+    """The grade in a format that is one text."""
+    as_json: dict[str, Callable[[], dict[str, Any]]] = {
+        "json": grade.as_json,
+        "gradescope": lambda: results(grade, display),
+        "prairielearn": lambda: prairielearn_results(grade),
+    }
+    if form in as_json:
+        return json.dumps(as_json[form](), allow_nan=False) + "\n"
+    if form == "junit":
+        return junit_xml(assignment, [grade])
+    page = io.StringIO()
+    print_grade(grade, Console(file=page, width=_PAGE_WIDTH))
+    return page.getvalue()
+
+
+def _total(metadata: Path | None) -> float | None:
+    """The points of the Gradescope assignment; a grade is not lost for want of them."""
+    if metadata is None:
+        return None
+    total = None
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        total = total_points(metadata.read_text(encoding="utf-8"))
+    if total is None:
+        click.echo(f"{metadata} tells no total_points: points are the assignment's own", err=True)
+    return total
+
+
+def _exit_code(grade: Grade, fail_under: float | None) -> int:
+    if grade.status is GradeStatus.NOT_GRADED:
+        return 1
+    return int(fail_under is not None and grade.score < grade.max_score * fail_under / 100)

@@ -1,0 +1,1 @@
+"""How wrong answers are explained: by the explainer and at home, and never by a judge."""

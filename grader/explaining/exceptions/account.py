@@ -1,0 +1,90 @@
+"""Puts what was raised into words: what, on which line, with which operands, in which call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from grader.explaining.exceptions.explaining import explanation_of
+from grader.explaining.exceptions.newer_python import wanted_python
+from grader.plain_text import plain
+from grader.testing.outcome import StudentFault
+from grader.verdict import Status, Where
+from grader.wire.calls import Call, Raised
+from grader.wire.frames import in_words
+
+_MESSAGE = 300
+_ARGUMENTS = 500
+_LINES, _LINE = 10, 120
+
+
+def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
+    """The fault for what a submission raised while `call` ran, or its import if that is None.
+
+    Its first line is whole in itself: the kind, a short text, the submission's own innermost line.
+    """
+    last = raised.frames[-1] if raised.frames else None
+    where = Where(last.file, last.line) if last else None
+    if raised.missing:
+        place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
+        return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
+    return StudentFault(Status.ERROR, "\n".join(_account(raised, call)), where)
+
+
+def _account(raised: Raised, call: Call | None) -> Iterator[str]:
+    explanation = explanation_of(raised)
+    text = explanation.message if explanation and explanation.message is not None else None
+    place = _place(raised)
+    yield _headline(raised, text) + (f" ({place})" if place else "")
+    yield from _source(raised)
+    sentence = explanation.sentence if explanation else ""
+    if sentence:
+        yield plain(sentence)
+    if call is not None:
+        yield f"The test called {call_in_words(call)}."
+    yield from printed_in_words(raised.printed)
+
+
+def _headline(raised: Raised, text: str | None) -> str:
+    message = " ".join(plain(raised.message if text is None else text).split())
+    if len(message) > _MESSAGE:
+        message = f"{message[: _MESSAGE - 1].rstrip()}…"
+    said = f"{plain(raised.kind)}: {message}" if message else plain(raised.kind)
+    needed = wanted_python(raised)
+    if needed is None:
+        return said
+    this = ".".join(map(str, sys.version_info[:2]))
+    return f"this is code for Python {needed[0]}.{needed[1]} or newer, and this is {this}: {said}"
+
+
+def _place(raised: Raised) -> str:
+    last = raised.frames[-1] if raised.frames else None
+    return f"{plain(last.file)}, line {last.line}" if last else ""
+
+
+def _source(raised: Raised) -> Iterator[str]:
+    """The line as it stands in the file, a caret below what is no syntax, its operands."""
+    source = plain(raised.frames[-1].source) if raised.frames else ""
+    if not source:
+        return
+    yield f"    {source}"
+    if 0 < raised.column <= len(source) + 1:
+        yield f"    {' ' * (raised.column - 1)}^"
+    operands = [plain(f"{operand.name} = {operand.words}") for operand in raised.operands]
+    if operands:
+        yield f"    with {', '.join(operands)}"
+
+
+def call_in_words(call: Call) -> str:
+    """The call that a test made: `run_rope(d_k=8, in_query_or_key=float32[2, 4, 8], …)`."""
+    arguments = ", ".join(f"{name}={in_words(value)}" for name, value in call.arguments.items())
+    return f"{call.adapter}({arguments[:_ARGUMENTS]})"
+
+
+def printed_in_words(printed: str) -> Iterator[str]:
+    """The last lines that a submission printed, marked as its own words."""
+    lines = [line.rstrip() for line in plain(printed).splitlines() if line.strip()]
+    if lines:
+        yield "Printed just before:"
+    for line in lines[-_LINES:]:
+        yield f"    | {line if len(line) <= _LINE else f'{line[: _LINE - 1]}…'}"

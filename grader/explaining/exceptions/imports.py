@@ -1,0 +1,69 @@
+"""Explains what cannot be imported, and files that are not there."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import sys
+
+from grader.explaining.exceptions.kinds import Kind, kind, source_of
+from grader.wire.calls import Raised
+
+# Packages that programs of this kind commonly import.
+_KNOWN_PACKAGES = frozenset({
+    "accelerate", "datasets", "einx", "flash_attn", "fire", "huggingface_hub", "ipdb",
+    "ipykernel", "IPython", "jax", "keras", "matplotlib", "nltk", "omegaconf", "pandas",
+    "PIL", "psutil", "pydantic", "regex", "requests", "rich", "scipy", "seaborn",
+    "sentencepiece", "sklearn", "submitit", "tensorboard", "tensorflow", "tiktoken",
+    "tokenizers", "torchaudio", "torchtext", "torchvision", "tqdm", "transformers",
+    "triton", "typer", "wandb", "xformers", "yaml"
+})  # fmt: skip
+
+
+def _no_module(match: re.Match[str], raised: Raised) -> str:
+    name = match[1]
+    top, _, inner = name.partition(".")
+    if "is not a package" in raised.message:
+        return (
+            f"There is a module {top} and no folder of that name: does a file {top}.py hide the "
+            "folder, or was the folder not handed in?"
+        )
+    if top in sys.stdlib_module_names and not inner:
+        return f"The standard library of this Python has no {top}."
+    if top in _KNOWN_PACKAGES:
+        return f"The package {top} is not installed here; the assignment does without it."
+    if inner and top not in importlib.metadata.packages_distributions():
+        file = f"{name.replace('.', '/')}.py"
+        return f"Your own {top} is here, and {file} is not: was the file left out, or renamed?"
+    return (
+        f"There is no file {top}.py in what was handed in, and no package of that name is "
+        "installed here."
+    )
+
+
+def _no_name(match: re.Match[str], _: Raised) -> str:
+    name, module = match.groups()
+    return f"{module} has no {name}: is it called otherwise there, or was an older file handed in?"
+
+
+def _relative(_: re.Match[str], raised: Raised) -> str:
+    imported = re.search(r"from \.+(\w+)", source_of(raised))
+    named = f"from {imported[1]} import …" if imported else "from module import …"
+    return f"The file is not part of a package: write {named}, without the dot."
+
+
+IMPORTS: tuple[Kind, ...] = (
+    kind(r"ModuleNotFoundError: No module named '([\w.]+)'", _no_module),
+    kind(
+        r"ImportError: cannot import name '(\w+)' from partially initialized module '([\w.]+)'",
+        "Two of your files import each other: {1} is not finished when {0} is asked of it. Move "
+        "what both need into a third file.",
+    ),
+    kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _no_name),
+    kind(r"ImportError: attempted relative import with no known parent package", _relative),
+    kind(
+        r"FileNotFoundError: .*No such file or directory: '([^'\n]{1,200})'",
+        "The file {0} is not part of what was handed in; a path is looked up from the folder that "
+        "was handed in.",
+    ),
+)

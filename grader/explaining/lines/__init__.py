@@ -1,0 +1,1 @@
+"""Which line of a submission goes astray."""

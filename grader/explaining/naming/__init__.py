@@ -1,0 +1,1 @@
+"""Which known mistake an answer shows."""

@@ -1,0 +1,207 @@
+"""The course's known mistakes, computed when a submission is wrong."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.explaining.lines.layouts import RESULT, KeptSteps, Steps
+from grader.explaining.naming.chance import dropped
+from grader.explaining.naming.prediction import Numbers, Observation, Prediction
+from grader.testing.course import course_code, make_importable
+from grader.testing.handle import in_float64
+from grader.verdict import Diagnosis
+from grader.wire.frames import Value
+
+Variants = Sequence[Callable[..., Any]]
+NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
+_RIGHT = ""
+# Of each they hold copies in many layouts.
+_MOST_STEPS = 256
+
+
+class KnownMistakes:
+    """The mistakes in `solutions.mistakes`, alone and in pairs; a `Catalogue`.
+
+    Beside `MISTAKES` and `combined`, that module may hold `DROPPED_FROM`: by exercise, the argument
+    of which chance sets entries to zero. A mistake has `id`, `explanation`, `hint` and `variants`,
+    and may have `own_dtype`, which says that its variants are to compute in the dtype of the
+    inputs, because rounding or overflow have a part in it; and `ignores`, the arguments on which
+    its answers do not depend, and `echoes`, the exercises in which it looks like another mistake
+    and is taken for that unless it was found elsewhere.
+
+    What a variant answers to a test's call is computed once and kept: every submission of a batch
+    is asked the same. `named_steps` tells the steps of a reference or a variant for a call.
+    """
+
+    def __init__(
+        self,
+        references: Mapping[str, Callable[..., Any]],
+        module: Any = None,
+        named_steps: NamedSteps | None = None,
+    ) -> None:
+        right = {name: (function,) for name, function in references.items()}
+        self._variants: dict[str, Mapping[str, Variants]] = {_RIGHT: right}
+        self._diagnoses: dict[str, Diagnosis] = {}
+        self._shows_at: dict[str, str | None] = {}
+        self._named_steps = named_steps
+        self._in_own_dtype: set[str] = set()
+        self._kept: dict[tuple[str, str, int], tuple[Prediction | None, ...]] = {}
+        self._names: dict[str, Sequence[str]] = {}
+        self._steps: OrderedDict[tuple[str, int, str, int], Steps | None] = OrderedDict()
+        self.dropped_from: Mapping[str, str] = getattr(module, "DROPPED_FROM", {})
+        self.ignored_by: dict[str, Collection[str]] = {}
+        self.echoed_in: dict[str, Collection[str]] = {}
+        if module is not None:
+            self._load(module)
+
+    def names(self, observation: Observation) -> Sequence[str]:
+        """The mistakes that are known for a call, then pairs of them."""
+        return self.of_exercise(observation.call.adapter)
+
+    def of_exercise(self, exercise: str) -> Sequence[str]:
+        """The mistakes that an exercise knows, then pairs of them."""
+        if exercise not in self._names:
+            self._names[exercise] = [
+                name for name in self._diagnoses if exercise in self._variants[name]
+            ]
+        return self._names[exercise]
+
+    def of(self, name: str, exercise: str) -> Variants:
+        """The functions that make a mistake in an exercise."""
+        return self._variants[name].get(exercise, ())
+
+    def right(self, observation: Observation) -> Prediction | None:
+        """What the reference answers to a call."""
+        predictions = self.predictions(_RIGHT, observation)
+        return predictions[0] if predictions else None
+
+    def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
+        """What each variant of a mistake, or the reference (no name), answers to a call."""
+        key = (name, observation.test, observation.number)
+        if key not in self._kept:
+            functions = self.of(name, observation.call.adapter)
+            self._kept[key] = tuple(self._predict(name, one, observation) for one in functions)
+        return self._kept[key]
+
+    def ignored(self, _observation: Observation) -> Mapping[str, Collection[str]]:
+        """By mistake, the arguments on which an answer with that mistake does not depend."""
+        return self.ignored_by
+
+    def echoes(self, name: str, observation: Observation) -> bool:
+        """Whether a mistake looks like another one in a call's exercise."""
+        return observation.call.adapter in self.echoed_in.get(name, ())
+
+    def diagnosis(self, name: str, _observation: Observation | None = None) -> Diagnosis:
+        """The explanation and hint of a mistake, or of two made together."""
+        return self._diagnoses[name]
+
+    def steps(self, name: str, variant: int, observation: Observation) -> Steps | None:
+        """The steps of a variant of a mistake, or of the reference, what it returns last."""
+        key = (name, variant, observation.test, observation.number)
+        if key not in self._steps:
+            self._steps[key] = self._computed_steps(name, variant, observation)
+        self._steps.move_to_end(key)
+        if len(self._steps) > _MOST_STEPS:
+            self._steps.popitem(last=False)
+        return self._steps[key]
+
+    def shows_at(self, name: str, _observation: Observation | None = None) -> str | None:
+        """The step of the reference at whose line a mistake leaves something out, if it says so."""
+        return self._shows_at.get(name)
+
+    def _computed_steps(self, name: str, variant: int, observation: Observation) -> Steps | None:
+        call = observation.call
+        if call.adapter in self.dropped_from:
+            return None
+        function = self.of(name, call.adapter)[variant]
+        arguments = {name: in_float64(value) for name, value in call.arguments.items()}
+        result = _answer(function, arguments, call.seed)
+        if result is None:
+            return None
+        steps: dict[str, Sequence[torch.Tensor]] = {}
+        if self._named_steps is not None:
+            steps |= self._named_steps(function, arguments)
+        return KeptSteps(steps | {RESULT: [result]})
+
+    def _load(self, module: Any) -> None:
+        for mistake in module.MISTAKES:
+            self._variants[mistake.id] = mistake.variants
+            self._diagnoses[mistake.id] = Diagnosis(mistake.id, mistake.explanation, mistake.hint)
+            self._shows_at[mistake.id] = getattr(mistake, "shows_at", None)
+            if getattr(mistake, "own_dtype", False):
+                self._in_own_dtype.add(mistake.id)
+            if getattr(mistake, "ignores", ()):
+                self.ignored_by[mistake.id] = mistake.ignores
+            if getattr(mistake, "echoes", ()):
+                self.echoed_in[mistake.id] = mistake.echoes
+        combined = getattr(module, "combined", _nothing)
+        for one, other in itertools.combinations(module.MISTAKES, 2):
+            both = combined(one, other)
+            if both:
+                name = f"{one.id} + {other.id}"
+                self._variants[name] = both
+                self._shows_at[name] = self._shows_at[one.id] or self._shows_at[other.id]
+                self._diagnoses[name] = Diagnosis(
+                    name,
+                    f"Two things at once: {one.explanation} {other.explanation}",
+                    f"{one.hint} {other.hint}",
+                )
+
+    def _predict(
+        self, name: str, function: Callable[..., Any], observation: Observation
+    ) -> Prediction | None:
+        call = observation.call
+        exact = _answer(function, {k: in_float64(v) for k, v in call.arguments.items()}, call.seed)
+        if exact is None:
+            return None
+        if call.adapter in self.dropped_from:
+            return dropped(exact, call, self.dropped_from[call.adapter])
+        if name not in self._in_own_dtype:
+            return Numbers(exact)
+        rounded = _answer(function, call.arguments, call.seed)
+        return None if rounded is None else Numbers(rounded, _distance(rounded, exact))
+
+
+def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> KnownMistakes:
+    """The mistakes of the assignment in `root`; none if its author wrote none down.
+
+    Raises:
+        BadAssignment: if they cannot be imported, or are not what they must be.
+    """
+    make_importable(root)
+    with course_code("solutions/mistakes", root):
+        known = importlib.util.find_spec("solutions.mistakes") is not None
+        module = importlib.import_module("solutions.mistakes") if known else None
+        named_steps = getattr(importlib.import_module("solutions"), "named_steps", None)
+        return KnownMistakes(references, module, named_steps)
+
+
+def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
+    """Where the author did not say what comes of two mistakes together, nothing is known of it."""
+    return {}
+
+
+def _answer(
+    function: Callable[..., Any], arguments: Mapping[str, Value], seed: int
+) -> torch.Tensor | None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        try:
+            result = function(**arguments)
+        except Exception:  # a mistake may not fit a case at all
+            return None
+    return result.detach() if isinstance(result, torch.Tensor) else torch.tensor(result)
+
+
+def _distance(rounded: torch.Tensor, exact: torch.Tensor) -> float:
+    """How far apart two answers are, where both are numbers."""
+    apart = (rounded.double() - exact).abs()
+    return float(apart[apart.isfinite()].amax()) if apart.isfinite().any() else 0.0

@@ -1,0 +1,1 @@
+"""Points into an instructor's own table."""

@@ -1,0 +1,1 @@
+"""Submissions that are archives: unpacking them, believing nothing that they say of themselves."""

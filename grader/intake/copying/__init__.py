@@ -1,0 +1,1 @@
+"""The private copy of a submission: what of it is copied, and how."""

@@ -1,0 +1,147 @@
+"""Making the private copy of a submission that a worker imports."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from grader.intake.archives.archive import FOREIGN, READABLE, unpack
+from grader.intake.copying.admission import Admission
+from grader.intake.copying.folder import copy_folder
+from grader.intake.copying.limits import DEFAULT_LIMITS, Allowance, Limits
+from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.copying.regular_file import kind_in_words, read_bounded
+from grader.intake.entry import Entry
+from grader.intake.naming import size_in_words
+from grader.intake.notebooks.cells import runner
+from grader.intake.platforms.handed_in import handed_in
+from grader.intake.programs.distribution import read_distribution
+from grader.intake.programs.import_plan import ImportPlan, plan_imports
+from grader.intake.programs.locate import Located, locate
+from grader.submission import Submission, Unreadable
+
+_COPY = "submission"
+_ADAPTERS = "adapters.py"
+
+
+def take_in(
+    entry: Entry, into: Path, adapters: str = _ADAPTERS, limits: Limits = DEFAULT_LIMITS
+) -> Submission:
+    """Copy a submission into the empty folder `into` and find its adapters, running nothing.
+
+    `adapters` is a path inside a submission (ValueError when it leads out of one). Raises
+    Unreadable when nothing in it can be graded, CopyFailed when the copy could not be written.
+    """
+    wanted = PurePosixPath(adapters)
+    if wanted.is_absolute() or ".." in wanted.parts or not wanted.name:
+        raise ValueError(f"the adapters must be a file inside a submission, not {adapters!r}")
+    if entry.refused:
+        raise Unreadable(entry.refused)
+    into.chmod(0o755)
+    copy = PrivateCopy(into / _COPY)
+    with handed_in(entry, into) as (found, left_out):
+        adapters, more_left_out = _copy(found, copy, str(wanted), limits)
+        home_name = _home_name(found)
+    left_out = (*entry.left_out, *left_out, *more_left_out)
+    try:
+        located = locate(into / _COPY, adapters, limits)
+    except Unreadable as error:
+        raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
+    home_name = home_name if located.root == into / _COPY else located.root.name
+    located = _with_runner(located)
+    notes = left_out if located.note is None else (*left_out, located.note)
+    return _submission(entry.name, located, home_name, notes)
+
+
+def _copy(
+    entry: Entry, copy: PrivateCopy, adapters: str, limits: Limits
+) -> tuple[str, tuple[str, ...]]:
+    """Copy the entry; where its adapters are to be found then, and what was left out."""
+    try:
+        mode = os.lstat(entry.path).st_mode
+    except OSError as error:
+        raise Unreadable(f"it cannot be opened: {error.strerror}") from error
+    if stat.S_ISDIR(mode):
+        return adapters, copy_folder(entry.path, copy, limits).notes()
+    if not stat.S_ISREG(mode):
+        raise Unreadable(f"it is {kind_in_words(mode)}, which is not opened; hand in what it holds")
+    suffix = entry.path.suffix.lower()
+    if suffix == ".py":
+        copy.write([_ADAPTERS], [_read_single(entry.path, limits.source)])
+        return _ADAPTERS, ()
+    if suffix == ".ipynb":
+        copy.write([entry.path.name], [_read_single(entry.path, limits.notebooks)])
+        return entry.path.name, ()
+    if not entry.path.name.lower().endswith((*READABLE, *FOREIGN)):
+        raise Unreadable("it is neither a folder nor an archive, a notebook or a Python file")
+    admission: Admission = unpack(entry.path, copy, limits)
+    return adapters, admission.notes()
+
+
+def _read_single(path: Path, allowance: Allowance) -> bytes:
+    try:
+        content = read_bounded(path, allowance.bytes_each + 1)
+    except OSError as error:
+        raise Unreadable(f"the file cannot be opened: {error.strerror}") from error
+    if len(content) > allowance.bytes_each:
+        raise Unreadable(f"the file is larger than {size_in_words(allowance.bytes_each)}")
+    return content
+
+
+def _home_name(entry: Entry) -> str:
+    """What the folder of the submission was called where it was written, as far as is known."""
+    name = entry.path.name
+    return name if entry.path.is_dir() else name.split(".")[0]
+
+
+def _with_runner(located: Located) -> Located:
+    """Where the adapters are a notebook, put the module that runs its cells beside it."""
+    if located.cells is None:
+        return located
+    notebook = located.root / located.file
+    notebook.unlink()
+    cells = PrivateCopy(notebook)
+    named = [(f"cell {number}", cell) for number, cell in enumerate(located.cells, 1)]
+    for name, cell in named:
+        cells.write([name], [cell.encode("utf-8", "replace")])
+    free = next(
+        name
+        for name in (_ADAPTERS, *(f"notebook_{number}.py" for number in range(1, 100)))
+        if not os.path.lexists(notebook.with_name(name))
+    )
+    module = notebook.with_name(free)
+    module.write_text(runner(notebook.name, named), "utf-8")
+    module.chmod(0o644)
+    return replace(located, file=located.file.with_name(free))
+
+
+def _submission(name: str, located: Located, home_name: str, notes: tuple[str, ...]) -> Submission:
+    root, file = located.root, located.file
+    plan = plan_imports(root, home_name, file, located.facts)
+    _mark_as_packages(root, file, plan)
+    import_paths = plan.import_paths
+    distribution = read_distribution(root)
+    if plan.package is not None:
+        root.rename(root.with_name(plan.package))
+        import_paths = (*(str(PurePosixPath(plan.package, path)) for path in import_paths), ".")
+        root, file = root.parent, PurePosixPath(plan.package, file)
+    return Submission(name, root, str(file), plan.module, import_paths, distribution, notes)
+
+
+def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None:
+    """Make regular packages of the folders that `module` names.
+
+    Without, any other package of that name on the worker's path (many call theirs `tests`) would
+    be found before them.
+    """
+    folders = plan.module.count(".") - (plan.package is not None)
+    packages = [root.joinpath(*file.parts[: depth + 1]) for depth in range(folders)]
+    if plan.package is not None:
+        packages.append(root)
+    for package in packages:
+        init = package / "__init__.py"
+        if not init.exists():
+            init.touch()
+            init.chmod(0o644)

@@ -1,0 +1,1 @@
+"""Notebooks as modules that a worker can import."""

@@ -1,0 +1,112 @@
+"""Reading notebooks of every version of nbformat; nothing in them is run here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+
+from grader.intake.copying.limits import Allowance
+from grader.intake.naming import shortened, size_in_words
+from grader.intake.notebooks.cells import as_python
+from grader.submission import Unreadable
+
+_VERSION = 4
+_LONGEST_PARSED = 1 << 18  # characters of one notebook
+
+
+def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
+    """The code cells of a notebook in order, as Python; no empty ones.
+
+    Magics and shell lines are commented out, each line keeping its number. Raises Unreadable when
+    the bytes are no notebook, or one for another language, hold no code, or more of it than
+    allowed for source files.
+    """
+    document = _upgraded(_document(notebook))
+    language = _language(document)
+    if not language.casefold().startswith(("python", "ipython")):
+        raise Unreadable(
+            f"the notebook is for {shortened(language)}, not for Python: choose a Python kernel"
+        )
+    cells = [cell for cell in _sources(document) if cell.strip()]
+    if not cells:
+        raise Unreadable("the notebook holds no code cells")
+    if len(cells) > allowance.files or sum(map(len, cells)) > allowance.bytes_each:
+        raise Unreadable(
+            f"the notebook holds more than {allowance.files} code cells, or more than "
+            f"{size_in_words(allowance.bytes_each)} of code"
+        )
+    parsed = 0
+    python = []
+    for cell in cells:
+        parsed += len(cell)
+        python.append(as_python(cell, may_parse=parsed <= _LONGEST_PARSED))
+    return python
+
+
+def _document(notebook: bytes) -> dict[str, Any]:
+    """The notebook as it was saved, without its outputs, which may be large."""
+    try:
+        document = json.loads(notebook)
+    except (ValueError, RecursionError) as error:
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise Unreadable(
+            f"the notebook is damaged, it is no JSON{where}: save it again and hand that in"
+        ) from error
+    if not isinstance(document, dict) or not document.keys() & {"cells", "worksheets"}:
+        raise Unreadable("the file is JSON but no notebook: it has no cells")
+    for sheet in (document, *_listed(document, "worksheets")):
+        for cell in _listed(sheet, "cells"):
+            if isinstance(cell, dict) and "outputs" in cell:
+                cell["outputs"] = []
+    return document
+
+
+def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
+    """The notebook in the version of nbformat that is read here."""
+    version = document.get("nbformat", _VERSION if "cells" in document else _VERSION - 1)
+    if version == _VERSION:
+        return document
+    if isinstance(version, int) and version > _VERSION:
+        raise Unreadable(
+            f"the notebook is of version {version} of nbformat: save it as version {_VERSION}"
+        )
+    for cell in (
+        cell for sheet in _listed(document, "worksheets") for cell in _listed(sheet, "cells")
+    ):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            cell.setdefault("outputs", [])
+    document.setdefault("metadata", {})
+    try:
+        node = nbformat.from_dict(document | {"nbformat": version})  # type: ignore[no-untyped-call]
+        return dict(nbformat.convert(node, _VERSION))  # type: ignore[no-untyped-call]
+    except Exception as error:  # the converters trust what they read
+        reason = shortened(str(error).partition("\n")[0])
+        raise Unreadable(f"the notebook is damaged: {reason}") from error
+
+
+def _language(document: dict[str, Any]) -> str:
+    """The language of the notebook's kernel; Python where it does not say."""
+    metadata = document.get("metadata")
+    for table, key in (("language_info", "name"), ("kernelspec", "language")):
+        described = metadata.get(table) if isinstance(metadata, dict) else None
+        named = described.get(key) if isinstance(described, dict) else None
+        if isinstance(named, str) and named:
+            return named
+    return "python"
+
+
+def _sources(document: dict[str, Any]) -> Iterator[str]:
+    """The sources of the code cells, whatever else the cells are."""
+    for cell in _listed(document, "cells"):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            source = cell.get("source", "")
+            lines = source if isinstance(source, list) else [source]
+            yield "".join(line for line in lines if isinstance(line, str))
+
+
+def _listed(document: Any, key: str) -> list[Any]:
+    value = document.get(key) if isinstance(document, dict) else None
+    return value if isinstance(value, list) else []

@@ -1,0 +1,1 @@
+"""The people of a course, and whose submissions these are."""

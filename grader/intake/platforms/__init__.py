@@ -1,0 +1,1 @@
+"""Course platforms' downloads: who handed in what, and when."""

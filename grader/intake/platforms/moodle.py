@@ -1,0 +1,63 @@
+"""Moodle's download of an assignment's submissions, in folders or flat.
+
+A folder is called `<full name>_<participant>_assignsubmission_<plugin>`; where the download was
+made without folders, every file begins with that and an underscore. A team has its own name and
+number, the default team and nothing else has no number. Source: `mod/assign/classes/downloader.php`
+of Moodle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from grader.intake.entry import Discovery, Entry, Piece, Skipped
+from grader.intake.naming import printable
+from grader.intake.platforms.download import Download, Item
+from grader.submission import Author
+
+_NAME = re.compile(
+    r"(?P<name>.+?)(?:_(?P<number>\d{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)(?:_(?P<file>.*))?",
+    re.DOTALL,
+)
+
+
+def moodle_download(download: Download) -> Discovery | None:
+    """What a submissions download holds; None if it is none.
+
+    All that one person or team handed in is one submission, called by their name and the number
+    that stands in Moodle's grading worksheet: `Jane Doe_123`.
+    """
+    named = [(item, match) for item in download.items if (match := _NAME.fullmatch(item.name))]
+    known = {item for item, _ in named}
+    if not download.consists_of(known):
+        return None
+    by_owner: dict[tuple[str, str], list[tuple[Item, re.Match[str]]]] = {}
+    for item, match in named:
+        by_owner.setdefault((match["name"], match["number"] or ""), []).append((item, match))
+    skipped = [
+        Skipped(download.path / item.name, "not named as Moodle names submissions")
+        for item in download.items
+        if item not in known
+    ]
+    entries = [_entry(download, *owner, own) for owner, own in by_owner.items()]
+    return Discovery(tuple(entries), tuple(skipped), kinds=("Moodle download",))
+
+
+def _entry(
+    download: Download, name: str, number: str, own: Sequence[tuple[Item, re.Match[str]]]
+) -> Entry:
+    label = printable(f"{name}_{number}" if number else name)
+    author = Author(printable(name), number)
+    (first, _), *more = own
+    if first.is_folder and not more and not download.is_zip:
+        return Entry(label, download.path / first.name, authors=(author,))
+    pieces = [Piece(download.place(item), _name(item, match)) for item, match in own]
+    return Entry(label, download.path, tuple(pieces), (author,))
+
+
+def _name(item: Item, match: re.Match[str]) -> str:
+    """What a piece is called in the submission: what was typed has a file of its own."""
+    if match["file"]:
+        return match["file"]
+    return "" if item.is_folder else f"{match['plugin']}.html"

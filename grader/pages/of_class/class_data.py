@@ -1,0 +1,238 @@
+"""A class as its page holds it: what is counted in Python, and columns for the page's script."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.pages.of_class.similarity import by_similarity
+from grader.pages.of_class.tally import Kind, Tally
+from grader.pages.of_submission.graded import Graded
+from grader.report.standing import Standing
+from grader.report.text import one_line
+from grader.report.tolerances import Spread
+from grader.submission import Author
+from grader.verdict import Grade, GradeStatus, Status, Verdict, Visibility
+
+BINS = 20
+# One letter for the outcome of a test; a test that a submission has no verdict for is a dot.
+LETTERS = {
+    Status.PASSED: "p",
+    Status.FAILED: "f",
+    Status.ERROR: "e",
+    Status.MISSING: "m",
+    Status.TIMEOUT: "t",
+    Status.CRASHED: "c",
+    Status.NOT_GRADED: "n",
+}
+_ABSENT = "."
+# A test that passed and one that there was not are alike in that nothing went wrong.
+_ALIKE = "p."
+_LONGEST_NAME = 80
+_LONGEST_WORDS = 160
+
+
+@dataclass(slots=True)
+class ExerciseCount:
+    """How a class stands in one exercise."""
+
+    name: str
+    max_score: float = 0.0
+    scores: list[float] = field(default_factory=list)
+    right: int = 0
+    half: int = 0
+    wrong: int = 0
+    missing: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The mean of the points."""
+        return statistics.fmean(self.scores) if self.scores else 0.0
+
+    def add(self, standing: Standing, score: float, max_score: float) -> None:
+        """Adds one submission's standing; one that was not graded is passed over."""
+        if standing is Standing.NOT_GRADED:
+            return
+        self.scores.append(score)
+        self.max_score = max(self.max_score, max_score)
+        match standing:
+            case Standing.FULL:
+                self.right += 1
+            case Standing.PARTIAL:
+                self.half += 1
+            case Standing.MISSING:
+                self.missing += 1
+            case _:
+                self.wrong += 1
+
+    def extend(self, later: ExerciseCount) -> None:
+        """Adds the submissions of a later stretch of the class."""
+        self.scores += later.scores
+        self.max_score = max(self.max_score, later.max_score)
+        self.right += later.right
+        self.half += later.half
+        self.wrong += later.wrong
+        self.missing += later.missing
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One submission in the list of the class; `status` is not graded where a test was not."""
+
+    name: str
+    page: str
+    status: GradeStatus
+    score: float
+    max_score: float
+    seconds: float
+    words: str
+    people: str
+    late: bool
+
+
+@dataclass(slots=True)
+class ClassData:
+    """The class, filled by one submission after the other."""
+
+    entries: list[Entry] = field(default_factory=list)
+    exercises: dict[str, ExerciseCount] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
+    notes: list[tuple[int, str]] = field(default_factory=list)
+    _tests: dict[str, Verdict] = field(default_factory=dict)
+    _outcomes: list[str] = field(default_factory=list)
+    _spreads: dict[str, Spread] = field(default_factory=dict)
+
+    def add(self, graded: Graded, authors: Collection[Author], late: bool) -> None:
+        """Adds a submission."""
+        place, grade = len(self.entries), graded.grade
+        self.entries.append(_entry(graded, authors, late))
+        self.notes += [(place, one_line(note, 300)) for note in grade.notes]
+        for each in graded.exercises:
+            name = one_line(each.exercise)
+            count = self.exercises.setdefault(name, ExerciseCount(name))
+            count.add(each.standing, each.score, each.max_score)
+        if grade.status is GradeStatus.GRADED:
+            self.tally.add(place, grade, graded.exercises)
+        self._outcomes.append(self._add_tests(grade))
+
+    def extend(self, later: ClassData) -> None:
+        """Adds a later stretch of the class: it is then as if each had been added here."""
+        place = len(self.entries)
+        self.entries += later.entries
+        self.notes += [(place + own, note) for own, note in later.notes]
+        for name, count in later.exercises.items():
+            self.exercises.setdefault(name, ExerciseCount(name)).extend(count)
+        self.tally.extend(later.tally, place)
+        for test, verdict in later._tests.items():
+            self._tests.setdefault(test, verdict)
+        self._outcomes += later._patterns(list(self._tests))
+        for test, spread in later._spreads.items():
+            self._spreads.setdefault(test, Spread(spread.exercise, test)).extend(spread)
+
+    def _add_tests(self, grade: Grade) -> str:
+        """The letters of the outcomes, in the order in which the tests were first seen."""
+        letters = {}
+        for test in grade.tests:
+            self._tests.setdefault(test.id, test)
+            letters[test.id] = LETTERS[test.status]
+            if test.measurement is not None:
+                if test.id not in self._spreads:
+                    self._spreads[test.id] = Spread(test.exercise, test.id)
+                self._spreads[test.id].add(test.status, test.measurement)
+        return "".join(letters.get(test, _ABSENT) for test in self._tests)
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of those that have one; an unreadable submission has 0."""
+        return [e.score for e in self.entries if e.status is not GradeStatus.NOT_GRADED]
+
+    def places(self, status: GradeStatus) -> list[int]:
+        """The places of the submissions with a status."""
+        return [place for place, entry in enumerate(self.entries) if entry.status is status]
+
+    def columns(self, kinds: Sequence[Kind]) -> dict[str, Any]:
+        """The class for the page's script, by columns: an array has no names to repeat."""
+        tests = self._ordered_tests()
+        numbers = {test: number for number, test in enumerate(tests)}
+        own = self._patterns(tests)
+        patterns: dict[str, int] = {}
+        for pattern in own:
+            patterns.setdefault(pattern, len(patterns))
+        exercises = list(self.exercises)
+        return {
+            "exercises": exercises,
+            "tests": [_test(self._tests[test], exercises) for test in tests],
+            **self._entry_columns(),
+            "patterns": list(patterns),
+            "pattern": [patterns[pattern] for pattern in own],
+            "similar": by_similarity(own, _ALIKE),
+            "kinds": [{"words": kind.words, "who": kind.who} for kind in kinds],
+            "spreads": [
+                [numbers[test], spread.counts, _times(spread.right), _times(spread.wrong)]
+                for test, spread in self._spreads.items()
+            ],
+        }
+
+    def _entry_columns(self) -> dict[str, Any]:
+        return {
+            "names": [entry.name for entry in self.entries],
+            "pages": [entry.page for entry in self.entries],
+            "statuses": "".join(entry.status.value[0] for entry in self.entries),
+            "scores": [round(entry.score, 2) for entry in self.entries],
+            "most": [round(entry.max_score, 2) for entry in self.entries],
+            "seconds": [round(entry.seconds, 2) for entry in self.entries],
+            "words": [entry.words for entry in self.entries],
+            "people": [entry.people for entry in self.entries],
+            "late": [place for place, entry in enumerate(self.entries) if entry.late],
+        }
+
+    def _patterns(self, tests: Sequence[str]) -> list[str]:
+        """The letters of each submission's outcomes, in the order of `tests`."""
+        seen = {test: number for number, test in enumerate(self._tests)}
+        order = [seen.get(test, len(seen)) for test in tests]
+        whole = (letters.ljust(len(seen) + 1, _ABSENT) for letters in self._outcomes)
+        return ["".join([letters[number] for number in order]) for letters in whole]
+
+    def _ordered_tests(self) -> list[str]:
+        """The tests by exercise, as the exercises come; they were added as each grade has them."""
+        order = {name: number for number, name in enumerate(self.exercises)}
+        return sorted(self._tests, key=lambda t: order[one_line(self._tests[t].exercise)])
+
+
+def _entry(graded: Graded, authors: Collection[Author], late: bool) -> Entry:
+    grade = graded.grade
+    people = ", ".join(person_in_words(author) for author in authors)
+    return Entry(
+        name=one_line(grade.submission, _LONGEST_NAME),
+        page=graded.page,
+        status=grade.status if graded.complete else GradeStatus.NOT_GRADED,
+        score=grade.score,
+        max_score=grade.max_score,
+        seconds=grade.duration_s,
+        words=one_line(graded.words, _LONGEST_WORDS),
+        people=one_line(people, _LONGEST_WORDS),
+        late=late,
+    )
+
+
+def person_in_words(author: Author) -> str:
+    """A person's name, or whatever else is known of them."""
+    return one_line(author.name or author.email or author.id)
+
+
+def _test(verdict: Verdict, exercises: Sequence[str]) -> list[Any]:
+    return [
+        one_line(verdict.id.partition("::")[2] or verdict.id, 160),
+        exercises.index(one_line(verdict.exercise)),
+        str(verdict.aspect),
+        int(verdict.visibility is Visibility.HIDDEN),
+    ]
+
+
+def _times(ratio: float | None) -> float | None:
+    """An error as a multiple of what is allowed; -1 for one that no number tells."""
+    if ratio is None:
+        return None
+    return float(f"{ratio:.3g}") if ratio < float("inf") else -1.0

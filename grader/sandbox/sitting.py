@@ -1,0 +1,217 @@
+"""One submission's sitting: its worker, its time, and what it may still be asked."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.explaining.exceptions import fault_of, printed_in_words
+from grader.sandbox.environment import Environment
+from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.redaction import redacted, without_places
+from grader.sandbox.replies import Reply, Sealed, Unremarkable
+from grader.sandbox.uses import Uses
+from grader.sandbox.worker import Allowance, Worker, WorkerLost
+from grader.settings import CPU
+from grader.submission import Submission
+from grader.testing.outcome import StudentFault
+from grader.verdict import Status
+from grader.wire.calls import Call, Raised
+
+_LOSSES = 2
+_SPARE_SECONDS = 10
+_PRINTED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a submission may use: seconds in all and for one call, bytes of memory, a device."""
+
+    submission_seconds: float
+    call_seconds: float
+    memory: int
+    device: str = CPU
+
+
+class Sitting:
+    """Asks one submission, and starts a new worker after one was lost.
+
+    Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
+    the submission's own process takes is counted. An exercise that lost two workers is not asked
+    again, so that one endless loop does not use up the others' time.
+    """
+
+    def __init__(
+        self,
+        server: Callable[[], ForkServer],
+        submission: Submission,
+        limits: Limits,
+        scratch: Path,
+        uses: Uses,
+        environment: Environment,
+        familiar: Unremarkable,
+    ) -> None:
+        self._server = server
+        self._submission = submission
+        self._limits = limits
+        self._scratch = scratch
+        self._uses = uses
+        self._environment = environment
+        self._familiar = familiar
+        self._worker: Worker | None = None
+        self._used = 0.0
+        self._losses: Counter[str] = Counter()
+        self._closed: dict[str, StudentFault] = {}
+        self._printed = ""
+        self.problem: StudentFault | None = None
+        self.isolation: Mapping[str, str] = {}
+        self.cell_errors: tuple[Raised, ...] = ()
+        self.import_seconds: Mapping[str, float] = {}
+
+    def open(self) -> StudentFault | None:
+        """Has a worker import the submission; what went wrong if it cannot be imported.
+
+        Raises:
+            ForkServerLost: if no worker could be had.
+        """
+        with contextlib.suppress(StudentFault):
+            self._running_worker()
+        return self.problem
+
+    def ask(self, call: Call) -> Reply:
+        """The submission's answer to a call; one that came before may be sealed.
+
+        Raises:
+            StudentFault: if there is none.
+            ForkServerLost: if no worker could be had.
+        """
+        if call.adapter in self._closed:
+            raise self._closed[call.adapter].again()
+        worker = self._running_worker()
+        started = time.monotonic()
+        seconds, whole = self._seconds(self._limits.call_seconds)
+        try:
+            answer = worker.ask(call, seconds, self._familiar)
+            if isinstance(answer, Sealed):
+                return answer
+            self._uses.note_call(call.adapter, answer.uses)
+            if answer.raised is None:
+                if answer.digest is not None and not answer.uses:
+                    self._familiar.add(answer.digest)
+                return answer
+            raised = self._redact(answer.raised, worker)
+            fault = self._environment.fault(raised)
+            if fault is not None:
+                raise fault
+            digest = hashlib.sha256(repr(raised).encode("utf-8", "backslashreplace")).digest()
+            return dataclasses.replace(answer, raised=raised, digest=digest)
+        except WorkerLost as lost:
+            fault = self._fault(lost, whole, worker)
+            self._lose(call.adapter, fault)
+            raise fault from None
+        finally:
+            self._used += time.monotonic() - started
+            self._keep_printed(worker)
+
+    @property
+    def printed(self) -> str:
+        """The end of what the submission has printed so far."""
+        return without_places(self._printed, self._submission.root, self._scratch)
+
+    def close(self) -> None:
+        """Ends the worker, if one is running."""
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            self._end(worker)
+
+    def _keep_printed(self, worker: Worker) -> None:
+        if worker.printed:
+            self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
+
+    def _running_worker(self) -> Worker:
+        if self.problem is not None:
+            raise self.problem.again()
+        if self._worker is None:
+            self._worker = self._start()
+        return self._worker
+
+    def _start(self) -> Worker:
+        seconds, whole = self._seconds(self._limits.submission_seconds)
+        worker = self._new_worker()
+        started = time.monotonic()
+        try:
+            loaded = worker.load(self._submission, seconds, self._uses.forbidden)
+            self._uses.note_import(loaded.uses)
+            self.import_seconds = loaded.seconds
+        except WorkerLost as lost:
+            self._end(worker)
+            self.problem = self._fault(lost, whole, worker)
+            raise self.problem.again() from None
+        except ForkServerLost:
+            self._end(worker)
+            raise
+        finally:
+            self._used += time.monotonic() - started
+            self._keep_printed(worker)
+            self.isolation = worker.isolation
+        if loaded.problem is not None:
+            self._end(worker)
+            raised = self._redact(loaded.problem, worker)
+            fault = self._environment.fault(raised)
+            self.problem = fault or fault_of(raised, self._submission.adapters)
+            raise self.problem.again()
+        root, scratch = self._submission.root, self._scratch
+        self.cell_errors = tuple(
+            redacted(self._environment.checked(one), root, scratch) for one in loaded.cell_errors
+        )
+        return worker
+
+    def _new_worker(self) -> Worker:
+        seconds = int(self._limits.submission_seconds) + _SPARE_SECONDS
+        allowance = Allowance(self._limits.memory, cpu_seconds=seconds, device=self._limits.device)
+        return Worker.in_new_folder(self._server(), self._scratch, allowance)
+
+    def _redact(self, raised: Raised, worker: Worker) -> Raised:
+        """What was raised, and printed before, without the folders of this machine."""
+        raised = dataclasses.replace(raised, printed=worker.printed_text)
+        return redacted(self._environment.checked(raised), self._submission.root, self._scratch)
+
+    def _seconds(self, wanted: float) -> tuple[float, bool]:
+        """The seconds that the submission gets now, and whether they are the last of its time."""
+        left = self._limits.submission_seconds - self._used
+        if left <= 0:
+            raise StudentFault(
+                Status.TIMEOUT,
+                f"the submission's {self._limits.submission_seconds:.4g} seconds were used up "
+                "before this test",
+            )
+        return min(wanted, left), left <= wanted
+
+    def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
+        message = lost.message
+        if lost.status is Status.TIMEOUT and whole:
+            message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
+        printed = without_places(worker.printed_text, self._submission.root, self._scratch)
+        return StudentFault(lost.status, "\n".join([message, *printed_in_words(printed)]))
+
+    def _lose(self, adapter: str, fault: StudentFault) -> None:
+        if self._worker is not None:
+            self._end(self._worker)
+            self._worker = None
+        self._losses[adapter] += 1
+        if self._losses[adapter] >= _LOSSES:
+            message = f"{adapter} was not called again after this happened twice: {fault.headline}"
+            self._closed[adapter] = StudentFault(fault.status, message)
+
+    def _end(self, worker: Worker) -> None:
+        try:
+            worker.end()
+        except ForkServerLost:
+            # Only this submission's processes ran below it, and they are gone with it.
+            return

@@ -1,0 +1,158 @@
+"""Records what a call computes on its way, and which lines of the submission asked for it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
+from grader.worker.observing.lines import OwnLines
+
+_LARGEST_NUMBER = 1 << 53
+
+
+class Recorder:
+    """Looks on at a call: what torch operations and the submission's own functions return.
+
+    If the call has no tensors, also what whole numbers its variables hold, line by line. Large
+    tensors are passed over, and after a bounded number of elements all are.
+    """
+
+    def __init__(self, root: Path, follow_numbers: bool) -> None:
+        self.records: list[Record] = []
+        self._left = MAX_TOGETHER
+        self._is_keeping = False
+        self._lines = OwnLines(root)
+        self._follow_numbers = follow_numbers
+        self._looking_on = ExitStack()
+
+    def __enter__(self) -> Recorder:
+        self._looking_on.enter_context(_Operations(self))
+        self._looking_on.enter_context(_Functions(self, self._lines, self._follow_numbers))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._looking_on.__exit__(kind, exception, traceback)
+
+    def keep(self, value: object, frame: FrameType | None, number: int = 0) -> None:
+        """Keeps a tensor or a whole number, if there is room, with the lines behind a frame."""
+        if self._is_keeping or len(self.records) == MAX_RECORDS:
+            return
+        # What is done here is no part of the call.
+        self._is_keeping = True
+        try:
+            if isinstance(value, torch.Tensor) and self.has_room_for(value):
+                self._left -= _numbers_in(value)
+                self.records.append(Record(_copy(value), self._lines.stack(frame, number)))
+            elif _is_whole(value) and self._left:
+                self._left -= 1
+                exact = torch.tensor(value, dtype=torch.float64)
+                self.records.append(Record(exact, self._lines.stack(frame, number)))
+        finally:
+            self._is_keeping = False
+
+    def has_room_for(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is of the kind and size that is kept."""
+        return (
+            0 < _numbers_in(tensor) <= min(MAX_NUMBERS, self._left)
+            and not is_functorch_wrapped_tensor(tensor)
+            and tensor.device.type != "meta"
+            and tensor.layout is torch.strided
+        )
+
+
+class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Sees every torch operation, at whatever depth."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._recorder = recorder
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:  # the signature is torch's
+        result = func(*args, **kwargs or {})
+        if "empty" in func.__name__ and isinstance(result, torch.Tensor):
+            # Whatever was in that memory before must not be taken for something computed.
+            return result.zero_() if self._recorder.has_room_for(result) else result
+        frame = sys._getframe(1)
+        for tensor in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(tensor, torch.Tensor):
+                self._recorder.keep(tensor, frame)
+                # x[..., 0::2] = y writes into x by a view of it.
+                if func._schema.is_mutable and tensor._base is not None:
+                    self._recorder.keep(tensor._base, frame)
+        return result
+
+
+class _Functions:
+    """Sees what the submission's own functions return and, if asked, their whole numbers."""
+
+    def __init__(self, recorder: Recorder, lines: OwnLines, follow_numbers: bool) -> None:
+        self._recorder = recorder
+        self._lines = lines
+        self._follow_numbers = follow_numbers
+        self._earlier: Any = None
+        self._known: dict[FrameType, tuple[int, dict[str, object]]] = {}
+
+    def __enter__(self) -> None:
+        self._earlier = sys.gettrace()
+        sys.settrace(self._called)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._earlier)
+        self._known.clear()
+
+    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        code = frame.f_code
+        if not self._lines.holds(code.co_filename) or code.co_flags & inspect.CO_GENERATOR:
+            return None
+        frame.f_trace_lines = self._follow_numbers
+        return self._went_on
+
+    def _went_on(self, frame: FrameType, event: str, argument: object) -> Any:
+        if self._follow_numbers:
+            self._keep_numbers(frame)
+        if event == "return" and (self._follow_numbers or isinstance(argument, torch.Tensor)):
+            self._recorder.keep(argument, frame)
+        if event == "return":
+            self._known.pop(frame, None)
+        return self._went_on
+
+    def _keep_numbers(self, frame: FrameType) -> None:
+        """Keeps the numbers that variables hold since the line that has just run."""
+        numbers = {name: one for name, one in frame.f_locals.items() if _is_whole(one)}
+        line, before = self._known.get(frame, (0, numbers))
+        for name, one in numbers.items():
+            if before.get(name) != one:
+                self._recorder.keep(one, frame, line)
+        self._known[frame] = frame.f_lineno or 0, numbers
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and abs(value) < _LARGEST_NUMBER
+
+
+def _numbers_in(tensor: torch.Tensor) -> int:
+    """How many real numbers a tensor holds."""
+    return tensor.numel() * (2 if tensor.is_complex() else 1)
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    plain = plain.detach()
+    wanted = torch.bool if plain.dtype is torch.bool else torch.float32
+    return plain.to("cpu", wanted).clone(memory_format=torch.contiguous_format)

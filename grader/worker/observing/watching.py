@@ -1,0 +1,116 @@
+"""Notices when a submission calls what its assignment forbids.
+
+A rule of the course and no matter of security: a submission can undo what is done here. What is
+not loaded before the submission is imported is not watched; the judge finds it in the source.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import FrameType, FunctionType
+from typing import Any
+
+import torch
+
+from grader.wire.calls import MAX_USES, Use
+
+
+class Watch:
+    """Remembers which of the watched functions and classes were called, and from which line.
+
+    The line is the innermost one of the submission's own files, those below `root`. What a
+    forbidden call does inside itself is no further use.
+    """
+
+    def __init__(self, names: Iterable[str], root: Path) -> None:
+        self._root = _folder(root)
+        # At home both may lie below the student's own folder.
+        self._packages = _folder(Path(sys.prefix))
+        self._engine = _folder(Path(__file__).parents[2])
+        self._uses: dict[Use, None] = {}
+        for name in names:
+            # Some types, those written in C for one, cannot be changed.
+            with contextlib.suppress(AttributeError, TypeError):
+                self._watch(name)
+
+    def take(self) -> tuple[Use, ...]:
+        """The uses since they were last taken."""
+        uses, self._uses = self._uses, {}
+        return tuple(uses)
+
+    def _watch(self, name: str) -> None:
+        owner_name, _, attribute = name.rpartition(".")
+        owner = _loaded(owner_name)
+        found = getattr(owner, attribute, None)
+        if isinstance(found, type):
+            self._watch_class(found, name)
+        elif callable(found):
+            watched = self._watched(found, name)
+            _keep_scriptable(watched, found)
+            setattr(owner, attribute, watched)
+
+    def _watch_class(self, kind: Any, name: str) -> None:
+        """Watches where an object is made, and where one is called that was made earlier."""
+        if isinstance(kind.__init__, FunctionType):
+            kind.__init__ = self._watched(kind.__init__, name)
+        if "__call__" in vars(kind):
+            kind.__call__ = self._watched(kind.__call__, name)
+        elif any("__call__" in vars(base) for base in kind.__mro__):
+            # Looked up at each call: torch.fx, for one, replaces that of nn.Module for a while.
+            def inherited(self: object, *args: Any, **kwargs: Any) -> Any:
+                return super(kind, self).__call__(*args, **kwargs)  # type: ignore[misc]
+
+            kind.__call__ = self._watched(functools.wraps(kind.__call__)(inherited), name)
+
+    def _watched(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            self._remember(name, sys._getframe())
+            return function(*args, **kwargs)
+
+        return watched
+
+    def _remember(self, name: str, here: FrameType) -> None:
+        frame = here.f_back
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file.startswith(self._engine):
+                return  # called by what watches another call, or by who asked for the answer
+            if file.startswith(self._root) and not file.startswith(self._packages):
+                use = Use(name, _posix(file[len(self._root) :]), frame.f_lineno or 0)
+                if len(self._uses) < MAX_USES:
+                    self._uses[use] = None
+                return
+            frame = frame.f_back
+
+
+def _loaded(name: str) -> object:
+    """The module or class of that dotted name, if it is loaded; else None."""
+    if not name or name in sys.modules:
+        return sys.modules.get(name)
+    owner, _, attribute = name.rpartition(".")
+    return getattr(_loaded(owner), attribute, None)
+
+
+def _keep_scriptable(watched: Any, function: Any) -> None:
+    """TorchScript knows torch's operators by identity, and compiles what else it is given."""
+    builtins: Any = torch.jit._builtins
+    operator = builtins._find_builtin(function)
+    if operator is not None:
+        builtins._register_builtin(watched, operator)
+    elif isinstance(function, FunctionType):
+        watched.__script_if_tracing_wrapper = True
+        watched.__original_fn = function
+
+
+def _folder(path: Path) -> str:
+    return f"{path}{os.sep}"
+
+
+def _posix(file: str) -> str:
+    return file.replace(os.sep, "/")

@@ -1,0 +1,1 @@
+"""What is told of something that was raised."""

@@ -1,0 +1,54 @@
+"""The tensors and numbers that the expression which raised worked with."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+
+import torch
+
+from grader.wire.calls import MAX_OPERANDS, Operand
+from grader.worker.telling.describing import in_words
+from grader.worker.telling.expression import dotted_name, expression_and_statement, value_of
+
+_LONGEST_NAME = 60
+
+
+def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
+    """The names in the expression that raised, and what they stand for, as far as it can be told.
+
+    Where that expression names no tensor, the names of its whole statement.
+    """
+    found: dict[str, str] = {}
+    for nodes in expression_and_statement(trace):
+        for node in nodes:
+            for dotted in _names(node):
+                name, words = _resolved(dotted, trace.tb_frame)
+                if words is not None and len(name) <= _LONGEST_NAME:
+                    found.setdefault(name, words)
+        if any("[" in words for words in found.values()):
+            break
+    return tuple(Operand(*pair) for pair in itertools.islice(found.items(), MAX_OPERANDS))
+
+
+def _names(node: ast.AST) -> Iterator[list[str]]:
+    """The names and dotted names in a piece of code, from left to right."""
+    dotted = dotted_name(node)
+    if dotted is not None:
+        yield dotted
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _names(child)
+
+
+def _resolved(dotted: list[str], frame: FrameType) -> tuple[str, str | None]:
+    """What a dotted name stands for, in words, or else the tensor (or None) that it belongs to."""
+    words = in_words(value_of(dotted, frame))
+    while words is None and len(dotted) > 1:
+        dotted = dotted[:-1]
+        owner = value_of(dotted, frame)
+        if owner is None or isinstance(owner, torch.Tensor):
+            words = in_words(owner)
+    return ".".join(dotted), words
