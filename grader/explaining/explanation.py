@@ -9,8 +9,8 @@ from grader.explaining.lines.astray import Astray
 from grader.explaining.lines.locating import Ask, locate
 from grader.explaining.naming.catalogue import Catalogue
 from grader.explaining.naming.diagnosis import Finding, diagnose
-from grader.explaining.naming.prediction import Observation
 from grader.plain_text import plain
+from grader.testing.observation import Observation
 from grader.verdict import Status, Verdict, Where
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 import jaxtyping
 
 from grader.assignment import BadAssignment, find_assignment
-from grader.explaining.exceptions import fault_of
+from grader.explaining.wording import InFull
 from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
@@ -44,8 +44,10 @@ def home_bench(root: Path) -> tuple[Bench, HomeCases]:
         adapters = importlib.import_module("adapters")
     except BaseException as exception:  # a student's code may raise anything at all
         adapters = ModuleType("adapters")
-        contract, problem = {}, fault_of(describe_exception(exception, root), "adapters.py")
-    bench = Bench(contract, DirectCalls(adapters, root, watch), references, cases, SEED, problem)
+        contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
+    bench = Bench(
+        contract, DirectCalls(adapters, root, watch), references, cases, SEED, InFull(), problem
+    )
     return bench, cases
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import torch
 
 from grader.explaining.lines.layouts import Steps
-from grader.explaining.naming.prediction import Observation, Prediction
 from grader.home.fixtures import FrozenModule, FrozenTest
 from grader.home.predictions import prediction_of
+from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
 
 _RIGHT = ""

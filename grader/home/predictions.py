@@ -7,14 +7,9 @@ from dataclasses import dataclass
 import torch
 
 from grader.explaining.naming.chance import Dropped
-from grader.explaining.naming.prediction import (
-    Numbers,
-    Observation,
-    Prediction,
-    not_blurred,
-    same_numbers,
-)
+from grader.explaining.naming.prediction import Numbers, not_blurred, same_numbers
 from grader.home.fixtures import SAMPLE, sample
+from grader.testing.observation import Observation, Prediction
 
 # A row holds the sizes of the answer's axes (-1 for those that it lacks), the sample, how far
 # rounding has moved a number, and 1 if there is an answer at all.

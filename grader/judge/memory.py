@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grader.evidence import Picture
-from grader.explaining.naming.prediction import Observation
 from grader.sandbox.replies import Reply, opened
+from grader.testing.observation import Observation
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status, Verdict
 from grader.wire.calls import Answer, Call, encode_call

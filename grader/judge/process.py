@@ -26,6 +26,7 @@ from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.evidence import Evidence
 from grader.explaining.excerpts import excerpts
 from grader.explaining.mentions import find_mentions
+from grader.explaining.wording import InFull
 from grader.imports import Imports
 from grader.intake import CopyFailed, Entry, take_in
 from grader.judge.rules import applied, summary
@@ -212,7 +213,14 @@ class JudgeProcess:
         uses = Uses(forbidden, submission.root)
         environment = Environment(self._assignment, submission.root)
         sitting = Sitting(
-            self._servers.current, submission, limits, folder, uses, environment, self._familiar
+            self._servers.current,
+            submission,
+            limits,
+            folder,
+            uses,
+            environment,
+            self._familiar,
+            InFull(),
         )
         with turn_on(settings.device), contextlib.closing(sitting):
             problem = sitting.open()

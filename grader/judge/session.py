@@ -17,7 +17,7 @@ from grader.assignment import Assignment, BadAssignment, meant
 from grader.evidence import Evidence, Picture
 from grader.explaining.explanation import explain
 from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
-from grader.explaining.naming.prediction import Observation
+from grader.explaining.wording import InFull
 from grader.judge.memory import Interview, Memory, Remembered
 from grader.judge.points import share_points
 from grader.judge.verdicts import Test
@@ -28,6 +28,7 @@ from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.course import course_code, load_contract, load_references
 from grader.testing.exercise import Membership, membership
+from grader.testing.observation import Observation
 from grader.testing.outcome import Observations, observing
 from grader.testing.plugin import BENCH
 from grader.verdict import Status, Verdict, Visibility, Where
@@ -237,7 +238,9 @@ class Judge:
         self._require("adapters.py", contract)
         self._require("solutions/__init__.py", references)
         self.mistakes = load_mistakes(root, references)
-        return Bench(contract, self._ask, references, self.case, self._seed, device=self._device)
+        return Bench(
+            contract, self._ask, references, self.case, self._seed, InFull(), device=self._device
+        )
 
     def _require(self, place: str, functions: Iterable[str]) -> None:
         """Every exercise has its adapter and its reference, or nobody can be graded on it."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.explaining.exceptions import fault_of, printed_in_words
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.redaction import redacted, without_places
@@ -21,6 +20,7 @@ from grader.sandbox.worker import Allowance, Worker, WorkerLost
 from grader.settings import CPU
 from grader.submission import Submission
 from grader.testing.outcome import StudentFault
+from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call, Raised
 
@@ -56,6 +56,7 @@ class Sitting:
         uses: Uses,
         environment: Environment,
         familiar: Unremarkable,
+        wording: Wording,
     ) -> None:
         self._server = server
         self._submission = submission
@@ -64,6 +65,7 @@ class Sitting:
         self._uses = uses
         self._environment = environment
         self._familiar = familiar
+        self._wording = wording
         self._worker: Worker | None = None
         self._used = 0.0
         self._losses: Counter[str] = Counter()
@@ -164,7 +166,7 @@ class Sitting:
             self._end(worker)
             raised = self._redact(loaded.problem, worker)
             fault = self._environment.fault(raised)
-            self.problem = fault or fault_of(raised, self._submission.adapters)
+            self.problem = fault or self._wording.raised(raised, self._submission.adapters)
             raise self.problem.again()
         root, scratch = self._submission.root, self._scratch
         self.cell_errors = tuple(
@@ -198,7 +200,7 @@ class Sitting:
         if lost.status is Status.TIMEOUT and whole:
             message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
         printed = without_places(worker.printed_text, self._submission.root, self._scratch)
-        return StudentFault(lost.status, "\n".join([message, *printed_in_words(printed)]))
+        return StudentFault(lost.status, "\n".join([message, *self._wording.printed(printed)]))
 
     def _lose(self, adapter: str, fault: StudentFault) -> None:
         if self._worker is not None:

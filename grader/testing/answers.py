@@ -2,106 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 
-from grader.explaining.exceptions import call_in_words
 from grader.testing.contract import Adapter, TensorType, category_of
 from grader.testing.outcome import StudentFault
-from grader.testing.shapes import counted, wrong_shape
+from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call
-from grader.wire.frames import Elsewhere, Foreign, Value, tensor_in_words
-
-_LONGEST = 40
+from grader.wire.frames import Elsewhere, Value
 
 
-def checked(adapter: Adapter, value: Value, call: Call) -> Any:
+def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any:
     """The value in an answer to a call, once it is of the type and shape that the contract says.
 
     Raises:
-        StudentFault: if it is not; the message says what it is instead.
+        StudentFault: if it is not.
     """
-    wanted = adapter.result
-    if isinstance(wanted, TensorType):
-        complaint = _complaint(adapter, wanted, value, call.arguments)
-        if complaint:
-            called = f"The test called {call_in_words(call)}."
-            raise StudentFault(Status.FAILED, "\n".join([*complaint, called]))
-        return value
-    if isinstance(value, torch.Tensor) and value.numel() == 1:
-        value = value.item()
-    if wanted is int and type(value) is not int:
-        said = f"{adapter.name} must return an int, not {_described(value)}"
-        raise StudentFault(Status.FAILED, "\n".join([said, *_advice(value)]))
+    if isinstance(adapter.result, TensorType):
+        fits = _is_such_a_tensor(adapter, adapter.result, value, call)
+    else:
+        value = single_number(value)
+        fits = adapter.result is not int or type(value) is int
+    if not fits:
+        raise StudentFault(Status.FAILED, wording.refused(adapter, value, call))
     return value
 
 
-def _complaint(
-    adapter: Adapter, wanted: TensorType, value: Value, arguments: Mapping[str, Value]
-) -> list[str]:
-    """What is wrong with a value that must be a tensor; nothing if nothing is."""
-    shape = adapter.expected_shape(arguments)
-    if not isinstance(value, torch.Tensor | Elsewhere):
-        said = f"{adapter.name} must return {wanted}, not {_described(value)}"
-        fits = _fitting(value, wanted, shape) if isinstance(value, Foreign) else None
-        return [said, fits] if fits else [said, *_advice(value)]
-    if category_of(value) != wanted.category:
-        dtype = str(value.dtype).removeprefix("torch.")
-        said = f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
-        return [said, *_of_another_dtype(wanted, value)]
-    if shape is not None and tuple(value.shape) != shape:
-        return wrong_shape(adapter, wanted, arguments, shape, tuple(value.shape))
-    return []
+def single_number(value: Value) -> Value:
+    """The number, if the value is a tensor of a single one."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return value.item()
+    return value
 
 
-def _described(value: Value) -> str:
-    if isinstance(value, Foreign):
-        return value.description
-    if isinstance(value, torch.Tensor | Elsewhere):
-        return f"a tensor of shape {list(value.shape)}"
-    if value is None:
-        return "None"
-    return f"the {type(value).__name__} {str(value)[:_LONGEST]}"
-
-
-def _fitting(value: Foreign, wanted: TensorType, shape: tuple[int, ...] | None) -> str | None:
-    """Which element of a tuple would have been right, if one would."""
-    fitting = [
-        place
-        for place, element in enumerate(value.elements)
-        if element is not None
-        and category_of(element) == wanted.category
-        and element.shape == shape
-    ]
-    if len(fitting) != 1:
-        return None
-    element = value.elements[fitting[0]]
-    assert element is not None
-    words = tensor_in_words(element.dtype, element.shape)
-    return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
-
-
-def _advice(value: Value) -> Iterator[str]:
-    words = value.description if isinstance(value, Foreign) else ""
-    if value is None:
-        yield "Is there a return at its end, on every way through it?"
-    elif words.startswith("a numpy array"):
-        yield "Stay with torch throughout: numpy ends the gradient."
-    elif words.startswith("a module"):
-        yield "Was the module made, and not called?"
-    elif words.startswith("a function"):
-        yield "Was the function not called?"
-    elif words.startswith(("a list", "a tuple")):
-        yield "torch.stack and torch.cat make one tensor of several."
-
-
-def _of_another_dtype(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterator[str]:
-    if wanted.category != "boolean" or not isinstance(value, torch.Tensor) or not value.numel():
-        return
-    if bool(((value == 0) | (value == 1)).all()):
-        yield "Every number in it is 0 or 1: a comparison, or .bool(), makes it boolean."
-    elif bool(((value == 0) | (value == float("-inf"))).all()):
-        yield "0 and -inf are what is added to scores; a mask says True or False."
+def _is_such_a_tensor(adapter: Adapter, wanted: TensorType, value: Value, call: Call) -> bool:
+    if not isinstance(value, torch.Tensor | Elsewhere) or category_of(value) != wanted.category:
+        return False
+    shape = adapter.expected_shape(call.arguments)
+    return shape is None or tuple(value.shape) == shape

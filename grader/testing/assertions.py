@@ -27,20 +27,27 @@ _LARGER_TENSORS = 4
 
 
 class WrongNumbers(AssertionError):
-    """An answer differs from what was expected; its text says how, for who may read that.
+    """An answer differs from what was expected; its text says how, for who asks for it.
 
-    `words` are the sentences of the text, which end in a table of the worst numbers.
+    Whether the text holds expected values is settled when it is raised.
     """
 
-    def __init__(
-        self, what: str, comparison: Comparison, axes: Sequence[str], shows_expected: bool
-    ) -> None:
-        self.words = "\n".join(difference_in_words(what, comparison, axes))
-        table = worst_in_a_table(comparison, shows_expected)
-        super().__init__("\n".join([self.words, *table]))
+    def __init__(self, what: str, comparison: Comparison, axes: Sequence[str]) -> None:
+        super().__init__(what)
         self.what = what
         self.comparison = comparison
         self.axes = axes
+        self._shows_expected = shows_expected()
+
+    def __str__(self) -> str:
+        """The sentences, and a table of the worst numbers."""
+        table = worst_in_a_table(self.comparison, self._shows_expected)
+        return "\n".join([self.words, *table])
+
+    @property
+    def words(self) -> str:
+        """How many numbers are wrong, by how much and where; a sentence on each line."""
+        return "\n".join(difference_in_words(self.what, self.comparison, self.axes))
 
     def pictures(self, test: str) -> Iterator[Picture]:
         """What was expected beside what came, if it is not too large to be looked at."""
@@ -71,7 +78,7 @@ def assert_matches(
     comparison = compare(actual, wanted, tolerance or tolerance_for(precision_of(actual)))
     measured(comparison.measurement)
     if not comparison.ok:
-        raise WrongNumbers(what, comparison, axes_of(actual), shows_expected())
+        raise WrongNumbers(what, comparison, axes_of(actual))
 
 
 def assert_gradients_match(

@@ -9,12 +9,13 @@ from typing import Any
 
 import torch
 
-from grader.explaining.naming.prediction import Observation
 from grader.testing.cases import Case, seed_of
 from grader.testing.contract import Adapter
 from grader.testing.exercise import Membership
 from grader.testing.handle import Ask, Reference, Student
+from grader.testing.observation import Observation
 from grader.testing.outcome import StudentFault
+from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call
 
@@ -24,7 +25,7 @@ _NUMBERS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a test needs: the contract, a way to ask the student, the references, the cases.
+    """What a test needs: the contract, a way to ask the student, the references, the cases, words.
 
     Where nothing else is asked for, the student's functions are called on `device`.
 
@@ -37,6 +38,7 @@ class Bench:
     references: Mapping[str, Callable[..., Any]]
     case_of: Callable[[str], Case]
     seed: int
+    wording: Wording
     problem: StudentFault | None = None
     observations: dict[str, list[Observation]] = field(default_factory=dict)
     device: str = "cpu"
@@ -45,7 +47,9 @@ class Bench:
         """The handle of the student's function; its random numbers follow from the test."""
         seed = seed_of(self.seed, f"call:{test_id}")
         observe = functools.partial(self._observe, member, test_id)
-        return Student(self._adapter(member.exercise), self.ask, seed, observe, self.device)
+        return Student(
+            self._adapter(member.exercise), self.ask, seed, observe, self.wording, self.device
+        )
 
     def reference(self, exercise: str, case: Case) -> Reference:
         """The handle of the reference, whose answers are kept in `case`."""

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from grader.counting import WorkCounter
-from grader.explaining.exceptions import fault_of
 from grader.testing.answers import checked
+from grader.testing.axes import axis_names
 from grader.testing.cases import Case
 from grader.testing.contract import Adapter, TensorType
 from grader.testing.outcome import StudentFault, returned
-from grader.testing.shapes import axis_names
+from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Work
 from grader.wire.frames import Elsewhere, Value
@@ -34,12 +34,19 @@ class Student:
     """
 
     def __init__(
-        self, adapter: Adapter, ask: Ask, seed: int, observe: Observe, device: str = "cpu"
+        self,
+        adapter: Adapter,
+        ask: Ask,
+        seed: int,
+        observe: Observe,
+        wording: Wording,
+        device: str = "cpu",
     ) -> None:
         self.adapter = adapter
         self._ask = ask
         self._seed = seed
         self._observe = observe
+        self._wording = wording
         self._device = device
 
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
@@ -101,7 +108,7 @@ class Student:
         call = self._call(arguments, **observe)
         answer = self._ask(call)
         if answer.raised is not None:
-            raise fault_of(answer.raised, self.adapter.name, call)
+            raise self._wording.raised(answer.raised, self.adapter.name, call)
         return answer
 
     def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
@@ -110,7 +117,8 @@ class Student:
         Raises:
             StudentFault: if it is not.
         """
-        return checked(self.adapter, answer.value, Call(self.adapter.name, arguments))
+        call = Call(self.adapter.name, arguments)
+        return checked(self.adapter, answer.value, call, self._wording)
 
     def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
         device = {"device": self._device}

@@ -6,19 +6,23 @@ import sys
 
 import pytest
 
+
+def _not_installed(missing: ModuleNotFoundError) -> str:
+    """What a student is told whose Python is another one than the assignment's."""
+    return (
+        f"{missing.name} is not installed for this Python, {sys.executable}: run the pytest of "
+        "the environment into which you installed the assignment, such as .venv/bin/pytest"
+    )
+
+
 try:
     from grader.assignment import BadAssignment
-    from grader.home.bench import home_bench
-    from grader.home.report import HomeReport
     from grader.testing.bench import Bench
     from grader.testing.cases import Case, Draw
     from grader.testing.exercise import Membership, membership
     from grader.testing.handle import Reference, Student
 except ModuleNotFoundError as missing:
-    sys.exit(
-        f"{missing.name} is not installed for this Python, {sys.executable}: run the pytest of "
-        "the environment into which you installed the assignment, such as .venv/bin/pytest"
-    )
+    sys.exit(_not_installed(missing))
 
 BENCH = pytest.StashKey[Bench]()
 
@@ -29,9 +33,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "aspect(name): the aspect that one parameter looks at")
     if BENCH not in config.stash:
         try:
+            from grader.home.bench import home_bench
+            from grader.home.report import HomeReport
+
             bench, cases = home_bench(config.rootpath)
         except BadAssignment as problem:
             raise pytest.UsageError(str(problem)) from None
+        except ModuleNotFoundError as missing:
+            sys.exit(_not_installed(missing))
         config.stash[BENCH] = bench
         report = HomeReport(config.rootpath, bench, cases, config.get_verbosity() > 0)
         config.pluginmanager.register(report, "grader-home-report")

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from grader.explaining.lines.layouts import KeptSteps, KnownSteps, Likeness
-from grader.explaining.naming.prediction import Numbers, Observation
+from grader.explaining.naming.prediction import Numbers
 from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
+from grader.testing.observation import Observation
 from grader.verdict import Aspect
 from grader.wire.calls import Call
 

@@ -21,7 +21,7 @@ from grader.explaining.lines.mistaken import astray_by_mistake, confusable
 from grader.explaining.naming.catalogue import Catalogue
 from grader.explaining.naming.chance import Dropped
 from grader.explaining.naming.diagnosis import TELLING_ASPECTS, Finding, is_right
-from grader.explaining.naming.prediction import Observation
+from grader.testing.observation import Observation
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect
 from grader.wire.calls import Answer, Call

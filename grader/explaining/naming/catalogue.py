@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from grader.explaining.lines.layouts import Steps
-from grader.explaining.naming.prediction import Observation, Prediction
+from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
 
 

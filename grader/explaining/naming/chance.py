@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.explaining.naming.prediction import Observation
+from grader.testing.observation import Observation
 from grader.wire.calls import Call
 
 # Two draws of one chance stay within so many standard deviations.

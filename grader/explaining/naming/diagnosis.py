@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.explaining.naming.catalogue import Catalogue
-from grader.explaining.naming.prediction import Observation, Prediction
+from grader.testing.observation import Observation, Prediction
 from grader.verdict import Aspect, Diagnosis
 
 # A mistake may magnify rounding errors: large unscaled scores do.

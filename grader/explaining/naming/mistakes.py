@@ -14,9 +14,10 @@ import torch
 
 from grader.explaining.lines.layouts import RESULT, KeptSteps, Steps
 from grader.explaining.naming.chance import dropped
-from grader.explaining.naming.prediction import Numbers, Observation, Prediction
+from grader.explaining.naming.prediction import Numbers
 from grader.testing.course import course_code, make_importable
 from grader.testing.handle import in_float64
+from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
 from grader.wire.frames import Value
 

@@ -1,56 +1,16 @@
-"""Observations of a submission's answers, and what known functions would have answered instead."""
+"""What known functions would have answered to a call, every number of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 import torch
 
 from grader.testing.comparison import Tolerance, all_within, tolerance_for
-from grader.verdict import Aspect
-from grader.wire.calls import Call
+from grader.testing.observation import Observation
 
 # What rounding moves farther than this, relative to its largest number, tells nothing.
 _BLURRED = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A submission's answer to one plain call: the `number`-th of the test `test`.
-
-    An answer may have been `refused` because of its type or shape, before the test saw it. What it
-    was compared with is remembered: the same answer may be met again, in another submission.
-    """
-
-    test: str
-    number: int
-    aspect: Aspect
-    call: Call
-    value: torch.Tensor
-    refused: bool = False
-    _compared: dict[tuple[int, float], tuple[Prediction, bool]] = field(
-        init=False, default_factory=dict, compare=False, repr=False
-    )
-
-    def is_as(self, prediction: Prediction, leniency: float) -> bool:
-        """Whether the answer is the one that was predicted, within so many times the tolerance."""
-        key = (id(prediction), leniency)
-        if key not in self._compared:
-            # Who is kept keeps his identity.
-            self._compared[key] = (prediction, prediction.agrees(self, leniency))
-        return self._compared[key][1]
-
-
-class Prediction(Protocol):
-    """What a known function answers to a call, in the form in which it is known."""
-
-    @property
-    def tells(self) -> bool:
-        """Whether agreement with it is evidence."""
-
-    def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Whether a submission's answer is this one, within so many times the tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
