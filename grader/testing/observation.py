@@ -1,4 +1,4 @@
-"""Observations: a submission's answers, kept to be compared with what others would have answered."""
+"""A submission's answers, kept to be compared with what others would have answered."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         except BadAssignment as problem:
             raise pytest.UsageError(str(problem)) from None
         except ModuleNotFoundError as missing:
-            sys.exit(_not_installed(missing))
+            raise pytest.UsageError(_not_installed(missing)) from None
         config.stash[BENCH] = bench
         report = HomeReport(config.rootpath, bench, cases, config.get_verbosity() > 0)
         config.pluginmanager.register(report, "grader-home-report")

@@ -16,13 +16,13 @@ from grader.wire.frames import Value
 class Wording(Protocol):
     """What is said of a submission's doings. Whatever it says, the outcome is the same."""
 
-    def raised(self, raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
+    def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """The fault for what was raised while `call` ran, or the import if that is None."""
 
-    def refused(self, adapter: Adapter, value: Value, call: Call) -> str:
+    def refused(self, adapter: Adapter, value: Value, call: Call, /) -> str:
         """What is wrong with a value that is not what the contract says."""
 
-    def printed(self, text: str) -> Sequence[str]:
+    def printed(self, text: str, /) -> Sequence[str]:
         """Lines that tell what the submission printed before its process was lost."""
 
 
@@ -32,7 +32,7 @@ class Plainly:
     What a submission raised, returned or printed may hold the inputs that it is graded on.
     """
 
-    def raised(self, raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
+    def raised(self, raised: Raised, adapter: str, _call: Call | None = None) -> StudentFault:
         """That it raised, and the kind if that is one of Python's own."""
         if raised.missing:
             return StudentFault(Status.MISSING, f"{adapter} is not implemented yet")
@@ -40,10 +40,10 @@ class Plainly:
         what = raised.kind if known else "an exception"
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
 
-    def refused(self, adapter: Adapter, value: Value, call: Call) -> str:
+    def refused(self, adapter: Adapter, _value: Value, _call: Call) -> str:
         """That it is refused."""
         return f"{adapter.name} returned something of another type or shape than it must"
 
-    def printed(self, text: str) -> Sequence[str]:
+    def printed(self, _text: str) -> Sequence[str]:
         """Nothing."""
         return ()
