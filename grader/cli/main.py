@@ -11,6 +11,7 @@ from grader.assignment import BadAssignment
 from grader.cli.commands.batch import batch
 from grader.cli.commands.completion import completion
 from grader.cli.commands.doctor import doctor
+from grader.cli.commands.explain import explain
 from grader.cli.commands.export import export
 from grader.cli.commands.freeze import freeze
 from grader.cli.commands.gradescope_zip import gradescope_zip
@@ -64,6 +65,7 @@ def cli(context: click.Context) -> None:
 for command in (
     batch,
     run,
+    explain,
     report,
     export,
     new,

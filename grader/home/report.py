@@ -145,7 +145,7 @@ class HomeReport:
         missing = any(tally.outcomes["missing"] for tally in self._tallies.values())
         if missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        known, seen = FrozenMistakes(self._cases.module), self._bench.observations
+        known, seen = FrozenMistakes(self._cases.module), self._bench.observations or {}
         findings = diagnose(known, seen)
         failed: dict[str, list[str]] = {}
         for report in self._failed:

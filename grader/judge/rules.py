@@ -8,7 +8,6 @@ from grader.plain_text import plain
 from grader.sandbox.uses import Uses
 from grader.testing.uses import WISH, in_words
 from grader.verdict import Verdict
-from grader.wire.calls import Use
 
 
 def applied(
@@ -31,18 +30,11 @@ def applied(
     return tuple(judged)
 
 
-def summary(uses: Uses, mentioned: Sequence[Use]) -> str | None:
-    """One sentence about all that was found: called, and `mentioned` in the source."""
+def summary(uses: Uses) -> str | None:
+    """One sentence about all that the submission called; None if that is nothing."""
     called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
     called |= uses.at_import
-    only_named = [use for use in mentioned if use not in called]
-    if not called and not only_named:
-        return None
-    if not called:
-        named = plain(in_words(only_named))
-        return f"its source names {named}, {WISH}; no call of it was seen"
-    also = f"; its source also names {plain(in_words(only_named))}" if only_named else ""
-    return f"it uses {plain(in_words(called))}, {WISH}{also}"
+    return f"it uses {plain(in_words(called))}, {WISH}" if called else None
 
 
 def _remarked(verdict: Verdict, remark: str, share: float) -> Verdict:

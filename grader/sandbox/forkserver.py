@@ -61,6 +61,7 @@ class ForkServer:
                 cwd=scratch,
                 start_new_session=True,
             )
+        self._starter = os.getpid()
         self._ready = False
         self._user: int | None = None
         self.is_lost = False
@@ -76,6 +77,11 @@ class ForkServer:
     def pid(self) -> int:
         """The process id of the fork server, the ancestor of all workers."""
         return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process is known to have ended; only who started it can know."""
+        return self._starter == os.getpid() and self._process.poll() is not None
 
     def spawn(self) -> Spawned:
         """Forks a worker.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import torch
 
+from grader.explaining.deadline import NEVER, Deadline
 from grader.explaining.lines.astray import (
     STRANGE,
     Astray,
@@ -40,6 +41,7 @@ def locate(
     seen: Seen,
     findings: Mapping[str, Finding],
     failed: Mapping[str, Collection[str]],
+    deadline: Deadline = NEVER,
 ) -> dict[str, Astray]:
     """Where the failed tests of each exercise go astray, by test, as far as that can be told.
 
@@ -52,6 +54,8 @@ def locate(
     roots: dict[str, Astray] = {}
     located: dict[str, Astray] = {}
     for exercise, answers in seen.items():
+        if deadline.is_over:
+            break
         if exercise not in failed:
             proven += _proof(catalogue, ask, answers)
             continue
