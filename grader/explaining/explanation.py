@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grader.evidence import Walk
+from grader.explaining.deadline import NEVER, Deadline
 from grader.explaining.lines.astray import Astray
 from grader.explaining.lines.locating import Ask, locate
 from grader.explaining.naming.catalogue import Catalogue
@@ -19,11 +20,13 @@ def explain(
     catalogue: Catalogue,
     ask: Ask,
     seen: Mapping[str, Sequence[Observation]],
+    deadline: Deadline = NEVER,
 ) -> tuple[tuple[Verdict, ...], tuple[Walk, ...]]:
     """The verdicts, with the mistake and the line that explain them; no outcome is changed.
 
     Beside them the steps of one call of each exercise whose line was looked for. `seen` are the
-    submission's answers by exercise, `ask` asks it for more.
+    submission's answers by exercise, `ask` asks it for more. What is not found by the deadline
+    stays unsaid.
     """
     failed: dict[str, set[str]] = {}
     for verdict in verdicts:
@@ -31,8 +34,8 @@ def explain(
             failed.setdefault(verdict.exercise, set()).add(verdict.id)
     flawed = {verdict.exercise for verdict in verdicts if verdict.status is not Status.PASSED}
     told = {name: seen[name] for name in seen if name in failed or name not in flawed}
-    findings = diagnose(catalogue, {name: seen[name] for name in told if name in failed})
-    located = locate(catalogue, ask, told, findings, failed)
+    findings = diagnose(catalogue, {name: seen[name] for name in told if name in failed}, deadline)
+    located = locate(catalogue, ask, told, findings, failed, deadline)
     explained = tuple(
         _explained(verdict, findings.get(verdict.exercise), located.get(verdict.id))
         if verdict.status is Status.FAILED

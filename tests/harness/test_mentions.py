@@ -135,9 +135,9 @@ def scopes(depth, innermost):
 def test_source_that_is_deep_or_wide_is_read_in_no_time(tmp_path, source):
     """Depths, lengths and counts are bounded; nothing takes as long as their product."""
     (tmp_path / "model.py").write_text(source)
-    started = time.monotonic()
+    started = time.process_time()
     assert find_mentions(tmp_path, [NAME]) == ()
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_name_is_found_through_scopes_inside_one_another(tmp_path):
