@@ -84,7 +84,7 @@ class Explainer:
         told: dict[str, Told] = {}
         seen: dict[str, Seen] = {}
         for test in self._in_turn(statuses):
-            if deadline.is_over:
+            if deadline.passed:
                 break
             found = self._look(test, ask)
             if found is None:
@@ -97,10 +97,11 @@ class Explainer:
         )
         yield Words(told, evidence=Evidence(pictures))
         failed = self._failed(statuses)
-        if not failed or deadline.is_over:
+        if not failed or deadline.passed:
             return
         answers = self._answers(statuses, seen)
-        findings = diagnose(self._mistakes, {name: answers[name] for name in failed})
+        wrong = {name: answers[name] for name in failed}
+        findings = diagnose(self._mistakes, wrong, deadline)
         told = {test: self._named(test, words, findings) for test, words in told.items()}
         yield Words(told, evidence=Evidence(pictures))
         located = locate(

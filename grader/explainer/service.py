@@ -63,7 +63,7 @@ class ExplainerService:
             with self._seats.taken(Entry.from_json(job["entry"]), self._limits) as seat:
                 for words in self._words(seat, job, deadline):
                     yield words
-            if deadline.is_over:
+            if deadline.passed:
                 yield replace(words, missing=_LATE)
         except Unreadable:
             return
@@ -84,7 +84,7 @@ class ExplainerService:
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
         root, sitting = seat.submission.root, seat.sitting
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
-        remark = None if job["message"] else self._remark(seat.submission)
+        remark = self._remark(seat.submission, job["message"])
         if not any(status in REPEATED for status in statuses.values()):
             yield Words(message=remark)
             return
@@ -114,12 +114,16 @@ class ExplainerService:
         evidence = Evidence(excerpts=excerpts(root, [where]))
         return Words(dict.fromkeys(tests, said), said.message, evidence)
 
-    def _remark(self, submission: Submission) -> str | None:
-        """What the source names of what is forbidden, though no call of it was seen."""
-        named = find_mentions(submission.root, self._suite.assignment.forbidden)
+    def _remark(self, submission: Submission, called: str | None) -> str | None:
+        """What the source names of what is forbidden, beside what was `called` of it."""
+        mentioned = find_mentions(submission.root, self._suite.assignment.forbidden)
+        named = [use for use in mentioned if use.name not in (called or "")]
         if not named:
             return None
-        return f"its source names {plain(in_words(named))}, {WISH}; no call of it was seen"
+        words = plain(in_words(named))
+        if called:
+            return f"{called}; its source also names {words}"
+        return f"its source names {words}, {WISH}; no call of it was seen"
 
 
 def bound_this_process() -> None:

@@ -16,7 +16,6 @@ import ctypes
 import gc
 import json
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandWriter
 from grader.judge.service import JudgeService
+from grader.removal import remove
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
 from grader.sandbox.scratch import PASSABLE, new_scratch
@@ -58,7 +58,7 @@ def main() -> None:
         _say(replies, {"stopped": str(problem)})
     finally:
         if os.getpid() == here:
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove(scratch)
 
 
 class Job:
@@ -85,7 +85,7 @@ class Job:
                 if code != 0:
                     # Nobody knows what is left of its workers, unread of their answers, or unsaid.
                     self._servers.give_up()
-                    shutil.rmtree(self._scratch / order["be"], ignore_errors=True)
+                    remove(self._scratch / order["be"])
                     self._replies.write("\n")
                 self._say({"ended": code})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from grader.assignment import Assignment
 from grader.intake import Entry, take_in
+from grader.removal import removed_afterwards
 from grader.sandbox.device import turn_on
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkservers import ForkServers
@@ -80,9 +80,6 @@ class Seats:
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:
-        folder = Path(tempfile.mkdtemp(dir=self._scratch))
-        folder.chmod(PASSABLE)
-        try:
+        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._scratch))) as folder:
+            folder.chmod(PASSABLE)
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)

@@ -78,6 +78,7 @@ LAYERS = [
         "grader.imports",
         "grader.submission",
         "grader.plain_text",
+        "grader.removal",
         "grader.processors",
         "grader.settings",
         "grader",

@@ -89,7 +89,7 @@ def test_the_end_of_what_was_printed_is_kept(grade):
     print("import", __file__)
     def run_double(x):
         print("x" * 9000, "end")
-        return 2 * x
+        return 3 * x
     """
     printed = grade(text).grade.evidence.printed
     assert printed.endswith("end\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from grader.dispatch.isolation import require_isolation
 from grader.dispatch.task import Explained
 from grader.intake import CopyFailed
 from grader.intake.parcel import unpack
+from grader.removal import remove, removed_afterwards
 from grader.settings import Settings
 
 _ASSIGNMENT = "assignment"
@@ -44,8 +44,8 @@ class Station(WorkerPlugin):
 
     def run(self, errand: Errand) -> dict[str, Any]:
         """The reply to an errand: the grade, the words, or why there are none."""
-        with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as place:
-            entry = unpack(errand.parcel, errand.name, Path(place))
+        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
+            entry = unpack(errand.parcel, errand.name, place)
             seat = self._free.get()
             try:
                 result = seat.fulfil(errand.wish_for(entry))
@@ -60,7 +60,7 @@ class Station(WorkerPlugin):
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002  # Dask gives it
         """Ends the judges and removes the files; Dask waits for it when its worker closes."""
         await asyncio.gather(*(asyncio.to_thread(seat.end) for seat in self._seats))
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await asyncio.to_thread(remove, self._folder)
 
 
 async def open_station(
@@ -81,7 +81,7 @@ async def open_station(
     """
     folder = Path(tempfile.mkdtemp(prefix="station-", dir=dask_worker.local_directory))
     with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(remove, folder)
         here = await asyncio.to_thread(
             unpacked_assignment, luggage, folder / _ASSIGNMENT, Settings.from_json(dict(settings))
         )

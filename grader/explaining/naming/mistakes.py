@@ -194,7 +194,8 @@ def _answer(
     function: Callable[..., Any], arguments: Mapping[str, Value], seed: int
 ) -> torch.Tensor | None:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        # torch.manual_seed would also note for devices that are not there who asked for it.
+        torch.default_generator.manual_seed(seed)
         try:
             result = function(**arguments)
         except Exception:  # a mistake may not fit a case at all
