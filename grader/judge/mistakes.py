@@ -214,9 +214,9 @@ def _in_own_dtype(
     rounded = _answer(function, call.arguments, call.seed)
     if rounded is None or rounded.shape != exact.shape:
         return None
+    numbers = torch.where(rounded.isfinite(), exact, rounded.to(exact.dtype))
     moved = [rounded, *(_answer(function, nudged, call.seed) for nudged in _nudged(call.arguments))]
-    leeway = max(_distance(one, exact) for one in moved if one is not None)
-    return Numbers(torch.where(rounded.isfinite(), exact, rounded.to(exact.dtype)), leeway)
+    return Numbers(numbers, max(_distance(one, numbers) for one in moved if one is not None))
 
 
 def _nudged(arguments: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
