@@ -1,7 +1,6 @@
 """What the judge makes of right, wrong, broken and stubborn submissions."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -126,12 +125,12 @@ def test_a_worker_that_dies_is_a_crash_of_that_exercise_only(grade, body, said):
 
 def test_an_endless_loop_times_out_and_leaves_time_for_the_rest(grade):
     """An exercise that took too long twice is not called again."""
-    started = time.monotonic()
     graded = grade(with_double("while True: pass"))
     assert graded.statuses("run_double") == {"timeout"}
     assert graded.statuses("run_count") == {"passed"}
-    assert time.monotonic() - started < 8
     assert "took longer than 2 seconds" in graded["test_doubles"].message
+    said = [test.message for test in graded.grade.tests if test.exercise == "run_double"]
+    assert len([text for text in said if "was not called again" not in text]) == 2
 
 
 def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
