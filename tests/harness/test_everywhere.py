@@ -10,6 +10,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from tests.harness.conftest import RIGHT
 from tests.harness.frozen_fixtures import differences
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +62,18 @@ def _without_measurements(row: dict) -> dict:
     said = ("id", "status", "score", "diagnosis", "where")
     tests = [{name: test[name] for name in said} for test in row["tests"]]
     return {"submission": row["submission"], "score": row["score"], "tests": tests}
+
+
+def test_a_name_that_a_terminal_lacks_letters_for_stops_no_batch(
+    grader, tiny, tmp_path, monkeypatch
+):
+    """Its letters are told by their numbers."""
+    (tmp_path / "class" / "王").mkdir(parents=True)
+    (tmp_path / "class" / "王" / "adapters.py").write_text(RIGHT, encoding="utf-8")
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    done = grader("batch", tmp_path / "class", "--out", tmp_path / "out", cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    assert "\\u738b" in done.stdout
 
 
 def a_little_more(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,15 +1,31 @@
 """What the judge makes of right, wrong, broken and stubborn submissions."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from grader.dispatch.judge_client import JudgeClient
+from grader.intake import Entry
+from grader.judge.settings import Settings
+from tests.harness.conftest import TINY, Graded, write_files
 
 
 def with_double(body: str) -> str:
     """The right submission, but for the body of `run_double`."""
     count = "def run_count(x):\n    return x.numel()\n"
     return f"import torch\n\ndef run_double(x):\n    {body}\n\n{count}"
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory) -> Iterator[JudgeClient]:
+    """A judge that gives a busy machine all the time in which to reach another limit."""
+    slow = TINY["pyproject.toml"].replace("call_timeout = 2", "call_timeout = 120")
+    folder = write_files(tmp_path_factory.mktemp("patient"), TINY | {"pyproject.toml": slow})
+    client = JudgeClient(Settings(str(folder), 1, (), "adapters.py", 480.0, 512, "suite"))
+    yield client
+    client.close()
 
 
 def test_a_right_submission_gets_every_point(grade):
@@ -151,7 +167,9 @@ def test_memory_is_limited(grade):
     "distraction",
     ["os.close(1); os.close(2)", "threading.Thread(target=flood, daemon=True).start()"],
 )
-def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(grade, distraction):
+def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
+    patient, tmp_path, distraction
+):
     """Shared memory is bounded by the judge's look alone, which output must not turn away."""
     code = f"""
     import mmap, os, threading
@@ -165,12 +183,13 @@ def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(grade, dis
         shared = mmap.mmap(-1, 1 << 30)
         for start in range(0, 1 << 30, 1 << 20):
             shared[start : start + (1 << 20)] = bytes(1 << 20)
-        threading.Event().wait(10)
+        threading.Event().wait()
 
     def run_count(x):
         return x.numel()
     """
-    graded = grade(code)
+    folder = write_files(tmp_path / "submission", {"adapters.py": code})
+    graded = Graded(patient.grade(Entry("submission", folder), "hash"))
     assert graded["test_doubles"].status == "crashed"
     assert "memory" in graded["test_doubles"].message
     assert graded.statuses("run_count") == {"passed"}
