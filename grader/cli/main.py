@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
@@ -81,7 +82,13 @@ for command in (
 
 
 def main() -> None:
-    """Runs the command line; a refusal is one sentence and exit code 2."""
+    """Runs the command line; a refusal is one sentence and exit code 2.
+
+    A letter that the terminal's encoding lacks is told by its number: no name stops a command.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(cli(prog_name="grader", standalone_mode=False))
     except click.ClickException as mistake:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import subprocess
 import sys
 import textwrap
@@ -173,6 +174,10 @@ TINY = {
             assert_work_does_not_grow(student, reference, {"x": draw(4)}, {"x": draw(64)})
         """,
 }
+
+# A shell that starts something in the background lets it ignore Ctrl-C, and all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RIGHT = """
 def run_double(x):

@@ -86,6 +86,17 @@ def test_the_command_reads_a_batch_s_store(grader, tmp_path: Path):
     assert "1 of 1 tests have a sound tolerance" in done.stdout
 
 
+def test_a_terminal_without_blocks_gets_bars_of_ascii(grader, tmp_path: Path, monkeypatch):
+    """What cannot be printed must stop no command."""
+    with Store.open(tmp_path, "attention") as store:
+        store.add(a_grade("alice", 0.01), "a", 0)
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    done = grader("tolerances", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "@" in done.stdout
+    assert "\\u" not in done.stdout
+
+
 def test_a_folder_without_results_is_refused_in_a_sentence(grader, tmp_path: Path):
     """As every command that reads a batch does."""
     done = grader("tolerances", tmp_path)
