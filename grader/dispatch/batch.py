@@ -14,6 +14,7 @@ from grader.dispatch.pool import Pools
 from grader.dispatch.task import Graded, Task
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
+from grader.points import total
 from grader.settings import Settings
 from grader.store import Store, StoreError
 from grader.store.database import LINES
@@ -89,7 +90,7 @@ class Batch:
         return replace(
             grade,
             tests=tuple(tests),
-            score=round(sum(test.score for test in tests), 4),
+            score=total(test.score for test in tests),
             duration_s=round(grade.duration_s + sum(test.duration_s for test in kept), 4),
         )
 

@@ -33,6 +33,7 @@ from grader.judge.rules import applied, summary
 from grader.judge.session import Judge
 from grader.judge.shorthand import ShorthandWriter
 from grader.plain_text import plain
+from grader.points import total
 from grader.sandbox.device import require_device, turn_on
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
@@ -160,8 +161,8 @@ class JudgeProcess:
         return Grade(
             submission=entry.name,
             status=outcome.status,
-            score=round(sum(test.score for test in outcome.tests), 4),
-            max_score=round(judge.max_score, 4),
+            score=total(test.score for test in outcome.tests),
+            max_score=judge.max_score,
             seed=self._settings.seed,
             submission_hash=submission_hash,
             suite_hash=self._settings.suite_hash,

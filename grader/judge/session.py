@@ -18,9 +18,11 @@ from grader.evidence import Evidence, Picture
 from grader.explaining.explanation import explain
 from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
 from grader.explaining.wording import InFull
+from grader.judge.gate import gated
 from grader.judge.memory import Interview, Memory, Remembered
 from grader.judge.points import share_points
 from grader.judge.verdicts import Test
+from grader.points import total
 from grader.sandbox.replies import Reply, opened
 from grader.settings import CPU
 from grader.testing.assertions import WrongNumbers
@@ -31,7 +33,7 @@ from grader.testing.exercise import Membership, membership
 from grader.testing.observation import Observation
 from grader.testing.outcome import Observations, observing
 from grader.testing.plugin import BENCH
-from grader.verdict import Status, Verdict, Visibility, Where
+from grader.verdict import Aspect, Status, Verdict, Visibility, Where
 from grader.wire.calls import Answer, Call
 
 _QUIET = (
@@ -120,7 +122,7 @@ class Judge:
     @property
     def max_score(self) -> float:
         """The points that all selected tests carry."""
-        return round(sum(self._tests[item.nodeid].points for item in self._items), 6)
+        return total(self._tests[item.nodeid].points for item in self._items)
 
     def grade(
         self, sitting: Examinee, exercises: Container[str] | None = None
@@ -137,8 +139,7 @@ class Judge:
             for item in self._items
             if exercises is None or self._tests[item.nodeid].exercise in exercises
         ]
-        for item in wanted:
-            yield self._examine(item, sitting)
+        yield from gated(self._examine(item, sitting) for item in wanted)
 
     def explained(self, verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
         """The last submission's verdicts, with its mistakes and their lines where these are known.
@@ -259,8 +260,14 @@ class Judge:
             raise BadAssignment(f"[tool.grader.exercises] lists {untested[0]}, but no test of it")
         wanted = self._exercises or tested
         order = list(self._assignment.points)
+
+        def place(item: pytest.Item) -> tuple[int, bool]:
+            """Exercise by exercise; its values first, which tell how much the rest counts."""
+            test = self._tests[item.nodeid]
+            return order.index(test.exercise), test.aspect is not Aspect.VALUES
+
         chosen = [item for item in items if self._tests[item.nodeid].exercise in wanted]
-        return sorted(chosen, key=lambda item: order.index(self._tests[item.nodeid].exercise))
+        return sorted(chosen, key=place)
 
     def _ask(self, call: Call) -> Answer:
         if self._interview is None:

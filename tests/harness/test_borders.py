@@ -73,6 +73,7 @@ LAYERS = [
         "grader.imports",
         "grader.submission",
         "grader.plain_text",
+        "grader.points",
         "grader.processors",
         "grader.settings",
         "grader",
