@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 OF_THE_VALUES = "of this exercise's values are right"
-_SHARES = {Fraction(0): ("nothing", "none"), Fraction(1, 2): ("half", "half")}
+_IN_WORDS = {0: ("nothing", "none"), 50: ("half", "half")}  # by percent
 
 
 def hundredths(points: float) -> int:
@@ -90,8 +90,8 @@ class Gate:
     @property
     def remark(self) -> str:
         """What people read of a test that passed and counts less."""
-        percent = f"{min(max(round(100 * self.share), 1), 99)} %"
-        counts, right = _SHARES.get(self.share, (percent, percent))
+        percent = min(max(round(100 * self.share), 1), 99) if self.share else 0
+        counts, right = _IN_WORDS.get(percent, (f"{percent} %", f"{percent} %"))
         return f"counts {counts}: {right} {OF_THE_VALUES}"
 
     def counted(self, earned: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.assignment import Assignment, BadAssignment, find_assignment
+from grader.home.report import ExerciseTally
 from grader.judge.gate import gated
 from grader.judge.points import share_points
 from grader.points import Gate, hundredths, points_of, scaled, shared_out, total
@@ -135,6 +136,21 @@ def test_of_fewer_hundredths_than_tests_some_carry_none():
     """They are asked and told all the same."""
     tests = {str(number): Membership("run_x", Aspect.VALUES, 1.0) for number in range(4)}
     assert [*share_points(an_assignment(0.02), tests).values()] == [0.01, 0.01, 0.0, 0.0]
+
+
+def test_points_at_home_follow_the_same_rule():
+    """In whatever order the tests are run there."""
+    tests = [
+        ("passed", False, 40),
+        ("passed", True, 30),
+        ("failed", True, 30),
+        ("missing", False, 5),
+    ]
+    for order in itertools.permutations(tests):
+        tally = ExerciseTally()
+        for outcome, is_of_values, worth in order:
+            tally.add(outcome, is_of_values, worth)
+        assert (tally.points, tally.possible, tally.counts_less) == (50, 105, True)
 
 
 @pytest.mark.parametrize("weights", [(0.0, 0.0), (1.0, -1.0), (2.0, -1.0), (float("inf"), 1.0)])
