@@ -15,6 +15,7 @@ from grader.dispatch.task import Explained, Graded, Task
 from grader.dispatch.words import answered, questions
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
+from grader.points import total
 from grader.settings import Settings
 from grader.store import Store, StoreError
 from grader.store.database import LINES
@@ -107,7 +108,7 @@ class Batch:
         return replace(
             grade,
             tests=tuple(tests),
-            score=round(sum(test.score for test in tests), 4),
+            score=total(test.score for test in tests),
             duration_s=round(grade.duration_s + sum(test.duration_s for test in kept), 4),
         )
 

@@ -91,7 +91,7 @@ def _write(assignment: Assignment, rehearsal: Rehearsal, into: Path) -> list[Pat
     answers, steps = _answers(rehearsal), _steps(rehearsal, {test.id for test in public})
     for test in public:
         module, _, name = test.id.partition("::")
-        case, points = rehearsal.cases[test.id], round(test.points, 6)
+        case, points = rehearsal.cases[test.id], test.points
         tests[module][name] = FrozenTest(
             case, points, answers.get(test.id, {}), steps.get(test.id, {})
         )

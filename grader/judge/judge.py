@@ -6,6 +6,7 @@ import time
 from collections.abc import Container, Iterator
 from typing import Protocol
 
+from grader.judge.gate import gated
 from grader.sandbox.replies import Reply
 from grader.settings import CPU
 from grader.suite.memory import Interview, Memory
@@ -48,9 +49,12 @@ class Judge:
         self, examinee: Examinee, exercises: Container[str] | None = None
     ) -> Iterator[Verdict]:
         """The verdict of every test (of `exercises`) on a submission, as each is reached."""
-        for test in self._suite.tests.values():
-            if exercises is None or test.exercise in exercises:
-                yield self._examine(test, examinee)
+        wanted = (
+            test
+            for test in self._suite.tests.values()
+            if exercises is None or test.exercise in exercises
+        )
+        yield from gated(self._examine(test, examinee) for test in wanted)
 
     def _examine(self, test: Test, examinee: Examinee) -> Verdict:
         """The verdict on a test: remembered, if the same answers were given before, or reached."""

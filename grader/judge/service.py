@@ -15,6 +15,7 @@ from grader.intake import CopyFailed, Entry
 from grader.judge.judge import Judge
 from grader.judge.rules import applied, summary
 from grader.plain_text import plain
+from grader.points import total
 from grader.sandbox.device import require_device
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
@@ -85,8 +86,8 @@ class JudgeService:
         return Grade(
             submission=entry.name,
             status=outcome.status,
-            score=round(sum(test.score for test in outcome.tests), 4),
-            max_score=round(self._suite.max_score, 4),
+            score=total(test.score for test in outcome.tests),
+            max_score=self._suite.max_score,
             seed=self._settings.seed,
             submission_hash=job["submission_hash"],
             suite_hash=self._settings.suite_hash,

@@ -14,6 +14,7 @@ import torch
 from _pytest.runner import runtestprotocol
 
 from grader.assignment import Assignment, BadAssignment, meant
+from grader.points import total
 from grader.suite.points import share_points
 from grader.suite.test import Test
 from grader.testing.bench import Bench
@@ -23,7 +24,7 @@ from grader.testing.exercise import Membership, membership
 from grader.testing.outcome import Observations, observing
 from grader.testing.plugin import BENCH
 from grader.testing.wording import Plainly
-from grader.verdict import Status, Verdict, Visibility, Where
+from grader.verdict import Aspect, Status, Verdict, Visibility, Where
 
 _QUIET = (
     "cacheprovider debugging doctest faulthandler junitxml logging pastebin setuponly setupplan "
@@ -102,7 +103,7 @@ class Suite:
     @property
     def max_score(self) -> float:
         """The points that all tests carry."""
-        return round(sum(test.points for test in self._tests.values()), 6)
+        return total(test.points for test in self._tests.values())
 
     def run(self, test: str, bench: Bench) -> Ended:
         """Runs a test at a bench."""
@@ -209,7 +210,12 @@ class Suite:
         wanted = self._exercises or tested
         order = list(self.assignment.points)
         chosen = [test for test in known if test.exercise in wanted]
-        return sorted(chosen, key=lambda test: order.index(test.exercise))
+
+        def place(test: Test) -> tuple[int, bool]:
+            """Exercise by exercise; its values first, which tell how much the rest counts."""
+            return order.index(test.exercise), test.aspect is not Aspect.VALUES
+
+        return sorted(chosen, key=place)
 
     def _test(self, item: pytest.Item, member: Membership, points: float) -> Test:
         visibility = Visibility.PUBLIC if self._is_public(item) else Visibility.HIDDEN

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from grader.testing.diagnosis import LENIENCY
 from safetensors import safe_open
 
 from grader.testing.comparison import FLOAT32, Tolerance, all_within
-from grader.testing.diagnosis import LENIENCY
 
 # Processors add up in another order: float64 then differs far behind what float32 holds.
 _COMPUTED = {torch.float64: Tolerance(1e-9, 1e-9), torch.float32: Tolerance(2.4e-7, 1e-7)}

@@ -79,6 +79,7 @@ LAYERS = [
         "grader.submission",
         "grader.plain_text",
         "grader.removal",
+        "grader.points",
         "grader.processors",
         "grader.settings",
         "grader",

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.dispatch.judge_client import JudgeClient
-from grader.intake import Entry
-from grader.judge.settings import Settings
-from tests.harness.conftest import TINY, Graded, write_files
+from grader.points import total
 
 
 def with_double(body: str) -> str:
@@ -40,6 +37,33 @@ def test_values_carry_at_least_sixty_percent_of_an_exercise(grade):
     tests = [v for v in grade().grade.tests if v.exercise == "run_double"]
     values = sum(v.max_score for v in tests if v.aspect == "values")
     assert values >= 0.6 * sum(v.max_score for v in tests)
+
+
+def test_no_work_earns_no_points(grade):
+    """Zeros change no input, are the same twice and loop over nothing."""
+    graded = grade(with_double("return 0 * x")).grade
+    own = [v for v in graded.tests if v.exercise == "run_double"]
+    passed = [v for v in own if v.status == "passed"]
+    assert {str(v.aspect) for v in passed} == {"discipline", "efficiency"}
+    assert sum(v.score for v in own) == 0
+    assert {v.message for v in passed} == {
+        "counts nothing: none of this exercise's values are right"
+    }
+
+
+def test_half_of_the_values_is_half_of_the_rest(grade):
+    """The other aspects are right, and count as far as there is something that is."""
+    graded = grade(with_double("return 2 * x * (x.ndim != 1 or len(x) != 4)")).grade
+    own = [v for v in graded.tests if v.exercise == "run_double"]
+    values = [v for v in own if v.aspect == "values"]
+    others = [v for v in own if v.aspect != "values" and v.status == "passed"]
+    assert own[:2] == values
+    assert [str(v.status) for v in values] == ["passed", "failed"]
+    assert total(v.score for v in others) == pytest.approx(
+        total(v.max_score for v in others) / 2, abs=0.01
+    )
+    assert {v.message for v in others} == {"counts half: half of this exercise's values are right"}
+    assert graded.score == total(v.score for v in graded.tests)
 
 
 def test_a_wrong_answer_is_measured(grade):

@@ -116,7 +116,7 @@ def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
     assert {str(v.status) for v in graded.tests} == {"passed"}
     for verdict in graded.tests:
         share = 0.5 if verdict.exercise == "run_double" else 1.0
-        assert verdict.score == pytest.approx(share * verdict.max_score, abs=1e-6)
+        assert verdict.score == pytest.approx(share * verdict.max_score, abs=0.01)
     assert verdicts(graded)["test_doubles"].message == (
         "calls torch.add (adapters.py, line 5), which this assignment wants written by hand: "
         "50 % of this exercise's points are taken off"
@@ -159,7 +159,7 @@ def test_a_wrong_exercise_keeps_its_message_and_gets_the_note_once(double):
     """What is wrong stays first."""
     graded = double("return torch.add(x, x) + 1")
     told = [text for text in notes(graded) if "torch.add" in text]
-    assert len(told) == sum(v.exercise == "run_double" and v.score > 0 for v in graded.tests)
+    assert len(told) == 1
     assert "numbers in the result are wrong" in verdicts(graded)["test_doubles"].message
 
 
