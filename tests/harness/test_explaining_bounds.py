@@ -6,9 +6,9 @@ import time
 
 import pytest
 import torch
+from grader.explaining.explanation import explain
 
 from grader.explaining.deadline import NEVER, Deadline, TooLate
-from grader.explaining.explanation import explain
 from grader.explaining.lines.blame import proof_of
 from grader.explaining.lines.layouts import RESULT, KnownSteps, Likeness
 from grader.explaining.lines.locating import locate

@@ -37,6 +37,7 @@ def at_home(handout, tmp_path):
                  for name, body in (("double", double), ("count", count))]  # fmt: skip
         (mine / "assignment" / "__init__.py").write_text("import torch\n\n" + "\n".join(parts))
         environment = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
+        environment["PYTHONIOENCODING"] = "utf-8"
         return subprocess.run(
             [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *options],
             cwd=mine,

@@ -1,4 +1,4 @@
-"""What a Dask worker holds of a batch: the assignment's files, and a judge for each thread."""
+"""What a Dask worker holds of a batch: the assignment's files, and a job for each thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.dispatch.cluster.errand import Errand, packed_reply
 from grader.dispatch.cluster.luggage import unpacked_assignment, versions
 from grader.dispatch.cluster.seat import Seat
 from grader.dispatch.isolation import require_isolation
-from grader.dispatch.task import Task
+from grader.dispatch.task import Explained
 from grader.intake import CopyFailed
 from grader.intake.parcel import unpack
 from grader.removal import remove, removed_afterwards
@@ -27,7 +27,9 @@ _ASSIGNMENT = "assignment"
 
 
 class Station(WorkerPlugin):
-    """Grades the submissions that come in parcels, as many at a time as Dask's worker has threads.
+    """Grades and explains the submissions that come in parcels.
+
+    That is as many at a time as Dask's worker has threads.
 
     Its files lie below the worker's local directory, for its own user alone, until it is closed.
     """
@@ -40,14 +42,16 @@ class Station(WorkerPlugin):
         for seat in self._seats:
             self._free.put(seat)
 
-    def grade(self, errand: Errand) -> dict[str, Any]:
-        """The reply to an errand: the grade, or why there is none."""
+    def run(self, errand: Errand) -> dict[str, Any]:
+        """The reply to an errand: the grade, the words, or why there are none."""
         with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
             entry = unpack(errand.parcel, errand.name, place)
-            task = Task(entry, 0, errand.submission_hash, "", errand.exercises)
             seat = self._free.get()
             try:
-                return {"grade": seat.grade(task).as_json(whole=True)}
+                result = seat.fulfil(errand.wish_for(entry))
+                if isinstance(result, Explained):
+                    return {"words": result.words.as_json()}
+                return {"grade": result.grade.as_json(whole=True)}
             except BadAssignment as problem:
                 return {"stopped": str(problem)}
             finally:
@@ -98,8 +102,8 @@ async def close_station(name: str, *, dask_worker: Worker) -> None:
         await dask_worker.plugin_remove(name=name)
 
 
-def grade_at_station(name: str, row: bytes, content: bytes) -> bytes:
-    """Grades the submission of an errand; a task of Dask.
+def run_errand(name: str, row: bytes, content: bytes) -> bytes:
+    """Grades or explains the submission of an errand; a task of Dask.
 
     What goes wrong with this machine is an answer as well: then another one is asked.
     """
@@ -107,6 +111,6 @@ def grade_at_station(name: str, row: bytes, content: bytes) -> bytes:
     if not isinstance(station, Station):
         return packed_reply({"failed": "its station is closed"})
     try:
-        return packed_reply(station.grade(Errand.unpacked(row, content)))
+        return packed_reply(station.run(Errand.unpacked(row, content)))
     except (CopyFailed, OSError) as problem:
         return packed_reply({"failed": f"it has no room for a submission: {problem}"})

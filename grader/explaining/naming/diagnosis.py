@@ -17,7 +17,7 @@ from grader.testing.observation import Observation, Prediction
 from grader.verdict import Aspect, Diagnosis
 
 # A mistake may magnify rounding errors: large unscaled scores do.
-_LENIENCY = 5
+LENIENCY = 5
 # So many wrong answers must be a mistake's for it to be named; one that was found in another
 # exercise is already known to the submission.
 _TELLING_CASES = 2
@@ -181,8 +181,7 @@ def _fitting_variants(catalogue: Catalogue, name: str, evidence: Evidence, enoug
         fitting = {
             number
             for number, prediction in enumerate(predictions)
-            if (fitting is None or number in fitting)
-            and _agrees(observation, prediction, _LENIENCY)
+            if (fitting is None or number in fitting) and _agrees(observation, prediction, LENIENCY)
         }
         if not fitting:
             return set()
@@ -235,7 +234,7 @@ def _explaining(
         right, predictions = catalogue.right(one), catalogue.predictions(name, one)
         if right is None or _agrees(one, right, 1):
             continue
-        if not predictions or _agrees(one, predictions[variant], _LENIENCY):
+        if not predictions or _agrees(one, predictions[variant], LENIENCY):
             explained.add(one.test)
     return Finding(
         name, variant, catalogue.diagnosis(name, evidence.wrong[0]), frozenset(explained)
