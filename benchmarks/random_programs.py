@@ -50,9 +50,11 @@ def main() -> int:
 def _tell(done: Sequence[Graded]) -> None:
     outcomes = Counter(str(one.grade.status) if one.grade else "judge ended" for one in done)
     tests = Counter(str(test.status) for one in done if one.grade for test in one.grade.tests)
-    print(f"programs: {dict(outcomes)}\ntests: {dict(tests)}")
-    for one in sorted(done, key=lambda one: -one.seconds)[:_SLOWEST]:
-        print(f"{one.seconds:8.1f} s  program {one.number}")
+    missing = Counter(one.missing for one in done if one.missing)
+    print(f"programs: {dict(outcomes)}\ntests: {dict(tests)}\nmissing words: {dict(missing)}")
+    for one in sorted(done, key=lambda one: -one.seconds - one.explaining)[:_SLOWEST]:
+        both = f"{one.seconds:6.1f} s judged, {one.explaining:6.1f} s explained"
+        print(f"{both}: program {one.number}")
 
 
 def _asked() -> argparse.Namespace:

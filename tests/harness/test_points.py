@@ -6,12 +6,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from grader.suite.points import share_points
 
 from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.home.report import ExerciseTally
 from grader.judge.gate import gated
 from grader.points import Gate, hundredths, points_of, scaled, shared_out, total
+from grader.suite.points import share_points
 from grader.testing.exercise import Membership
 from grader.verdict import Aspect, Status, Verdict, Visibility
 

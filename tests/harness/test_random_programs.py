@@ -12,9 +12,8 @@ from tests.harness.hostile.random_grading import graded
 from tests.harness.hostile.random_programs import program
 
 COUNT, JOBS, TIMEOUT = 60, 2, 10.0
-# Those that are quick to grade: a vector, a mask, what builds on both, and a number.
-EXERCISES = ("run_softmax", "run_causal_mask", "run_scaled_dot_product_attention",
-             "run_parameter_count")  # fmt: skip
+# Quick to grade, and many ways to be wrong.
+EXERCISES = ("run_softmax", "run_scaled_dot_product_attention")
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +31,9 @@ def test_no_judge_ends_and_nothing_is_not_graded(outcomes):
 
 
 def test_none_takes_longer_than_its_limits(outcomes):
-    """Its own time, and as much again for what the judge says of it."""
+    """Nor does what is said of it: words are left unsaid when their time is over."""
     assert max(one.seconds for one in outcomes) < 2 * TIMEOUT
+    assert max(one.explaining for one in outcomes) < 30
 
 
 def test_a_seed_is_always_the_same_program():
