@@ -194,7 +194,10 @@ def _answer(
     function: Callable[..., Any], arguments: Mapping[str, Value], seed: int
 ) -> torch.Tensor | None:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        # torch.manual_seed would format a stack for each kind of device that is not there.
+        torch.default_generator.manual_seed(seed)
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed(seed)
         try:
             result = function(**arguments)
         except Exception:  # a mistake may not fit a case at all
