@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,6 +17,7 @@ from grader.intake import Entry
 from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from tests.harness.pages_browser import chromium_executable, running_chromium
+from tests.harness.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 
@@ -236,18 +237,39 @@ def grade(judge: JudgeClient, tmp_path: Path) -> Callable[..., Graded]:
 
 
 @pytest.fixture(scope="session")
-def grader() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs the command `grader` in a folder, and returns what it printed."""
+def warm() -> Iterator[Warm]:
+    """What commands are forked from."""
+    running = Warm()
+    yield running
+    running.close()
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def grader(warm: Warm) -> Run:
+    """Runs the command `grader` in a folder, and returns what it printed.
+
+    A class of two or three is graded by one judge, unless a test says otherwise: starting another
+    one takes longer than all of them.
+    """
 
     def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "grader", *map(str, arguments)],
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        alone = arguments[:1] == ("batch",) and not {"--jobs", "--scheduler"} & {*arguments}
+        return warm.run("grader", [*arguments, *(["--jobs", 1] if alone else [])], cwd, os.environ)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def home_pytest(warm: Warm) -> Run:
+    """Runs `pytest` in a student's folder, without the engine of this checkout in reach."""
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        arguments = ("-p", "no:cacheprovider", *arguments)
+        return warm.run("pytest", arguments, folder, without | environment, finds_cwd=False)
 
     return run
 

@@ -4,8 +4,6 @@ import copy
 import inspect
 import json
 import shutil
-import subprocess
-import sys
 import textwrap
 from io import StringIO
 from pathlib import Path
@@ -397,7 +395,7 @@ def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
     ]
 
 
-def test_students_hear_of_it_at_home(grader, tmp_path):
+def test_students_hear_of_it_at_home(grader, home_pytest, tmp_path):
     """Once for an exercise, below the table of the tests that they ran."""
     handout = tmp_path / "handout"
     assert grader("handout", handout).returncode == 0
@@ -405,10 +403,7 @@ def test_students_hear_of_it_at_home(grader, tmp_path):
     written = BY_TORCH.replace("run_scaled", "scaled")
     attention.write_text(attention.read_text() + written)
     tests = "tests/public/test_scaled_dot_product_attention.py"
-    command = [sys.executable, "-m", "pytest", "-q", tests]
-    done = subprocess.run(
-        command, cwd=handout, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = home_pytest(handout, "-q", tests)
     line = attention.read_text().splitlines().index(BY_TORCH.splitlines()[4]) + 1
     assert done.stdout.count(SDPA) == 1
     assert (
