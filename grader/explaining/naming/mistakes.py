@@ -196,7 +196,7 @@ def _answer(
     with torch.random.fork_rng(devices=[]):
         # torch.manual_seed would format a stack for each kind of device that is not there.
         torch.default_generator.manual_seed(seed)
-        if torch.cuda.is_initialized():
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.manual_seed(seed)
         try:
             result = function(**arguments)
