@@ -22,7 +22,8 @@ sys.path.insert(0, str(ROOT))
 
 from grader.assignment import find_assignment  # noqa: E402
 from grader.home.bench import DirectCalls  # noqa: E402
-from grader.judge.session import Judge  # noqa: E402
+from grader.judge.judge import Judge  # noqa: E402
+from grader.suite.suite import Suite  # noqa: E402
 from grader.wire.calls import Answer, Call  # noqa: E402
 
 
@@ -44,8 +45,7 @@ def main() -> None:
     submission, times = Path(sys.argv[1]).resolve(), int(sys.argv[2])
     torch.set_num_threads(1)
     collected = Collected()
-    judge = Judge(find_assignment(ROOT), 1, (), lambda judge: [*judge.grade(collected)])
-    judge.run()
+    Suite(find_assignment(ROOT)).open(lambda suite: [*Judge(suite, 1).grade(collected)])
     for name in ("adapters", "assignment"):
         sys.modules.pop(name, None)
     sys.path.insert(0, str(submission))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -36,32 +37,35 @@ def record(grades: Path, arguments: list[str]) -> None:
             lines.write(json.dumps(grade.as_json(whole=True)) + "\n")
 
         path, *exercises = arguments
-        grader.batch(path, out, assignment=ROOT, seed=1, exercises=exercises, on_grade=keep)
+        chosen = {"exercises": exercises, "explain": False}
+        grader.batch(path, out, assignment=ROOT, seed=1, on_grade=keep, **chosen)
 
 
 def batch(grades: Path, arguments: list[str]) -> None:
     """Runs `grader batch` with the replaying judge in place of a real one."""
     from grader.cli.main import main as command_line
-    from grader.dispatch.judge_client import JudgeClient
+    from grader.dispatch.job_client import JobClient
 
-    JudgeClient.command = (sys.executable, __file__, "judge", str(grades))
-    sys.argv[1:] = ["batch", *arguments]
+    JobClient.command = (sys.executable, __file__, "judge", str(grades))
+    sys.argv[1:] = ["batch", "--no-explain", *arguments]
     command_line()
 
 
 def judge(grades: Path, _: list[str]) -> None:
     """Answers a coordinator: the recorded grades in turn, each as that of whom is asked for."""
-    from grader.judge.shorthand import ShorthandWriter
+    from grader.job.shorthand import ShorthandWriter
     from grader.verdict import Grade
 
     settings, shorthand = json.loads(sys.stdin.readline()), ShorthandWriter()
     lines = grades.read_text().splitlines()
     recorded = itertools.cycle([Grade.from_json(json.loads(line)) for line in lines])
-    print(json.dumps({"ready": {"max_score": 0.0}}), flush=True)
+    print(json.dumps({"collected": {"max_score": 0.0}}), flush=True)
+    seed = json.loads(sys.stdin.readline())["seed"]
+    print(json.dumps({"ready": {"pid": os.getpid()}}), flush=True)
     for line in sys.stdin:
         job = json.loads(line)
         own = {"submission": job["entry"]["name"], "submission_hash": job["submission_hash"]}
-        shared = {"seed": settings["seed"], "suite_hash": settings["suite_hash"]}
+        shared = {"seed": seed, "suite_hash": settings["suite_hash"]}
         grade = dataclasses.replace(next(recorded), **own, **shared)
         print(json.dumps({"grade": shorthand.written(grade)}), flush=True)
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from grader.assignment import find_assignment
 from grader.dispatch.batch import open_batch
-from grader.dispatch.coordinator import Coordinator
 from grader.dispatch.isolation import require_isolation as require_every_layer
 from grader.dispatch.options import Options
 from grader.dispatch.pools import chosen_pools
-from grader.dispatch.task import Task
-from grader.intake import attribute, discover, fingerprint, read_roster, single
+from grader.dispatch.single import graded_alone
+from grader.intake import attribute, discover, read_roster, single
 from grader.store import Results, Store
 from grader.verdict import Grade
 
@@ -32,6 +31,8 @@ def grade(
     timeout: float = 120,
     memory_mb: int = 2048,
     device: str = "cpu",
+    explain: bool = True,
+    explain_timeout: float = 20,
     require_isolation: bool = False,
 ) -> Grade:
     """Grades one submission: a folder, an archive, a notebook or a Python file; as `grader run`.
@@ -45,6 +46,8 @@ def grade(
         timeout: the seconds that the submission may take.
         memory_mb: the megabytes of memory that it may use.
         device: where its functions are called, `cpu` or `cuda`.
+        explain: whether to say what is wrong, and where, beside that it is.
+        explain_timeout: the seconds that saying so may take.
         require_isolation: whether to refuse on a machine where a layer of isolation is missing.
 
     Raises:
@@ -54,13 +57,9 @@ def grade(
     """
     if require_isolation:
         require_every_layer()
-    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device)
-    settings = options.settings(find_assignment(Path(assignment)))
-    entry = single(Path(submission))
-    task = Task(entry, 0, fingerprint(entry), "")
-    with Coordinator(settings, 1) as coordinator:
-        (graded,) = coordinator.grade([task])
-    return graded.grade
+    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device, explain_timeout)
+    course = find_assignment(Path(assignment))
+    return graded_alone(single(Path(submission)), course, options.settings(course), explain)
 
 
 def batch(
@@ -78,6 +77,8 @@ def batch(
     timeout: float = 120,
     memory_mb: int = 2048,
     device: str = "cpu",
+    explain: bool = True,
+    explain_timeout: float = 20,
     require_isolation: bool = False,
     on_grade: Callable[[Grade], None] | None = None,
 ) -> Results:
@@ -95,8 +96,9 @@ def batch(
             they are graded on this machine.
         fresh: whether to forget the grades in `out` and grade everything anew.
         on_grade: called with every new grade as it arrives.
-        assignment, seed, exercises, adapters, timeout, memory_mb, device, require_isolation: as in
-            `grade`; without a seed, an earlier batch's over the same folder is kept.
+        assignment, seed, exercises, adapters, timeout, memory_mb, device, explain, explain_timeout,
+            require_isolation: as in `grade`; words are added when all grades are stored. Without a
+            seed, an earlier batch's over the same folder is kept.
 
     Returns the grades in `out`: `grades()` goes through them in the order of the class.
 
@@ -110,18 +112,19 @@ def batch(
             does not are refused.
     """
     paths = [submissions] if isinstance(submissions, str | os.PathLike) else submissions
-    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device)
+    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device, explain_timeout)
     course = find_assignment(Path(assignment))
     people = None if roster is None else read_roster(Path(roster))
-    discovery = discover([Path(path) for path in paths], adapters)
+    places = [Path(path) for path in paths]
+    discovery = discover(places, adapters)
     if people is not None:
         discovery = attribute(discovery.entries, people).applied_to(discovery)
     with (
         chosen_pools(scheduler, jobs, warnings.warn, require_isolation) as pools,
-        open_batch(discovery, Path(out), course, options, fresh) as opened,
-        contextlib.closing(opened.grades(pools)) as grades,
+        open_batch(discovery, places, Path(out), course, options, fresh) as opened,
+        contextlib.closing(opened.results(pools, explain)) as results,
     ):
-        for arrived in grades:
-            if on_grade is not None:
+        for arrived in results:
+            if on_grade is not None and isinstance(arrived, Grade):
                 on_grade(arrived)
     return Store.read(Path(out))

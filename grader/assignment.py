@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import keyword
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -109,6 +110,12 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
     points = _numbers(table.get("exercises", {}), "exercises")
     if not points:
         raise BadAssignment("[tool.grader.exercises] lists no exercise: give each one its points")
+    for exercise, worth in points.items():
+        if worth != round(worth, 2):
+            raise BadAssignment(
+                f"[tool.grader.exercises] {exercise} must be worth whole hundredths of a point, as "
+                f"{round(worth, 2)}, not {worth!r}"
+            )
     aspects = _numbers(table.get("aspects", {}), "aspects")
     strange = sorted(set(aspects) - set(Aspect))
     if strange:
@@ -165,6 +172,10 @@ def _numbers(table: object, where: str) -> dict[str, float]:
     if not isinstance(table, dict):
         raise BadAssignment(f"[tool.grader] {where} must be a table of numbers")
     for name, number in table.items():
-        if isinstance(number, bool) or not isinstance(number, int | float) or number < 0:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not 0 <= number < math.inf
+        ):
             raise BadAssignment(f"[tool.grader] {where}: {name} must be a number, not {number!r}")
     return {name: float(number) for name, number in table.items()}

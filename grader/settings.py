@@ -15,7 +15,8 @@ class Settings:
 
     `assignment` is the assignment's folder; `exercises` those that are graded (none: all of them);
     `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
-    one submission may take; `device` where its functions are called, as torch names it;
+    one submission may take, `explain_seconds` what explaining it may; `device` where its functions
+    are called, as torch names it;
     `suite_hash` stands for the tests, the references and the grader, `exercise_hashes` for as much
     of them as each exercise depends on.
     """
@@ -29,6 +30,7 @@ class Settings:
     suite_hash: str
     exercise_hashes: Mapping[str, str] = field(default_factory=dict)
     device: str = CPU
+    explain_seconds: float = 20.0
 
     def as_json(self) -> dict[str, Any]:
         """The settings as the first line that a judge reads."""

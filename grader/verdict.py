@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import enum
 import math
@@ -189,6 +188,7 @@ class Grade:
     `notes` are sentences for the instructor: what of the submission was left out, which of several
     files was taken, which cells of a notebook raised. `evidence` is what reports show. Neither is
     in `results.jsonl`, nor is what the submission `imports` of the course's environment.
+    `unexplained` is why there are no words for what went wrong, or not all; None where there are.
     """
 
     submission: str
@@ -205,6 +205,7 @@ class Grade:
     notes: tuple[str, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
     imports: Imports = field(default_factory=Imports)
+    unexplained: str | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -216,11 +217,11 @@ class Grade:
     def as_json(self, whole: bool = False) -> dict[str, Any]:
         """The grade as one line of `results.jsonl`; `whole`, with what that does not hold."""
         row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        del row["evidence"], row["tests"]
         if whole:
-            row["evidence"] = base64.b64encode(self.evidence.packed()).decode()
             row["imports"] = self.imports.as_json()
         else:
-            del row["notes"], row["evidence"], row["imports"]
+            del row["notes"], row["imports"]
         return {
             "schema": SCHEMA,
             **row,
@@ -237,8 +238,6 @@ class Grade:
         tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
         fields["status"] = GradeStatus(fields["status"])
         fields["notes"] = tuple(fields.get("notes", ()))
-        if "evidence" in fields:
-            fields["evidence"] = Evidence.unpacked(base64.b64decode(fields["evidence"]))
         if "imports" in fields:
             fields["imports"] = Imports.from_json(fields["imports"])
         return cls(**fields, tests=tests)

@@ -13,8 +13,11 @@ from types import ModuleType
 from typing import Any
 
 from grader.assignment import Assignment
+from grader.explainer.explainer import Explainer
+from grader.explaining.naming.mistakes import load_mistakes
 from grader.home.bench import SEED, DirectCalls
-from grader.judge.session import Judge
+from grader.judge.judge import Judge
+from grader.suite.suite import Suite
 from grader.testing.course import load_references
 from grader.verdict import Status, Verdict
 from grader.wire.calls import Answer, Call
@@ -97,13 +100,14 @@ def verify(assignment: Assignment) -> Verification:
         BadAssignment: if the tests cannot be run.
     """
     found: list[Verification] = []
-    Judge(
-        assignment, SEED, (), lambda judge: found.append(_verification(judge, assignment.root))
-    ).run()
+    Suite(assignment).open(lambda suite: found.append(_verification(suite)))
     return found[0]
 
 
-def _verification(judge: Judge, root: Path) -> Verification:
+def _verification(suite: Suite) -> Verification:
+    root = suite.assignment.root
+    judge = Judge(suite, SEED)
+    explainer = Explainer(suite, load_mistakes(root, suite.references))
     right = list(judge.grade(Functions(root, load_references(root))))
     unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
     narrow = [
@@ -116,24 +120,24 @@ def _verification(judge: Judge, root: Path) -> Verification:
     failed: set[str] = set()
     for functions in _side_by_side(_wrong_functions()):
         wrong = {exercise: function for exercise, (_, function) in functions.items()}
-        verdicts = judge.explained(judge.grade(Functions(root, wrong), wrong))
+        examinee = Functions(root, wrong)
+        verdicts = list(judge.grade(examinee, wrong))
+        named = explainer.names(examinee.ask, {verdict.id: verdict.status for verdict in verdicts})
         for exercise, (mistake, _) in functions.items():
-            trial = _trial(mistake, exercise, verdicts)
+            trial = _trial(mistake, exercise, verdicts, named.get(exercise))
             trials.append(trial)
             failed |= set(trial.caught_by)
     idle = [verdict.id for verdict in right if verdict.id not in failed]
     return Verification(tuple(unjust), tuple(narrow), tuple(idle), tuple(trials))
 
 
-def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict]) -> Trial:
-    own = [verdict for verdict in verdicts if verdict.exercise == exercise]
-    names = {verdict.diagnosis.mistake for verdict in own if verdict.diagnosis}
-    return Trial(
-        mistake,
-        exercise,
-        tuple(verdict.id for verdict in own if verdict.status is not Status.PASSED),
-        min(names, default=None),
-    )
+def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict], named: str | None) -> Trial:
+    caught = [
+        verdict.id
+        for verdict in verdicts
+        if verdict.exercise == exercise and verdict.status is not Status.PASSED
+    ]
+    return Trial(mistake, exercise, tuple(caught), named)
 
 
 def _wrong_functions() -> dict[str, list[tuple[str, Function]]]:

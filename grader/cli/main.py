@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
@@ -11,6 +12,7 @@ from grader.assignment import BadAssignment
 from grader.cli.commands.batch import batch
 from grader.cli.commands.completion import completion
 from grader.cli.commands.doctor import doctor
+from grader.cli.commands.explain import explain
 from grader.cli.commands.export import export
 from grader.cli.commands.freeze import freeze
 from grader.cli.commands.gradescope_zip import gradescope_zip
@@ -64,6 +66,7 @@ def cli(context: click.Context) -> None:
 for command in (
     batch,
     run,
+    explain,
     report,
     export,
     new,
@@ -79,7 +82,13 @@ for command in (
 
 
 def main() -> None:
-    """Runs the command line; a refusal is one sentence and exit code 2."""
+    """Runs the command line; a refusal is one sentence and exit code 2.
+
+    A letter that the terminal's encoding lacks is told by its number: no name stops a command.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(cli(prog_name="grader", standalone_mode=False))
     except click.ClickException as mistake:

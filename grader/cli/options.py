@@ -109,6 +109,19 @@ def grading_options(command: Command) -> Command:
                 help="Where the submissions' functions are called (docs/gpu.md).",
             ),
             click.option(
+                "--explain-timeout",
+                type=click.FloatRange(0, min_open=True),
+                default=20,
+                metavar="SECONDS",
+                help="What explaining one submission may take.",
+                show_default=True,
+            ),
+            click.option(
+                "--no-explain",
+                is_flag=True,
+                help="Reach verdicts only; `grader explain` adds the words.",
+            ),
+            click.option(
                 "--require-isolation",
                 is_flag=True,
                 help="Refuse to grade where a layer of isolation does not hold (grader doctor).",
@@ -127,6 +140,7 @@ def chosen_options(
     timeout: float,
     memory: int,
     device: str,
+    explain_timeout: float,
     require_isolation: bool,
 ) -> tuple[Assignment, Options]:
     """The assignment, and what was chosen of `grading_options`.
@@ -137,5 +151,5 @@ def chosen_options(
     """
     if require_isolation:
         require_every_layer()
-    chosen = Options(seed, tuple(exercises), adapters, timeout, memory, device)
+    chosen = Options(seed, tuple(exercises), adapters, timeout, memory, device, explain_timeout)
     return find_assignment(assignment_folder), chosen

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from typing import Self
 
 import rich.progress
 from rich.console import Console
 
+from grader.dispatch.task import Explained
 from grader.plain_text import plain
 from grader.verdict import Grade
 
 _SECONDS_BETWEEN_LINES = 5.0
 
 
-class Progress:
-    """Shows counts and the time left on stderr; a context manager."""
+class _Progress:
+    """Shows counts and the time left on stderr, from the first of its things on."""
 
-    def __init__(self, total: int) -> None:
-        self._total = total
+    def __init__(self, doing: str) -> None:
         self._counts: Counter[str] = Counter()
         self._console = Console(stderr=True)
         self._last_line = 0.0
         self._bar = rich.progress.Progress(
-            rich.progress.TextColumn("grading"),
+            rich.progress.TextColumn(doing),
             rich.progress.BarColumn(),
             rich.progress.MofNCompleteColumn(),
             rich.progress.TextColumn("{task.description}", markup=False),
@@ -32,26 +33,63 @@ class Progress:
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("", total=total)
+        self._task = self._bar.add_task("")
 
-    def __enter__(self) -> Progress:
-        self._bar.start()
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def advance(self, grade: Grade) -> None:
-        """One more submission has its grade."""
-        self._counts[str(grade.status)] += 1
+    def count(self, outcome: str, submission: str, total: int) -> None:
+        """One more of so many in `total`."""
+        self._counts[outcome] += 1
         counts = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in self._counts.items())
-        self._bar.update(self._task, advance=1, description=counts)
+        self._bar.update(self._task, advance=1, total=total, description=counts)
         done = self._counts.total()
-        due = time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES or done == self._total
+        due = time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES or done == total
         if not self._console.is_terminal and due:
             self._last_line = time.monotonic()
             print(
-                f"{done}/{self._total}: {counts}; last: {plain(grade.submission)}",
+                f"{done}/{total}: {counts}; last: {plain(submission)}",
                 file=self._console.file,
                 flush=True,
             )
+        if done == total:
+            self._bar.stop()
+
+    def _begin(self) -> None:
+        self._bar.start()
+
+
+class GradingProgress(_Progress):
+    """How many of `total` submissions have their grade; a context manager."""
+
+    def __init__(self, total: int) -> None:
+        super().__init__("grading")
+        self._total = total
+
+    def __enter__(self) -> Self:
+        if self._total:
+            self._begin()
+        return self
+
+    def advance(self, grade: Grade) -> None:
+        """One more submission has its grade."""
+        self.count(str(grade.status), grade.submission, self._total)
+
+
+class ExplainingProgress(_Progress):
+    """How many submissions have their words; a context manager."""
+
+    def __init__(self) -> None:
+        super().__init__("explaining")
+        self._has_begun = False
+
+    def advance(self, explained: Explained, total: int) -> None:
+        """One more submission has its words, or does not get them, of so many in `total`."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._begin()
+        outcome = "without all words" if explained.words.missing else "explained"
+        self.count(outcome, explained.question.entry.name, total)

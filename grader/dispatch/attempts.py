@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from grader.dispatch.judge_client import Follow, JudgeClient, JudgeLost
+from grader.dispatch.job_client import Follow, JobClient, JobLost
 from grader.dispatch.task import Task
 from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus
@@ -13,7 +13,7 @@ _TRIES = 2
 
 
 def attempted(
-    client: JudgeClient,
+    client: JobClient,
     task: Task,
     settings: Settings,
     stopping: threading.Event,
@@ -30,7 +30,7 @@ def attempted(
     for _ in range(_TRIES):
         try:
             return client.grade(task.entry, task.submission_hash, follow, task.exercises)
-        except JudgeLost as lost:
+        except JobLost as lost:
             problem = str(lost)
             if stopping.is_set():
                 break

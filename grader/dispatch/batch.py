@@ -11,13 +11,16 @@ from grader.assignment import Assignment
 from grader.dispatch.fingerprints import exercise_keys, grade_key
 from grader.dispatch.options import Options, chosen_otherwise
 from grader.dispatch.pool import Pools
-from grader.dispatch.task import Graded, Task
+from grader.dispatch.task import Explained, Graded, Task
+from grader.dispatch.words import answered, questions
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
+from grader.points import total
 from grader.settings import Settings
 from grader.store import Store, StoreError
 from grader.store.database import LINES
 from grader.verdict import Grade, GradeStatus
+from grader.words import PENDING, wants_words
 from grader.worker.packages import is_installed
 
 _ANYWAY = "name another folder for the results, or start over with --fresh"
@@ -32,12 +35,18 @@ class Batch:
 
     `waiting` are those to be graded, `kept` counts those whose grades are there and stay,
     `forgotten` are the names of those that were graded before and are no longer handed in, and
-    `is_regrade` tells whether there were grades of which none stays.
+    `is_regrade` tells whether there were grades of which none stays. `to_explain` counts, once all
+    are graded, those that are being explained.
     """
 
-    def __init__(self, store: Store, settings: Settings, discovery: Discovery) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, discovery: Discovery, assignment: Assignment
+    ) -> None:
         self._store = store
         self._settings = settings
+        self._entries = discovery.entries
+        self._names_matter = bool(assignment.forbidden)
+        self.to_explain = 0
         finished = store.finished()
         self.forgotten = _gone(store, discovery)
         self.waiting = _tasks(store, finished, settings, discovery)
@@ -48,24 +57,35 @@ class Batch:
         late = [entry.name for entry in discovery.entries if entry.late]
         store.set_people(authors, late, discovery.absentees)
 
-    def grades(self, pools: Pools) -> Generator[Grade]:
-        """Grades what is waiting in a pool of judges: each is stored, then yielded.
+    @property
+    def wordless(self) -> list[str]:
+        """The names of submissions whose grades still want words."""
+        return [name for name, why in self._store.unexplained().items() if why == PENDING]
 
-        Who stops before the end closes the generator, which ends the judges.
+    def results(self, pools: Pools, explain: bool = True) -> Generator[Grade | Explained]:
+        """Has a pool of jobs grade what is waiting, then explain what lacks words.
+
+        All grades are stored, and written out, before the first words; each is stored, then
+        yielded. Who stops before the end closes the generator, which ends the jobs.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             StoreError: if a grade cannot be stored.
-            NoCluster: if the judges were to be on other machines, and are not to be had.
+            NoCluster: if the jobs were to be on other machines, and are not to be had.
         """
-        if not self.waiting:
+        if not self.waiting and not (explain and self.wordless):
             return
         with pools(self._settings) as pool:
-            for graded in pool.grade(self.waiting):
+            for graded in pool.grade(self.waiting) if self.waiting else ():
                 task, grade = graded.task, self._whole(graded)
                 keys = exercise_keys(self._settings, task.submission_hash)
                 self._store.add(grade, task.key, task.position, keys)
                 yield grade
+            if explain and (wordless := self.wordless):
+                self._store.update_jsonl(self._store.folder / LINES)
+                asked = questions(self._store, self._entries, wordless)
+                self.to_explain = len(asked)
+                yield from answered(pool, self._store, asked)
 
     def _whole(self, graded: Graded) -> Grade:
         """The grade; where only some exercises were wanted, with the kept verdicts on the others.
@@ -73,11 +93,10 @@ class Batch:
         Their time is part of its time, as if they had been reached just now.
         """
         grade = graded.grade
+        if wants_words(grade, self._names_matter):
+            grade = replace(grade, unexplained=PENDING)
         wanted = graded.task.exercises
         if wanted is None or grade.status is not GradeStatus.GRADED:
-            return grade
-        reached = {test.exercise for test in grade.tests}
-        if not reached <= {*wanted}:
             return grade
         order = list(self._settings.exercise_hashes)
         kept = [
@@ -89,16 +108,23 @@ class Batch:
         return replace(
             grade,
             tests=tuple(tests),
-            score=round(sum(test.score for test in tests), 4),
+            score=total(test.score for test in tests),
             duration_s=round(grade.duration_s + sum(test.duration_s for test in kept), 4),
         )
 
 
 @contextlib.contextmanager
 def open_batch(
-    discovery: Discovery, out: Path, assignment: Assignment, options: Options, fresh: bool = False
+    discovery: Discovery,
+    paths: Sequence[Path],
+    out: Path,
+    assignment: Assignment,
+    options: Options,
+    fresh: bool = False,
 ) -> Iterator[Batch]:
     """A batch over the folder `out`; it goes on where an earlier one stopped, unless `fresh`.
+
+    It is of the submissions that were discovered in `paths`.
 
     However it ends, `results.jsonl` then holds what was graded; where it does, it is left alone.
 
@@ -117,8 +143,9 @@ def open_batch(
             _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
             settings = replace(settings, seed=earlier["seed"])
         store.set_options(replace(options, seed=settings.seed).as_json())
+        store.set_paths([str(path.absolute()) for path in paths])
         try:
-            yield Batch(store, settings, discovery)
+            yield Batch(store, settings, discovery, assignment)
         finally:
             store.update_jsonl(out / LINES)
 
@@ -167,10 +194,7 @@ def _tasks(
 def _stale(
     store: Store, settings: Settings, submission: str, digest: str
 ) -> tuple[str, ...] | None:
-    """The exercises that want grading, where the others were right and are as they were.
-
-    What is wrong is explained by all exercises together: it is not kept while one of them changes.
-    """
+    """The exercises that want grading, where the others were right and are as they were."""
     now, known = exercise_keys(settings, digest), store.exercises(submission)
     kept = {name for name, key in now.items() if name in known and known[name].key == key}
     if not kept or not all(known[name].passed for name in kept):

@@ -1,20 +1,24 @@
-"""Hands submissions to judges and yields their grades as they arrive."""
+"""Hands submissions to the jobs of this machine, and yields grades and words as they arrive."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from grader.assignment import BadAssignment
 from grader.dispatch.attempts import attempted
-from grader.dispatch.judge_client import Follow, JudgeClient
-from grader.dispatch.task import Graded, Task
+from grader.dispatch.job_client import Follow, JobClient
+from grader.dispatch.task import Explained, Graded, Question, Task
 from grader.settings import Settings
+
+Arrived = TypeVar("Arrived")
+Work = Callable[[JobClient], object]
 
 
 class Coordinator:
-    """A pool of judges, each with its own fork server; a context manager.
+    """A pool of jobs, each with its own fork server; a context manager.
 
     A judge that is lost is replaced and its submission tried once more; after that it is
     *not graded*, which costs nobody points. `follow` is given each verdict when it is reached, in
@@ -24,9 +28,8 @@ class Coordinator:
     def __init__(self, settings: Settings, jobs: int, follow: Follow | None = None) -> None:
         self._settings = settings
         self._follow = follow
-        self._clients = [JudgeClient(settings) for _ in range(jobs)]
-        self._waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[Graded | BadAssignment] = queue.SimpleQueue()
+        self._clients = [JobClient(settings) for _ in range(jobs)]
+        self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -35,6 +38,8 @@ class Coordinator:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stopping.set()
+        for _thread in self._threads:
+            self._waiting.put(None)
         if kind is not None:
             for client in self._clients:
                 client.kill()
@@ -47,28 +52,58 @@ class Coordinator:
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
-        for task in tasks:
-            self._waiting.put(task)
-        # A judge that waits for work at start-up would cost seconds for nothing.
-        for client in self._clients[: len(tasks)]:
+
+        def graded(task: Task) -> Callable[[JobClient], Graded]:
+            return lambda client: Graded(
+                task, attempted(client, task, self._settings, self._stopping, self._follow)
+            )
+
+        return self._done([graded(task) for task in tasks])
+
+    def explain(self, questions: Sequence[Question]) -> Iterator[Explained]:
+        """The words for every question, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+
+        def explained(question: Question) -> Callable[[JobClient], Explained]:
+            return lambda client: Explained(
+                question, client.explain(question.entry, question.grade())
+            )
+
+        return self._done([explained(question) for question in questions])
+
+    def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
+        """What comes of all the work, in the order in which it is done."""
+        done: queue.SimpleQueue[Arrived | BadAssignment] = queue.SimpleQueue()
+
+        def told(one: Callable[[JobClient], Arrived]) -> Work:
+            def do(client: JobClient) -> None:
+                try:
+                    done.put(one(client))
+                except BadAssignment as problem:
+                    done.put(problem)
+
+            return do
+
+        for one in work:
+            self._waiting.put(told(one))
+        # A job that waits for work at start-up would cost seconds for nothing.
+        for client in self._clients[len(self._threads) : len(work)]:
             thread = threading.Thread(target=self._work, args=(client,), daemon=True)
             self._threads.append(thread)
             thread.start()
-        for _ in tasks:
-            arrived = self._done.get()
+        for _ in work:
+            arrived = done.get()
             if isinstance(arrived, BadAssignment):
                 raise arrived
             yield arrived
 
-    def _work(self, client: JudgeClient) -> None:
+    def _work(self, client: JobClient) -> None:
+        """Does what is waiting. The system ends a job with the thread that started it."""
         try:
-            while not self._stopping.is_set():
-                task = self._waiting.get_nowait()
-                grade = attempted(client, task, self._settings, self._stopping, self._follow)
-                self._done.put(Graded(task, grade))
-        except queue.Empty:
-            pass
-        except BadAssignment as problem:
-            self._done.put(problem)
+            while (work := self._waiting.get()) is not None and not self._stopping.is_set():
+                work(client)
         finally:
             client.close()

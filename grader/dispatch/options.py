@@ -27,6 +27,7 @@ class Options:
     timeout: float = 120.0
     memory_mb: int = 2048
     device: str = CPU
+    explain_seconds: float = 20.0
 
     def settings(self, assignment: Assignment) -> Settings:
         """The settings for the judges of an assignment.
@@ -54,6 +55,7 @@ class Options:
             timeout=self.timeout,
             memory_mb=self.memory_mb,
             device=self.device,
+            explain_seconds=self.explain_seconds,
             suite_hash=suite_hash(hashes),
             exercise_hashes=hashes,
         )

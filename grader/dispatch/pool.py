@@ -1,4 +1,4 @@
-"""What grades submissions: a pool of judges, on this machine or on many."""
+"""What grades and explains submissions: a pool of jobs, on this machine or on many."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from grader.dispatch.task import Graded, Task
+from grader.dispatch.task import Explained, Graded, Question, Task
 from grader.settings import Settings
 
 
 class Pool(Protocol):
-    """Judges that grade one class; a context manager, which ends them however it is left."""
+    """Jobs that grade one class; a context manager, which ends them however it is left."""
 
     def __enter__(self) -> Self: ...
 
@@ -25,6 +25,14 @@ class Pool(Protocol):
 
     def grade(self, tasks: Sequence[Task], /) -> Iterator[Graded]:
         """The grade of every task, each once, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        ...
+
+    def explain(self, questions: Sequence[Question], /) -> Iterator[Explained]:
+        """The words for every question, each once, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.

@@ -1,11 +1,13 @@
-"""A submission on its way to a grade, and back."""
+"""A submission on its way to a grade and to words, and back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.intake import Entry
 from grader.verdict import Grade
+from grader.words import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +30,19 @@ class Graded:
 
     task: Task
     grade: Grade
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A submission whose grade wants words; the grade is read when it is needed."""
+
+    entry: Entry
+    grade: Callable[[], Grade]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A question and the words for it; where there are none, they say why."""
+
+    question: Question
+    words: Words

@@ -8,21 +8,28 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from grader.explaining.deadline import NEVER, Deadline
+from grader.intake.copying.regular_file import read_bounded
 from grader.intake.programs.source_facts import syntax_tree
 from grader.wire.calls import MAX_USES, Use
 
 _LONGEST = 1 << 18  # bytes of one program; a syntax tree can take a thousand times as many
 _LONGEST_TOGETHER = 1 << 20
 _DEEPEST = 16  # dots and assignments between a name and what it stands for
+_MOST_SCOPES = 32  # around a name, inside one another
+_LONGEST_NAME = 300  # characters with all dots
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Meaning = str | ast.expr | None
 
 
-def find_mentions(root: Path, forbidden: Collection[str]) -> tuple[Use, ...]:
+def find_mentions(
+    root: Path, forbidden: Collection[str], deadline: Deadline = NEVER
+) -> tuple[Use, ...]:
     """The lines of the Python files below `root` that name something forbidden, by any alias.
 
-    A mere import is none. What is no Python here, or very long, is passed over.
+    A mere import is none. What is no Python here, or very long, is passed over, and so is what
+    was not looked at by the deadline.
     """
     words = {name.rpartition(".")[2] for name in forbidden}
     either = b"|".join(re.escape(word.encode()) for word in sorted(words))
@@ -30,13 +37,11 @@ def find_mentions(root: Path, forbidden: Collection[str]) -> tuple[Use, ...]:
     found: dict[Use, None] = {}
     left = _LONGEST_TOGETHER
     for files in _programs(root) if forbidden else ():
-        if sum(file.stat().st_size for file in files) > _LONGEST:
-            continue
-        sources = [file.read_bytes() for file in files]
-        if not any(map(word.search, sources)):
+        sources = list(_read(files))
+        if len(sources) < len(files) or not any(map(word.search, sources)):
             continue
         left -= sum(map(len, sources))
-        if left < 0:
+        if left < 0 or deadline.passed:
             break
         trees = [syntax_tree(source) for source in sources]
         if not any(_may_mean(node, words) for tree in trees for node in ast.walk(tree)):
@@ -71,6 +76,20 @@ def _programs(root: Path) -> Iterator[list[Path]]:
             yield from ([file] for file in files if file.suffix == ".py")
 
 
+def _read(files: Iterable[Path]) -> Iterator[bytes]:
+    """The sources of a program's files, as far as they can be read and are not too long."""
+    left = _LONGEST
+    for file in files:
+        try:
+            source = read_bounded(file, left + 1)
+        except OSError:
+            return
+        left -= len(source)
+        if left < 0:
+            return
+        yield source
+
+
 class _Scope:
     """What the names of a module, class or function stand for, as far as its source tells."""
 
@@ -92,19 +111,27 @@ class _Scope:
 
     def dotted(self, expression: ast.AST, depth: int = _DEEPEST) -> str | None:
         """The full name of what an expression stands for; None if that is not plain."""
-        if depth == 0:
+        if depth <= 0:
             return None
         if isinstance(expression, ast.Name):
-            return self._dotted_name(expression.id, depth)
+            scope = self._scope_of(expression.id)
+            return None if scope is None else scope._dotted_name(expression.id, depth)
         attribute = _attribute(expression)
         if attribute is None:
             return None
         owner = self.dotted(attribute[0], depth - 1)
-        return None if owner is None else f"{owner}.{attribute[1]}"
+        return None if owner is None else _joined(owner, attribute[1])
+
+    def _scope_of(self, name: str) -> _Scope | None:
+        """The scope around this one that gives a name its meaning; None if it is far away."""
+        scope: _Scope | None = self
+        for _ in range(_MOST_SCOPES):
+            if scope is None or name in scope._meanings:
+                return scope
+            scope = scope.outer
+        return None
 
     def _dotted_name(self, name: str, depth: int) -> str | None:
-        if name not in self._meanings:
-            return None if self.outer is None else self.outer._dotted_name(name, depth - 1)
         if name not in self._known:
             self._known[name] = None  # meanwhile: it may stand for itself
             meanings = {
@@ -186,4 +213,9 @@ def _imported(
             owners = (name.rpartition(".") for name in forbidden)
             yield from ((last, f"{module}.{last}") for owner, _, last in owners if owner == module)
         else:
-            yield alias.asname or alias.name, module and f"{module}.{alias.name}"
+            yield alias.asname or alias.name, module and _joined(module, alias.name)
+
+
+def _joined(owner: str, name: str) -> str | None:
+    """A dotted name; None of one that is longer than what anybody forbids."""
+    return f"{owner}.{name}" if len(owner) + len(name) < _LONGEST_NAME else None

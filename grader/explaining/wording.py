@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from grader.explaining.answers import refusal_in_words
 from grader.explaining.exceptions.account import fault_of, printed_in_words
+from grader.plain_text import plain
+from grader.testing.assertions import WrongNumbers
 from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault
 from grader.wire.calls import Call, Raised
 from grader.wire.frames import Value
+from grader.words import Told
 
 
 class InFull:
@@ -26,3 +31,15 @@ class InFull:
     def printed(self, text: str) -> Sequence[str]:
         """The last lines of it."""
         return tuple(printed_in_words(text))
+
+
+def words_of(raised: BaseException, about: str) -> Told:
+    """What is said of a test that ended with something raised; `about` is what it is about."""
+    if isinstance(raised, StudentFault):
+        where = raised.where
+        return Told(plain(raised.message), where=where)
+    if isinstance(raised, WrongNumbers):
+        return Told(plain(str(raised)), raised.comparison.measurement)
+    if isinstance(raised, AssertionError | pytest.fail.Exception):
+        return Told(plain(str(raised).partition("\nassert ")[0]) or about)
+    return Told(f"the answer cannot be compared ({type(raised).__name__}): {about}")

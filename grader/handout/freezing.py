@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,6 +14,8 @@ from grader.assignment import Assignment, BadAssignment
 from grader.explaining.lines.layouts import Steps
 from grader.explaining.lines.mistaken import differing_steps
 from grader.explaining.naming.diagnosis import WATCHED_ASPECTS
+from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
+from grader.explaining.wording import InFull
 from grader.home.bench import SEED, DirectCalls
 from grader.home.fixtures import (
     FIXTURES,
@@ -24,24 +27,24 @@ from grader.home.fixtures import (
     freeze,
 )
 from grader.home.predictions import row_of
-from grader.judge.session import Judge
-from grader.testing.course import make_importable
-from grader.verdict import Aspect, Status, Verdict, Visibility
-from grader.wire.calls import Answer, Call
+from grader.suite.suite import Suite
+from grader.suite.test import Test
+from grader.testing.bench import Bench
+from grader.testing.cases import Case, fresh_case
+from grader.testing.observation import Observation
+from grader.verdict import Aspect, Visibility
 
 _CASES_WITH_STEPS = 2
 
 
-class ReferencesAsSubmission:
-    """Answers as a student would who handed in the references."""
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Every test, once passed by the references: what was drawn, expected and answered."""
 
-    def __init__(self, root: Path) -> None:
-        make_importable(root)
-        self._calls = DirectCalls(importlib.import_module("solutions"), root)
-
-    def ask(self, call: Call) -> Answer:
-        """The reference's answer to a call, on the inputs as they are."""
-        return self._calls(call)
+    tests: Mapping[str, Test]
+    mistakes: KnownMistakes
+    cases: Mapping[str, Case]
+    observations: Mapping[str, Sequence[Observation]]
 
 
 def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
@@ -50,40 +53,55 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
     Raises:
         BadAssignment: if a reference does not pass a public test.
     """
-    verdicts: list[Verdict] = []
-
-    def examine(judge: Judge) -> None:
-        verdicts.extend(judge.grade(ReferencesAsSubmission(assignment.root)))
-
-    judge = Judge(assignment, SEED, (), examine)
-    judge.run()
-    public = [verdict for verdict in verdicts if verdict.visibility is Visibility.PUBLIC]
-    for verdict in public:
-        if verdict.status is not Status.PASSED:
-            raise BadAssignment(f"the reference fails {verdict.id}: {verdict.message}")
-    return _write(assignment, judge, public, into)
+    written: list[Path] = []
+    Suite(assignment).open(
+        lambda suite: written.extend(_write(assignment, _rehearsed(suite), into))
+    )
+    return written
 
 
-def _write(
-    assignment: Assignment, judge: Judge, verdicts: Sequence[Verdict], into: Path
-) -> list[Path]:
+def _rehearsed(suite: Suite) -> Rehearsal:
+    """What the references answer, on the inputs as they are."""
+    root = suite.assignment.root
+    answer = DirectCalls(importlib.import_module("solutions"), root)
+    cases = {test: fresh_case(SEED, test) for test in suite.tests}
+    observations: dict[str, list[Observation]] = {}
+    bench = Bench(
+        suite.contract,
+        answer,
+        suite.references,
+        cases.__getitem__,
+        SEED,
+        InFull(),
+        observations=observations,
+    )
+    for test in suite.tests.values():
+        raised = suite.run(test.id, bench).raised
+        if raised is not None and test.visibility is Visibility.PUBLIC:
+            raise BadAssignment(f"the reference fails {test.id}: {raised}")
+    mistakes = load_mistakes(root, suite.references)
+    return Rehearsal(suite.tests, mistakes, cases, observations)
+
+
+def _write(assignment: Assignment, rehearsal: Rehearsal, into: Path) -> list[Path]:
     tests: dict[str, dict[str, FrozenTest]] = defaultdict(dict)
     exercises: dict[str, dict[str, None]] = defaultdict(dict)
-    mistakes = judge.mistakes
-    answers, steps = _answers(judge), _steps(judge, {verdict.id for verdict in verdicts})
-    for verdict in verdicts:
-        module, _, name = verdict.id.partition("::")
-        case = judge.case(verdict.id)
+    mistakes = rehearsal.mistakes
+    public = [one for one in rehearsal.tests.values() if one.visibility is Visibility.PUBLIC]
+    answers, steps = _answers(rehearsal), _steps(rehearsal, {test.id for test in public})
+    for test in public:
+        module, _, name = test.id.partition("::")
+        case, points = rehearsal.cases[test.id], test.points
         tests[module][name] = FrozenTest(
-            case, verdict.max_score, answers.get(verdict.id, {}), steps.get(verdict.id, {})
+            case, points, answers.get(test.id, {}), steps.get(test.id, {})
         )
-        exercises[module][verdict.exercise] = None
+        exercises[module][test.exercise] = None
     for old in (into / FIXTURES).glob("*.safetensors"):
         old.unlink()
     written = []
     for module in tests:
         place = (assignment.root / module).relative_to(assignment.public_tests)
-        rows = {exercise: _rows(judge, exercise) for exercise in exercises[module]}
+        rows = {exercise: _rows(mistakes, exercise) for exercise in exercises[module]}
         known = dict.fromkeys(name for row in rows.values() for name in row if name)
         diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
         file = fixture_file(into / place)
@@ -95,38 +113,39 @@ def _write(
     return written
 
 
-def _rows(judge: Judge, exercise: str) -> list[str]:
+def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
     """The name of the mistake in each row of an exercise's answers; the first is the reference."""
-    mistakes = judge.mistakes
     return [
         "",
         *(name for name in mistakes.of_exercise(exercise) for _ in mistakes.of(name, exercise)),
     ]
 
 
-def _answers(judge: Judge) -> dict[str, Answers]:
+def _answers(rehearsal: Rehearsal) -> dict[str, Answers]:
     """Samples of what the reference and the known mistakes answer to the calls of each test.
 
     Mistakes that are made together are kept for the plain cases only, which are enough to tell.
     """
     answers: dict[str, Answers] = defaultdict(dict)
-    for exercise, observations in judge.observations.items():
+    for exercise, observations in rehearsal.observations.items():
         for seen in observations:
             if seen.aspect not in WATCHED_ASPECTS:
                 continue
-            names = ["", *judge.mistakes.of_exercise(exercise)]
+            names = ["", *rehearsal.mistakes.of_exercise(exercise)]
             if seen.aspect is not Aspect.VALUES:
                 names = [name for name in names if "+" not in name]
-            rows = [row_of(one) for name in names for one in judge.mistakes.predictions(name, seen)]
+            rows = [
+                row_of(one) for name in names for one in rehearsal.mistakes.predictions(name, seen)
+            ]
             answers[seen.test][seen.number] = torch.stack(rows)
     return answers
 
 
-def _steps(judge: Judge, public: Collection[str]) -> dict[str, FrozenSteps]:
+def _steps(rehearsal: Rehearsal, public: Collection[str]) -> dict[str, FrozenSteps]:
     """The steps of the reference and of each single mistake, in the smallest plain cases."""
-    mistakes = judge.mistakes
+    mistakes = rehearsal.mistakes
     frozen: dict[str, FrozenSteps] = defaultdict(dict)
-    for exercise, observations in judge.observations.items():
+    for exercise, observations in rehearsal.observations.items():
         plain = [one for one in observations if one.aspect is Aspect.VALUES and one.test in public]
         for seen in sorted(plain, key=lambda one: one.value.numel())[:_CASES_WITH_STEPS]:
             right = mistakes.steps("", 0, seen)

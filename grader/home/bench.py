@@ -46,7 +46,7 @@ def home_bench(root: Path) -> tuple[Bench, HomeCases]:
         adapters = ModuleType("adapters")
         contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
     bench = Bench(
-        contract, DirectCalls(adapters, root, watch), references, cases, SEED, InFull(), problem
+        contract, DirectCalls(adapters, root, watch), references, cases, SEED, InFull(), problem, {}
     )
     return bench, cases
 

@@ -22,24 +22,47 @@ from grader.home.bench import HomeCases
 from grader.home.failure import Failure
 from grader.home.mistakes import FrozenMistakes
 from grader.home.picture import ink_for, picture
+from grader.points import Gate, hundredths, points_of
 from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import membership
 from grader.testing.outcome import StudentFault, observing
-from grader.verdict import Status
+from grader.verdict import Aspect, Status
 
-_EXERCISE, _MISSING, _NOTE = "exercise", "missing", "note"
+_EXERCISE, _ASPECT, _NOTE = "exercise", "aspect", "note"
+_MISSING, _PASSED = "missing", "passed"
 _LONGEST = 300
 
 
 @dataclass(slots=True)
 class ExerciseTally:
-    """How an exercise's tests ended, and the points that they carry."""
+    """How an exercise's tests ended, and the points that they carry, in hundredths."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
-    points: float = 0.0
-    max_points: float = 0.0
+    possible: int = 0
+    _gate: Gate = field(default_factory=Gate)
+    _others: int = 0
+
+    def add(self, outcome: str, is_of_values: bool, worth: int) -> None:
+        """One more test, with the hundredths that it carries."""
+        self.outcomes[outcome] += 1
+        self.possible += worth
+        earned = worth if outcome == _PASSED else 0
+        if is_of_values:
+            self._gate.add_values(earned, worth, outcome == _PASSED)
+        else:
+            self._others += earned
+
+    @property
+    def points(self) -> int:
+        """The hundredths that count."""
+        return self._gate.right + self._gate.counted_of(self._others)
+
+    @property
+    def counts_less(self) -> bool:
+        """Whether other points than those of the values were earned, and do not all count."""
+        return self.points < self._gate.right + self._others
 
 
 class HomeReport:
@@ -92,6 +115,7 @@ class HomeReport:
         if report.failed and exception is not None:
             report.longrepr = self._failure(item, exception)
         report.user_properties.append((_EXERCISE, belongs.exercise))
+        report.user_properties.append((_ASPECT, str(belongs.aspect)))
         if isinstance(exception, StudentFault):
             report.when = "call"
             if exception.status is Status.MISSING:
@@ -129,10 +153,9 @@ class HomeReport:
             if name == _NOTE:
                 self._notes.setdefault(str(text), {})[exercise] = None
         tally = self._tallies.setdefault(exercise, ExerciseTally())
-        tally.outcomes["missing" if properties.get(_MISSING) else report.outcome] += 1
-        worth = self._cases.points(report.nodeid)
-        tally.max_points += worth
-        tally.points += worth if report.passed else 0.0
+        outcome = _MISSING if properties.get(_MISSING) else report.outcome
+        worth = hundredths(self._cases.points(report.nodeid))
+        tally.add(outcome, properties[_ASPECT] == Aspect.VALUES, worth)
         if report.failed and not properties.get(_MISSING):
             self._failed.append(report)
 
@@ -145,7 +168,7 @@ class HomeReport:
         missing = any(tally.outcomes["missing"] for tally in self._tallies.values())
         if missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        known, seen = FrozenMistakes(self._cases.module), self._bench.observations
+        known, seen = FrozenMistakes(self._cases.module), self._bench.observations or {}
         findings = diagnose(known, seen)
         failed: dict[str, list[str]] = {}
         for report in self._failed:
@@ -190,12 +213,15 @@ class HomeReport:
         for text, exercises in self._notes.items():
             show("")
             show(f"note on {', '.join(exercises)}: {text}")
-        if any(tally.max_points for tally in self._tallies.values()):
-            total = sum(tally.points for tally in self._tallies.values())
-            carried = sum(tally.max_points for tally in self._tallies.values())
+        tallies = self._tallies.values()
+        if any(tally.possible for tally in tallies):
+            reached = _in_words(sum(tally.points for tally in tallies))
+            carried = _in_words(sum(tally.possible for tally in tallies))
             show("")
+            if any(tally.counts_less for tally in tallies):
+                show("Of an exercise, other points count only as far as its values are right.")
             show(
-                f"{total:.4g} of the {carried:.4g} points that these tests carry. "
+                f"{reached} of the {carried} points that these tests carry. "
                 "Your course grades with more tests than these: other shapes, sizes and values."
             )
 
@@ -235,5 +261,11 @@ def _line(tally: ExerciseTally) -> str:
     total = sum(outcomes.values())
     if outcomes.get("missing", 0) == total:
         return "not implemented yet"
-    points = f", {tally.points:.4g} of {tally.max_points:.4g} points" if tally.max_points else ""
-    return f"{outcomes.get('passed', 0)} of {total} passed{points}"
+    reached, carried = _in_words(tally.points), _in_words(tally.possible)
+    points = f", {reached} of {carried} points" if tally.possible else ""
+    return f"{outcomes.get(_PASSED, 0)} of {total} passed{points}"
+
+
+def _in_words(number: int) -> str:
+    """So many hundredths as points."""
+    return f"{points_of(number):.10g}"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from grader.intake.copying.folder import survey
 from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
-from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.regular_file import read_chunks
 from grader.intake.entry import Entry
 from grader.intake.platforms.handed_in import handed_in
@@ -25,7 +24,7 @@ def fingerprint(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> str:
     try:
         with handed_in(entry) as (found, _):
             return _of_what_lies_there(found, limits)
-    except (Unreadable, CopyFailed) as problem:
+    except Exception as problem:  # what strangers wrote: taking it in says what is wrong with it
         return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
 
 

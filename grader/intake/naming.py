@@ -26,7 +26,7 @@ def shortened(name: str) -> str:
 def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key that puts `group2` before `group10`."""
     pieces = re.split(r"([0-9]+)", name)
-    return tuple((0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in pieces if p)
+    return tuple(map(_in_order, filter(None, pieces)))
 
 
 def size_in_words(size: int) -> str:
@@ -41,6 +41,14 @@ def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
     more = (len(names) if count is None else count) - len(names[:shown])
     text = ", ".join(shortened(name) for name in names[:shown])
     return f"{text} and {more} more" if more > 0 else text
+
+
+def _in_order(piece: str) -> tuple[int, int, str]:
+    """A number by its digits, of which there may be more than Python makes a number of."""
+    if not piece.isdecimal():
+        return 1, 0, piece.casefold()
+    digits = piece.lstrip("0")
+    return 0, len(digits), digits
 
 
 def _escaped(char: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from grader.judge.gate import remarked
 from grader.plain_text import plain
+from grader.points import hundredths, points_of, shared_out
 from grader.sandbox.uses import Uses
 from grader.testing.uses import WISH, in_words
 from grader.verdict import Verdict
-from grader.wire.calls import Use
 
 
 def applied(
@@ -26,25 +27,23 @@ def applied(
         remark = f"calls {plain(in_words(called))}, {WISH}"
         if cost:
             remark += f": {cost:g} % of this exercise's points are taken off"
+            for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):
+                judged[place] = judged[place]._replace(score=score)
         for place in earned if cost and earned else (earned or places)[:1]:
-            judged[place] = _remarked(tests[place], remark, 1 - cost / 100)
+            message = remarked(tests[place].message, remark)
+            judged[place] = judged[place]._replace(message=message)
     return tuple(judged)
 
 
-def summary(uses: Uses, mentioned: Sequence[Use]) -> str | None:
-    """One sentence about all that was found: called, and `mentioned` in the source."""
+def _lessened(tests: Sequence[Verdict], places: Sequence[int], cost: float) -> list[float]:
+    """What these tests earn after `cost` percent of their sum, in hundredths, are taken off."""
+    earned = [hundredths(tests[place].score) for place in places]
+    left = hundredths(points_of(sum(earned)) * (100 - cost) / 100)
+    return [points_of(part) for part in shared_out(left, earned)] if earned else []
+
+
+def summary(uses: Uses) -> str | None:
+    """One sentence about all that the submission called; None if that is nothing."""
     called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
     called |= uses.at_import
-    only_named = [use for use in mentioned if use not in called]
-    if not called and not only_named:
-        return None
-    if not called:
-        named = plain(in_words(only_named))
-        return f"its source names {named}, {WISH}; no call of it was seen"
-    also = f"; its source also names {plain(in_words(only_named))}" if only_named else ""
-    return f"it uses {plain(in_words(called))}, {WISH}{also}"
-
-
-def _remarked(verdict: Verdict, remark: str, share: float) -> Verdict:
-    message = f"{verdict.message}; {remark}" if verdict.message else remark
-    return verdict._replace(score=round(verdict.score * share, 6), message=message)
+    return f"it uses {plain(in_words(called))}, {WISH}" if called else None

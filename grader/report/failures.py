@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.plain_text import plain
+from grader.points import total
 from grader.report.text import first_line, one_line, points
 from grader.verdict import Aspect, Diagnosis, Status, Verdict, Where
 
@@ -52,7 +53,7 @@ class Failure:
     @property
     def lost(self) -> float:
         """The points that it costs."""
-        return sum(verdict.max_score - verdict.score for verdict in self.verdicts)
+        return total(verdict.max_score - verdict.score for verdict in self.verdicts)
 
     @property
     def outcome(self) -> str:
@@ -117,9 +118,10 @@ def brief_account(failure: Failure) -> Iterator[str]:
 
 
 def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """What was remarked on tests that passed, and on which."""
+    """What was remarked on tests that passed, each line for itself, and on which."""
     remarked: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.status is Status.PASSED and verdict.message:
-            remarked.setdefault(verdict.message, []).append(verdict)
+            for line in verdict.message.splitlines():
+                remarked.setdefault(line, []).append(verdict)
     return remarked

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from grader.points import total
 from grader.verdict import Aspect, Grade, Status, Verdict
 
 
@@ -87,8 +88,8 @@ def standing_of(tests: Sequence[Verdict]) -> ExerciseStanding:
     return ExerciseStanding(
         exercise=tests[0].exercise,
         standing=standing,
-        score=sum(test.score for test in tests),
-        max_score=sum(test.max_score for test in tests),
+        score=total(test.score for test in tests),
+        max_score=total(test.max_score for test in tests),
         passed=len(tests) - len(wrong),
         tests=len(tests),
         lacking=tuple(aspect for aspect in Aspect if aspect in lacking),

@@ -35,6 +35,14 @@ def print_summary(results: Results, console: Console, rows: int = _ROWS) -> bool
     if len(found) > rows:
         console.print(Text(f"and {len(found) - rows} more, counted below"))
     console.print(Text(_counts(found)))
+    if unexplained := results.count_unexplained():
+        noun = "submission is" if unexplained == 1 else "submissions are"
+        console.print(
+            Text(
+                f"{unexplained} {noun} not explained, or not wholly: "
+                f"grader explain {results.folder}"
+            )
+        )
     not_graded = [row for row in found if row.status is GradeStatus.NOT_GRADED]
     if not_graded:
         console.print(_alarm(results, not_graded))

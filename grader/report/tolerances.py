@@ -21,6 +21,7 @@ NEAR, FAR = 0.3, 3.0
 _LOWEST, _HIGHEST = -4, 4
 _BOUNDS = [10.0**exponent for exponent in range(_LOWEST, _HIGHEST + 1)]
 _BARS = " ▁▂▃▄▅▆▇█"
+_PLAIN_BARS = " .:-=+*#@"
 
 
 @dataclass(slots=True)
@@ -86,14 +87,23 @@ def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
     if not found:
         console.print("no test of these results has compared numbers")
         return
-    console.print(_table(found))
+    console.print(_table(found, _bars_for(console.encoding)))
     console.print(Text(_legend()))
     doubtful = [spread for spread in found if spread.doubts]
     for line in _verdicts(found, doubtful):
         console.print(Text(line))
 
 
-def _table(found: Sequence[Spread]) -> Table:
+def _bars_for(encoding: str) -> str:
+    """Blocks where the terminal's encoding has them, else ASCII."""
+    try:
+        _BARS.encode(encoding)
+    except UnicodeEncodeError:
+        return _PLAIN_BARS
+    return _BARS
+
+
+def _table(found: Sequence[Spread], bars: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("test", overflow="fold")
     for heading in ("right", "wrong", "gap"):
@@ -106,15 +116,17 @@ def _table(found: Sequence[Spread]) -> Table:
             table.add_row(Text(one_line(exercise), style="bold"))
         style = "red" if spread.doubts else ""
         name = f"  {one_line(spread.test.partition('::')[2] or spread.test, 80)}"
-        cells = (_times(spread.right), _times(spread.wrong), _gap(spread), histogram(spread.counts))
+        drawn = histogram(spread.counts, bars)
+        cells = (_times(spread.right), _times(spread.wrong), _gap(spread), drawn)
         table.add_row(Text(name, style=style), *(Text(cell, style=style) for cell in cells))
     return table
 
 
-def histogram(counts: Sequence[int]) -> str:
+def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
     """A bar for each power of ten, with a line at what is allowed."""
     most = max(counts, default=0)
-    bars = [_BARS[math.ceil((len(_BARS) - 1) * count / most)] if most else " " for count in counts]
+    highest = len(levels) - 1
+    bars = [levels[math.ceil(highest * count / most)] if most else " " for count in counts]
     allowed = -_LOWEST + 1
     return f"{''.join(bars[:allowed])}|{''.join(bars[allowed:])}"
 

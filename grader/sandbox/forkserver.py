@@ -19,6 +19,8 @@ START_SECONDS = 120.0
 _ORDER_SECONDS = 20.0
 _GREETING = 1 << 16
 _ENGINE = Path(__file__).resolve().parents[2]
+# What torch and the libraries below it use of the processor.
+_INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from grader.worker.forkserver import main; main(int(sys.argv[2]), sys.argv[3:])"
@@ -61,6 +63,7 @@ class ForkServer:
                 cwd=scratch,
                 start_new_session=True,
             )
+        self._starter = os.getpid()
         self._ready = False
         self._user: int | None = None
         self.is_lost = False
@@ -76,6 +79,11 @@ class ForkServer:
     def pid(self) -> int:
         """The process id of the fork server, the ancestor of all workers."""
         return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process is known to have ended; only who started it can know."""
+        return self._starter == os.getpid() and self._process.poll() is not None
 
     def spawn(self) -> Spawned:
         """Forks a worker.
@@ -159,13 +167,22 @@ class ForkServer:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """What a worker may see: nothing of the course's, the grader's or the user's."""
+    """What a worker may see: nothing of the course's, the grader's or the user's.
+
+    It adds up in the order in which its judge does: whoever holds instructions of the processor
+    back holds them back for both.
+    """
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return one | {
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "HOME": str(scratch),
-        "TMPDIR": str(scratch),
-        "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-    }
+    held_back = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}
+    return (
+        one
+        | held_back
+        | {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(scratch),
+            "TMPDIR": str(scratch),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+        }
+    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.removal import remove
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.replies import opened
 from grader.sandbox.scratch import PASSABLE, new_scratch
@@ -118,4 +118,4 @@ def _removed(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.environ.pop(_CANARY, None)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)

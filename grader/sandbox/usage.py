@@ -7,6 +7,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+# Folders inside one another; where paths get too long, nothing can be counted.
+_DEEPEST = 100
+
 
 def family(pid: int) -> list[int]:
     """A process and its descendants, as far as they can be seen."""
@@ -34,16 +37,19 @@ def private_memory(pids: list[int]) -> int:
 
 
 def fits(folder: Path, size: int, files: int) -> bool:
-    """Whether what lies in a folder stays within so many bytes and files."""
-    waiting = [folder]
+    """Whether what lies in a folder stays within so many bytes and files, and is not too deep."""
+    waiting = [(folder, _DEEPEST)]
     while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+        path, depth = waiting.pop()
+        if depth < 0:
+            return False
+        with contextlib.suppress(OSError), os.scandir(path) as entries:
             for entry in entries:
                 files -= 1
                 with contextlib.suppress(OSError):
                     size -= entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
+                        waiting.append((Path(entry.path), depth - 1))
                 if files < 0 or size < 0:
                     return False
     return True

@@ -8,13 +8,15 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 FILE = "results.sqlite"
 LINES = "results.jsonl"
 
 # A row of `test` is a test as it was when a grade was made: one whose points changed is a new row.
 # An error that is NULL where rtol is not is infinite, as in `results.jsonl`. A submission has its
-# people before it has a grade, hence its name there and not its number.
+# people before it has a grade, hence its name there and not its number. Words are of the verdict at
+# their place, and stand for its message and its errors; what a submission's words say of it as a
+# whole is in `said`.
 _TABLES = """
 CREATE TABLE batch (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE test (
@@ -40,7 +42,9 @@ CREATE TABLE submission (
     suite_hash TEXT NOT NULL,
     duration_s REAL NOT NULL,
     message TEXT,
-    isolation TEXT NOT NULL
+    isolation TEXT NOT NULL,
+    said TEXT,
+    unexplained TEXT
 );
 CREATE INDEX submission_in_class_order ON submission (position, name);
 CREATE TABLE verdict (
@@ -59,6 +63,20 @@ CREATE TABLE verdict (
     wrong INTEGER,
     total INTEGER,
     worst TEXT,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE words (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    max_abs_error REAL,
+    max_rel_error REAL,
+    rtol REAL,
+    atol REAL,
+    error_over_tolerance REAL,
+    wrong INTEGER,
+    total INTEGER,
+    worst TEXT,
     mistake TEXT,
     explanation TEXT,
     hint TEXT,
@@ -67,7 +85,6 @@ CREATE TABLE verdict (
     step TEXT,
     PRIMARY KEY (submission, place)
 ) WITHOUT ROWID;
-CREATE INDEX verdict_by_mistake ON verdict (mistake) WHERE mistake IS NOT NULL;
 CREATE TABLE author (
     submission TEXT NOT NULL,
     place INTEGER NOT NULL,

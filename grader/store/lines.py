@@ -30,7 +30,7 @@ class Lines:
         self._around = functools.lru_cache(maxsize=_MOST)(self._around_the_duration)
 
     def line(self, grade: Grade, verdicts: Iterable[tuple[Any, ...]]) -> str:
-        """The line of a grade, whose verdicts are given as rows in the order of `OF_A_VERDICT`."""
+        """The line of a grade, whose verdicts are given as rows of `VERDICTS`."""
         rows = list(verdicts)
         durations = _ENCODER.encode([row[-1] for row in rows])[1:-1].split(", ")
         tests = [

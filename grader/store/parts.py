@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from grader.evidence import Evidence
 from grader.imports import ClassImports, Imports
 from grader.store.rows import well_formed
 
@@ -38,19 +37,16 @@ def write_parts(
 def read_parts(database: sqlite3.Connection, name: str) -> dict[str, KeptExercise]:
     """The exercises in the grade of a submission, if each of them can be kept without the others.
 
-    None can if the grade is not complete, if its message speaks of all exercises together, or if
-    the submission printed something.
+    None can if the grade is not complete, or if its message speaks of all exercises together.
     """
     found = database.execute(
-        "SELECT number, data FROM submission LEFT JOIN evidence ON submission = number "
+        "SELECT number FROM submission "
         "WHERE name = ? AND finished AND status = 'graded' AND message IS NULL",
         (well_formed(name),),
     ).fetchone()
     if found is None:
         return {}
-    number, evidence = found
-    if evidence is not None and Evidence.unpacked(evidence).printed:
-        return {}
+    (number,) = found
     failed = database.execute(
         "SELECT DISTINCT exercise FROM verdict JOIN test ON test.number = verdict.test "
         "WHERE submission = ? AND status != 'passed'",

@@ -19,7 +19,7 @@ from grader.store.people import People
 from grader.store.rows import (
     OF_A_SUBMISSION,
     OF_A_TEST,
-    OF_A_VERDICT,
+    VERDICTS,
     Test,
     grade_of,
     test_of,
@@ -29,7 +29,6 @@ from grader.store.rows import (
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Verdict
 
-_VERDICTS_OF_ONE = f"SELECT {OF_A_VERDICT} FROM verdict WHERE submission = ? ORDER BY place"
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
 _SUBMISSIONS = f"SELECT number, {OF_A_SUBMISSION} FROM submission"
@@ -66,6 +65,11 @@ class Results:
     def __reduce__(self) -> tuple[type[Results], tuple[Path, str, People, str]]:
         """Another process opens the file by itself, for reading."""
         return Results, (self._file, self.assignment, self._people, self.state)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that they are in."""
+        return self._file.parent
 
     @property
     def authors(self) -> Mapping[str, tuple[Author, ...]]:
@@ -147,8 +151,18 @@ class Results:
             if row is None:
                 return ()
             tests = _tests(db)
-            of_one = db.execute(_VERDICTS_OF_ONE, row)
+            of_one = db.execute(VERDICTS, row)
             return tuple(verdict_of(tests, row) for row in of_one)
+
+    def count_unexplained(self) -> int:
+        """How many submissions lack words, or some of them.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        counted = "SELECT COUNT(*) FROM submission WHERE unexplained IS NOT NULL"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return int(db.execute(counted).fetchone()[0])
 
     def class_imports(self) -> ClassImports:
         """What the submissions import of installed packages, and which are not there.
@@ -182,7 +196,7 @@ class Results:
             db.execute("BEGIN")
             lines = Lines(_tests(db))
             for number, *row in db.execute(_IN_CLASS_ORDER):
-                yield lines.line(grade_of(row, (), ()), db.execute(_VERDICTS_OF_ONE, (number,)))
+                yield lines.line(grade_of(row, (), ()), db.execute(VERDICTS, (number,)))
 
 
 def _tests(database: sqlite3.Connection) -> dict[int, Test]:
@@ -194,7 +208,7 @@ def _tests(database: sqlite3.Connection) -> dict[int, Test]:
 def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequence[Any]) -> Grade:
     """The grade of a row of `_SUBMISSIONS`."""
     number, *of_the_submission = row
-    verdicts = database.execute(_VERDICTS_OF_ONE, (number,))
+    verdicts = database.execute(VERDICTS, (number,))
     notes = database.execute(_NOTES_OF_ONE, (number,))
     return grade_of(
         of_the_submission,

@@ -19,25 +19,38 @@ from grader.verdict import (
     Visibility,
     Where,
 )
+from grader.words import Told
 
 OF_A_SUBMISSION = (
     "name, status, score, max_score, seed, submission_hash, suite_hash, duration_s, message, "
-    "isolation"
+    "isolation, said, unexplained"
 )
-OF_A_VERDICT = (
-    "test, status, score, message, max_abs_error, max_rel_error, rtol, atol, error_over_tolerance, "
-    "wrong, total, worst, mistake, explanation, hint, file, line, step, duration_s"
+_ERRORS = (
+    "max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance", "wrong", "total",
+    "worst",
+)  # fmt: skip
+_OF_WORDS = f"message, {', '.join(_ERRORS)}, mistake, explanation, hint, file, line, step"
+_OF_A_VERDICT = f"test, status, score, message, {', '.join(_ERRORS)}, duration_s"
+_IN_WORDS = ", ".join(f"COALESCE(words.{name}, verdict.{name})" for name in ("message", *_ERRORS))
+# The verdicts of a submission, each with its words where it has some.
+VERDICTS = (
+    f"SELECT test, status, score, {_IN_WORDS}, mistake, explanation, hint, file, line, step, "
+    "duration_s FROM verdict LEFT JOIN words USING (submission, place) "
+    "WHERE verdict.submission = ? ORDER BY verdict.place"
 )
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
 ADD_SUBMISSION = (
     f"INSERT INTO submission ({OF_A_SUBMISSION}, position, key, finished) "
-    f"VALUES ({', '.join('?' * 13)})"
+    f"VALUES ({', '.join('?' * 15)})"
 )
 ADD_VERDICT = (
-    f"INSERT INTO verdict (submission, place, {OF_A_VERDICT}) VALUES ({', '.join('?' * 21)})"
+    f"INSERT INTO verdict (submission, place, {_OF_A_VERDICT}) VALUES ({', '.join('?' * 15)})"
 )
-ADD_EVIDENCE = "INSERT INTO evidence (submission, data) VALUES (?, ?)"
+ADD_WORDS = (
+    f"INSERT OR REPLACE INTO words (submission, place, {_OF_WORDS}) VALUES ({', '.join('?' * 17)})"
+)
+ADD_EVIDENCE = "INSERT OR REPLACE INTO evidence (submission, data) VALUES (?, ?)"
 ADD_NOTE = "INSERT INTO note (submission, place, text) VALUES (?, ?, ?)"
 
 _UNKNOWN = (None,)
@@ -64,7 +77,7 @@ def row_of_test(verdict: Verdict) -> TestRow:
 
 
 def submission_row(grade: Grade) -> tuple[Any, ...]:
-    """A grade without its verdicts, in the order of `OF_A_SUBMISSION`."""
+    """A grade without its verdicts and words, in the order of `OF_A_SUBMISSION`."""
     return (
         well_formed(grade.submission),
         grade.status.value,
@@ -76,31 +89,39 @@ def submission_row(grade: Grade) -> tuple[Any, ...]:
         grade.duration_s,
         well_formed(grade.message),
         json.dumps(dict(grade.isolation)),
+        None,
+        grade.unexplained,
     )
 
 
 def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
-    """A verdict without its test, in the order of `OF_A_VERDICT`."""
-    measurement, diagnosis, where = verdict.measurement, verdict.diagnosis, verdict.where
+    """A verdict without its test and its words, in the order of the table."""
+    measurement = verdict.measurement
     return (
         verdict.status.value,
         verdict.score,
         well_formed(verdict.message),
         *(_measurement_row(measurement) if measurement else _UNKNOWN * 8),
-        *(_diagnosis_row(diagnosis) if diagnosis else _UNKNOWN * 3),
-        *(
-            (well_formed(where.file), where.line, well_formed(where.step))
-            if where
-            else _UNKNOWN * 3
-        ),
         verdict.duration_s,
+    )
+
+
+def words_row(told: Told) -> tuple[Any, ...]:
+    """What is told of one verdict, in the order of the table."""
+    measurement, diagnosis, where = told.measurement, told.diagnosis, told.where
+    place = (well_formed(where.file), where.line, well_formed(where.step)) if where else None
+    return (
+        well_formed(told.message),
+        *(_measurement_row(measurement) if measurement else _UNKNOWN * 8),
+        *(_diagnosis_row(diagnosis) if diagnosis else _UNKNOWN * 3),
+        *(place or _UNKNOWN * 3),
     )
 
 
 def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...], notes: tuple[str, ...]) -> Grade:
     """The grade whose `submission_row` this is."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
-    duration_s, message, isolation = rest
+    duration_s, message, isolation, said, unexplained = rest
     return Grade(
         submission=name,
         status=GradeStatus(status),
@@ -110,10 +131,11 @@ def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...], notes: tuple[str, .
         submission_hash=submission_hash,
         suite_hash=suite_hash,
         duration_s=duration_s,
-        message=message,
+        message=said or message,
         isolation=json.loads(isolation),
         tests=tests,
         notes=notes,
+        unexplained=unexplained,
     )
 
 
@@ -124,7 +146,7 @@ def test_of(row: Sequence[Any]) -> Test:
 
 
 def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
-    """The verdict whose `verdict_row`, after the number of its test, this is.
+    """The verdict of a row of `VERDICTS`.
 
     A class has hundreds for each submission: reading one is most of what reading a store costs.
     """

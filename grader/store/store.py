@@ -33,20 +33,24 @@ from grader.store.rows import (
     ADD_SUBMISSION,
     ADD_TEST,
     ADD_VERDICT,
+    ADD_WORDS,
     OF_A_TEST,
     TestRow,
     row_of_test,
     submission_row,
     verdict_row,
     well_formed,
+    words_row,
 )
 from grader.store.state import are_current, draw_state, note_lines, state_of
 from grader.submission import Author
 from grader.verdict import Grade
+from grader.words import Words
 
 _NO_KEYS: Mapping[str, str] = {}
 _OF_GRADES = (
-    "exercise_key", "import", "lacking", "evidence", "note", "verdict", "submission", "test"
+    "exercise_key", "import", "lacking", "evidence", "note", "words", "verdict", "submission",
+    "test",
 )  # fmt: skip
 
 
@@ -139,6 +143,33 @@ class Store(Results):
         with self._change() as database:
             database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
 
+    def paths(self) -> list[str]:
+        """Where the submissions lay when they were graded last."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            row = self._database.execute("SELECT value FROM batch WHERE key = 'paths'").fetchone()
+        return [] if row is None else list(json.loads(row[0]))
+
+    def set_paths(self, paths: Sequence[str]) -> None:
+        """Remembers where the submissions lie, for who wants to look at them again."""
+        if self.paths() != list(paths):
+            with self._change() as database:
+                value = json.dumps(list(paths))
+                database.execute("INSERT OR REPLACE INTO batch VALUES ('paths', ?)", (value,))
+
+    def submission_hashes(self) -> dict[str, str]:
+        """The hash of each submission that has a grade, by its name."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return dict(self._database.execute("SELECT name, submission_hash FROM submission"))
+
+    def unexplained(self) -> dict[str, str]:
+        """By the names of submissions that lack words: why, in the class's order."""
+        query = (
+            "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
+            "ORDER BY position, name"
+        )
+        with self._one_at_a_time, saying(self._file, "read"):
+            return dict(self._database.execute(query))
+
     def submissions(self) -> list[str]:
         """The names of the submissions that have a grade, whatever it is, in the class's order."""
         query = "SELECT name FROM submission ORDER BY position, name"
@@ -180,10 +211,36 @@ class Store(Results):
             database.executemany(ADD_VERDICT, rows)
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
-            if grade.evidence != Evidence():
-                database.execute(ADD_EVIDENCE, (number, grade.evidence.packed()))
             assert number is not None
             write_parts(database, number, exercise_keys, grade.imports)
+
+    def add_words(self, submission: str, words: Words) -> None:
+        """Writes what explains a submission's grade, in place of what was said before.
+
+        Of a submission that has no grade, and of tests that its grade does not have, nothing is
+        kept; no outcome and no score is changed.
+        """
+        numbered = "SELECT number FROM submission WHERE name = ?"
+        placed = "SELECT id, place FROM verdict JOIN test ON number = test WHERE submission = ?"
+        said = "UPDATE submission SET said = ?, unexplained = ? WHERE number = ?"
+        with self._change() as database:
+            found = database.execute(numbered, (well_formed(submission),)).fetchone()
+            if found is None:
+                return
+            (number,) = found
+            places = dict(database.execute(placed, (number,)))
+            database.execute("DELETE FROM words WHERE submission = ?", (number,))
+            rows = [
+                (number, places[test], *words_row(told))
+                for test, told in words.tests.items()
+                if test in places
+            ]
+            database.executemany(ADD_WORDS, rows)
+            database.execute("DELETE FROM evidence WHERE submission = ?", (number,))
+            if words.evidence != Evidence():
+                database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
+            message, missing = well_formed(words.message), well_formed(words.missing)
+            database.execute(said, (message, missing, number))
 
     def set_people(
         self,

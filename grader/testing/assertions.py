@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from grader.evidence import LARGEST_PICTURE, Picture, in_six_digits
+from grader.testing.answers import single_number
 from grader.testing.comparison import Comparison, Tolerance, compare, tolerance_for
 from grader.testing.differences import difference_in_words, worst_in_a_table
 from grader.testing.handle import Reference, Student
@@ -69,7 +70,7 @@ def assert_matches(
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype."""
     __tracebackhide__ = True
     if not isinstance(actual, torch.Tensor):
-        assert actual == expected, f"{what}, {str(actual)[:40]}, is not the right one"
+        assert _equal(actual, expected), f"{what}, {str(actual)[:40]}, is not the right one"
         return
     wanted = torch.as_tensor(expected)
     assert actual.shape == wanted.shape, (
@@ -114,8 +115,7 @@ def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) ->
     """Asserts that two equal calls have equal results."""
     __tracebackhide__ = True
     first, second = student(*args, **kwargs), student(*args, **kwargs)
-    same = torch.equal(first, second) if isinstance(first, torch.Tensor) else first == second
-    assert same, (
+    assert _equal(first, second), (
         f"{student.adapter.name} returns something else when it is called again with the same "
         "inputs: is dropout on, a tensor uninitialised (torch.empty), or something kept between "
         "calls?"
@@ -192,4 +192,16 @@ def _elsewhere(student: Student, arguments: Mapping[str, Value], default_device:
     value = student.result(answer, arguments)
     if isinstance(value, Elsewhere):
         return value
+    if not isinstance(value, torch.Tensor):
+        raise StudentFault(Status.FAILED, f"{student.adapter.name} must return a tensor")
     return Elsewhere(str(value.dtype), tuple(value.shape), "cpu")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same; those of two kinds never are, whatever they are."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    one, other = single_number(one), single_number(other)
+    if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
+        return False
+    return bool(one == other)

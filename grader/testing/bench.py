@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -29,8 +29,8 @@ class Bench:
 
     Where nothing else is asked for, the student's functions are called on `device`.
 
-    `observations` are the submission's answers, by exercise; `problem` is why its adapters could
-    not be imported at all.
+    `observations` are the submission's answers, by exercise, where somebody wants them kept;
+    `problem` is why its adapters could not be imported at all.
     """
 
     contract: Mapping[str, Adapter]
@@ -40,12 +40,15 @@ class Bench:
     seed: int
     wording: Wording
     problem: StudentFault | None = None
-    observations: dict[str, list[Observation]] = field(default_factory=dict)
+    observations: dict[str, list[Observation]] | None = None
     device: str = "cpu"
 
     def student(self, member: Membership, test_id: str) -> Student:
-        """The handle of the student's function; its random numbers follow from the test."""
-        seed = seed_of(self.seed, f"call:{test_id}")
+        """The handle of the student's function.
+
+        Its random numbers are those of every call: their seed tells nothing of the test.
+        """
+        seed = seed_of(self.seed, "call")
         observe = functools.partial(self._observe, member, test_id)
         return Student(
             self._adapter(member.exercise), self.ask, seed, observe, self.wording, self.device
@@ -58,7 +61,9 @@ class Bench:
     def _observe(
         self, member: Membership, test_id: str, call: Call, result: object, refused: bool
     ) -> None:
-        """Keeps an answer for the diagnosis, if its test fails."""
+        """Keeps an answer for the diagnosis."""
+        if self.observations is None:
+            return
         value = torch.tensor(result) if isinstance(result, int | float) else result
         if isinstance(value, torch.Tensor) and value.numel() <= _NUMBERS:
             seen = self.observations.setdefault(member.exercise, [])

@@ -16,7 +16,6 @@ def _not_installed(missing: ModuleNotFoundError) -> str:
 
 
 try:
-    from grader.assignment import BadAssignment
     from grader.testing.bench import Bench
     from grader.testing.cases import Case, Draw
     from grader.testing.exercise import Membership, membership
@@ -33,17 +32,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "aspect(name): the aspect that one parameter looks at")
     if BENCH not in config.stash:
         try:
-            from grader.home.bench import home_bench
-            from grader.home.report import HomeReport
-
-            bench, cases = home_bench(config.rootpath)
-        except BadAssignment as problem:
-            raise pytest.UsageError(str(problem)) from None
+            config.pluginmanager.import_plugin("grader.home.plugin")
         except ModuleNotFoundError as missing:
             raise pytest.UsageError(_not_installed(missing)) from None
-        config.stash[BENCH] = bench
-        report = HomeReport(config.rootpath, bench, cases, config.get_verbosity() > 0)
-        config.pluginmanager.register(report, "grader-home-report")
 
 
 @pytest.fixture

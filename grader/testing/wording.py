@@ -6,11 +6,14 @@ import builtins
 from collections.abc import Sequence
 from typing import Protocol
 
+from grader.plain_text import plain
 from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status
 from grader.wire.calls import Call, Raised
 from grader.wire.frames import Value
+
+_LONGEST = 300
 
 
 class Wording(Protocol):
@@ -27,15 +30,18 @@ class Wording(Protocol):
 
 
 class Plainly:
-    """A `Wording` for where verdicts are reached: it looks at nothing, and repeats nothing.
+    """A `Wording` for where verdicts are reached: it looks at little, and repeats nothing.
 
-    What a submission raised, returned or printed may hold the inputs that it is graded on.
+    What a submission raised, returned or printed while it was asked may hold the inputs that it is
+    graded on. While it is imported it knows of none.
     """
 
-    def raised(self, raised: Raised, adapter: str, _call: Call | None = None) -> StudentFault:
+    def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """That it raised, and the kind if that is one of Python's own."""
         if raised.missing:
             return StudentFault(Status.MISSING, f"{adapter} is not implemented yet")
+        if call is None:
+            return StudentFault(Status.ERROR, _import_in_words(raised))
         known = isinstance(vars(builtins).get(raised.kind), type)
         what = raised.kind if known else "an exception"
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
@@ -47,3 +53,11 @@ class Plainly:
     def printed(self, _text: str) -> Sequence[str]:
         """Nothing."""
         return ()
+
+
+def _import_in_words(raised: Raised) -> str:
+    """What was raised, on which line."""
+    message = " ".join(raised.message.split())[:_LONGEST]
+    said = plain(f"{raised.kind}: {message}" if message else raised.kind)
+    last = raised.frames[-1] if raised.frames else None
+    return f"{said} ({plain(last.file)}, line {last.line})" if last else said

@@ -122,5 +122,5 @@ def judges_of(worker: psutil.Process) -> list[psutil.Process]:
 
 def _is_judge(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
-        return "grader.judge.process" in process.cmdline()
+        return "grader.job.process" in process.cmdline()
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import subprocess
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -12,10 +13,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
 from grader.settings import Settings
 from grader.verdict import Grade, Verdict
+from tests.harness.grading import GradingJob
 from tests.harness.pages_browser import chromium_executable, running_chromium
 from tests.harness.warm import Warm
 
@@ -175,6 +176,10 @@ TINY = {
         """,
 }
 
+# A shell that starts something in the background lets it ignore Ctrl-C, and all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 RIGHT = """
 def run_double(x):
     return x + x
@@ -215,16 +220,16 @@ class Graded:
 
 
 @pytest.fixture(scope="session")
-def judge(tiny: Path) -> Iterator[JudgeClient]:
+def judge(tiny: Path) -> Iterator[GradingJob]:
     """A judge of the tiny assignment: 2 seconds a call, 8 a submission, 512 MB."""
     settings = Settings(str(tiny), 1, (), "adapters.py", 8.0, 512, "suite")
-    client = JudgeClient(settings)
+    client = GradingJob(settings)
     yield client
     client.close()
 
 
 @pytest.fixture
-def grade(judge: JudgeClient, tmp_path: Path) -> Callable[..., Graded]:
+def grade(judge: GradingJob, tmp_path: Path) -> Callable[..., Graded]:
     """Grades a submission: the text of its adapters, and further files."""
 
     def grade_submission(adapters: str = RIGHT, **files: str) -> Graded:

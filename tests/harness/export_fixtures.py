@@ -15,6 +15,7 @@ from grader.export.sheets.filling import Choices
 from grader.store import Results, Store
 from grader.submission import Author
 from grader.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+from tests.harness.storing import add
 
 WORTH = {"run_rope": 4.0, "run_mha": 6.0}
 # What a person may be called, and what spreadsheets, XML and terminals would make of it.
@@ -105,7 +106,7 @@ def a_batch(
     with Store.open(folder, "Attention") as store:
         store.set_people(authors or {}, late, absentees)
         for position, grade in enumerate(grades):
-            store.add(grade, "key", position)
+            add(store, grade, "key", position)
     return Store.read(folder)
 
 

@@ -26,6 +26,7 @@ from grader.verdict import (
     Visibility,
     Where,
 )
+from tests.harness.storing import add
 
 FIRST = ("Ada", "Bo", "Chiara", "Dmitri", "Elif", "Fatou", "Goran", "Hana", "José", "Kwame", "Olu")
 LAST = ("Achebe", "Berg", "Çelik", "Diaz", "Fischer", "Garcia", "Ivanova", "Jones", "Kim", "López")
@@ -148,7 +149,7 @@ def store_class(folder: Path, grades: Iterator[Grade], with_people: bool = True)
     with Store.open(folder, "attention") as store:
         names = []
         for place, grade in enumerate(grades):
-            store.add(grade, "key", place)
+            add(store, grade, "key", place)
             names.append(grade.submission)
         if with_people:
             authors = {name: [Author(*_person(name))] for name in names}

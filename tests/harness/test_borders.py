@@ -60,19 +60,26 @@ LAYERS = [
         "grader.new",
     },
     {"grader.dispatch", "grader.store"},
-    {"grader.judge"},
+    {"grader.job"},
+    {"grader.judge", "grader.explainer"},
+    {"grader.suite"},
     {"grader.sandbox"},
-    {"grader.testing", "grader.home", "grader.explaining"},
+    {"grader.home"},
+    {"grader.explaining"},
+    {"grader.testing"},
     {"grader.intake"},
     {"grader.worker"},
     {"grader.counting", "grader.assignment"},
     {
         "grader.wire",
         "grader.verdict",
+        "grader.words",
         "grader.evidence",
         "grader.imports",
         "grader.submission",
         "grader.plain_text",
+        "grader.removal",
+        "grader.points",
         "grader.processors",
         "grader.settings",
         "grader",
@@ -136,6 +143,14 @@ def test_arrows_between_the_parts_only_run_down():
             assert there is None or there >= here, f"{module} imports {name}, which is above it"
 
 
+def test_who_reaches_verdicts_holds_nothing_that_explains_them():
+    """A judge that were rich in words would die of what strangers hand in."""
+    for module, imported in modules_of_the_engine().items():
+        if part_of(module) == "grader.judge":
+            parts = {part_of(name) for name in imported}
+            assert not parts & {"grader.explaining", "grader.explainer", "grader.home"}, module
+
+
 def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
     """Trusted and untrusted code share plain data only."""
     allowed = {"grader.worker", "grader.wire", "grader.counting"}
@@ -155,7 +170,7 @@ def test_importing_the_package_loads_none_of_its_modules():
 
 OUT_OF_REACH = [
     "grader.judge",
-    "grader.judge.session",
+    "grader.judge.judge",
     "grader.wire",
     "solutions",
     "tests.hidden",

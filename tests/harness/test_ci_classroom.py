@@ -49,7 +49,7 @@ def printed(result: dict[str, Any]) -> float:
 
 def scored(*shares: float, points: tuple[float, ...] = (10, 6, 12, 3, 4)) -> Grade:
     tests = [
-        a_verdict(f"run_{place}", share * most, float(most))
+        a_verdict(f"run_{place}", round(share * most, 2), float(most))
         for place, (share, most) in enumerate(zip(shares, points, strict=True))
     ]
     return a_grade("alice", *tests)

@@ -18,7 +18,8 @@ from grader.export.platforms.gradescope import (
     results,
     total_points,
 )
-from grader.verdict import Grade, Status, Visibility
+from grader.judge.gate import gated
+from grader.verdict import Aspect, Grade, Status, Visibility
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, unreadable
 from tests.harness.export_fixtures import not_graded as a_grade_that_is_none
@@ -128,6 +129,30 @@ def test_points_are_scaled_to_those_of_the_gradescope_assignment() -> None:
     assert found["score"] == 10.0
     assert sum(test["max_score"] for test in found["tests"]) == 20.0
     assert found["output"].startswith("10 of 20 points")
+
+
+def test_scaled_points_add_up_and_what_is_right_is_worth_the_same_to_all() -> None:
+    """Thirds of points are nobody's."""
+    for got in range(5):
+        tests = [a_verdict(f"run_{n}", float(got >= n), 1.0) for n in range(3)]
+        found = read(results(a_grade("alice", *tests), Display(total=10.0)))
+        assert [test["max_score"] for test in found["tests"]] == [3.34, 3.33, 3.33]
+        assert found["score"] == [3.34, 6.67, 10.0, 10.0, 10.0][got]
+
+
+def test_visible_points_tell_nothing_of_hidden_values() -> None:
+    """How much the other aspects count depends on all values: that is told with the hidden ones."""
+    seen = []
+    for right in (True, False):
+        values = a_verdict("run_rope", 2.0, 2.0, visibility=Visibility.PUBLIC)
+        hidden = a_verdict("run_rope", 2.0 * right, 2.0)
+        other = values._replace(aspect=Aspect.DISCIPLINE, score=1.0, max_score=1.0)
+        grade = a_grade("alice", *gated([values, hidden, other]))
+        found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+        assert found["score"] == grade.score == (5.0 if right else 2.5)
+        seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
+    assert seen[0] == seen[1]
+    assert [(test["score"], test["max_score"]) for test in seen[0]] == [(2.0, 2.0)]
 
 
 @pytest.mark.parametrize(

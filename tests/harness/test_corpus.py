@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
 from grader.settings import Settings
 from grader.verdict import Aspect, Grade, GradeStatus, Status
 from solutions.mistakes import MISTAKES
 from tests.harness.corpus.programs import STYLES, Slip, slips, stage, wrong_lines
+from tests.harness.grading import GradingJob
 
 ROOT = Path(__file__).parents[2]
 JUDGES = 2
@@ -80,9 +80,9 @@ class Class:
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
     """The whole corpus, graded by real judges in real workers."""
     folder = tmp_path_factory.mktemp("corpus")
-    judges: queue.Queue[JudgeClient] = queue.Queue()
+    judges: queue.Queue[GradingJob] = queue.Queue()
     for _ in range(JUDGES):
-        judges.put(JudgeClient(Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")))
+        judges.put(GradingJob(Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")))
 
     def grade(number: int, program: str | Slip) -> Grade:
         place = folder / str(number)

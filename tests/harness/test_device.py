@@ -27,7 +27,8 @@ from pathlib import Path
 import torch, torch._lazy.ts_backend
 from grader.assignment import find_assignment
 from grader.home.bench import DirectCalls
-from grader.judge.session import Judge
+from grader.judge.judge import Judge
+from grader.suite.suite import Suite
 from grader.wire.calls import Call
 from grader.worker.performing import perform
 
@@ -45,8 +46,8 @@ class References:
         return self.answer(call)
 
 examinee, verdicts = References(), []
-serve = lambda judge: verdicts.extend(judge.grade(examinee))
-Judge(find_assignment(root), 1, exercises, serve, "lazy").run()
+serve = lambda suite: verdicts.extend(Judge(suite, 1, "lazy").grade(examinee))
+Suite(find_assignment(root), exercises).open(serve)
 x = torch.ones(2, 3)
 left = perform(lambda x: x.cpu(), Call("run", {"x": x}, device="lazy"), root).value
 none = perform(lambda n: torch.ones(n), Call("run", {"n": 2}, device="lazy"), root).value

@@ -76,9 +76,10 @@ def printed_by(
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
-        env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
+        env=os.environ
+        | {"PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=600,
         check=False,
     )

@@ -9,6 +9,7 @@ from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk, in_six_d
 from grader.explaining.excerpts import excerpts
 from grader.store import Store
 from grader.verdict import Grade, GradeStatus, Where
+from tests.harness.storing import add
 
 EVIDENCE = Evidence(
     pictures=(
@@ -48,15 +49,15 @@ def test_numbers_of_pictures_have_six_digits():
 def test_evidence_is_kept_with_its_grade(tmp_path):
     """A new grade replaces it; results.jsonl, whose form is fixed, holds none of it."""
     with Store.open(tmp_path, "x") as store:
-        store.add(grade("ann", EVIDENCE), "key", 0)
-        store.add(grade("bob", Evidence()), "key", 1)
+        add(store, grade("ann", EVIDENCE), "key", 0)
+        add(store, grade("bob", Evidence()), "key", 1)
         store.write_jsonl(tmp_path / "results.jsonl")
     whole = Store.read(tmp_path).grades_of(["ann", "nobody", "bob"], whole=True)
     assert [one.evidence for one in whole] == [EVIDENCE, Evidence()]
     rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [row.keys() & {"evidence", "notes"} for row in rows] == [set(), set()]
     with Store.open(tmp_path, "x") as store:
-        store.add(grade("ann", Evidence(printed="bye")), "key", 0)
+        add(store, grade("ann", Evidence(printed="bye")), "key", 0)
     (ann,) = Store.read(tmp_path).grades_of(["ann"], whole=True)
     assert ann.evidence == Evidence(printed="bye")
 
@@ -88,7 +89,7 @@ def test_the_end_of_what_was_printed_is_kept(grade):
     print("import", __file__)
     def run_double(x):
         print("x" * 9000, "end")
-        return 2 * x
+        return 3 * x
     """
     printed = grade(text).grade.evidence.printed
     assert printed.endswith("end\n")

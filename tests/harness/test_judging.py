@@ -1,16 +1,28 @@
 """What the judge makes of right, wrong, broken and stubborn submissions."""
 
 import re
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from grader.points import total
 
 
 def with_double(body: str) -> str:
     """The right submission, but for the body of `run_double`."""
     count = "def run_count(x):\n    return x.numel()\n"
     return f"import torch\n\ndef run_double(x):\n    {body}\n\n{count}"
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory) -> Iterator[JudgeClient]:
+    """A judge that gives a busy machine all the time in which to reach another limit."""
+    slow = TINY["pyproject.toml"].replace("call_timeout = 2", "call_timeout = 120")
+    folder = write_files(tmp_path_factory.mktemp("patient"), TINY | {"pyproject.toml": slow})
+    client = JudgeClient(Settings(str(folder), 1, (), "adapters.py", 480.0, 512, "suite"))
+    yield client
+    client.close()
 
 
 def test_a_right_submission_gets_every_point(grade):
@@ -25,6 +37,33 @@ def test_values_carry_at_least_sixty_percent_of_an_exercise(grade):
     tests = [v for v in grade().grade.tests if v.exercise == "run_double"]
     values = sum(v.max_score for v in tests if v.aspect == "values")
     assert values >= 0.6 * sum(v.max_score for v in tests)
+
+
+def test_no_work_earns_no_points(grade):
+    """Zeros change no input, are the same twice and loop over nothing."""
+    graded = grade(with_double("return 0 * x")).grade
+    own = [v for v in graded.tests if v.exercise == "run_double"]
+    passed = [v for v in own if v.status == "passed"]
+    assert {str(v.aspect) for v in passed} == {"discipline", "efficiency"}
+    assert sum(v.score for v in own) == 0
+    assert {v.message for v in passed} == {
+        "counts nothing: none of this exercise's values are right"
+    }
+
+
+def test_half_of_the_values_is_half_of_the_rest(grade):
+    """The other aspects are right, and count as far as there is something that is."""
+    graded = grade(with_double("return 2 * x * (x.ndim != 1 or len(x) != 4)")).grade
+    own = [v for v in graded.tests if v.exercise == "run_double"]
+    values = [v for v in own if v.aspect == "values"]
+    others = [v for v in own if v.aspect != "values" and v.status == "passed"]
+    assert own[:2] == values
+    assert [str(v.status) for v in values] == ["passed", "failed"]
+    assert total(v.score for v in others) == pytest.approx(
+        total(v.max_score for v in others) / 2, abs=0.01
+    )
+    assert {v.message for v in others} == {"counts half: half of this exercise's values are right"}
+    assert graded.score == total(v.score for v in graded.tests)
 
 
 def test_a_wrong_answer_is_measured(grade):
@@ -126,12 +165,12 @@ def test_a_worker_that_dies_is_a_crash_of_that_exercise_only(grade, body, said):
 
 def test_an_endless_loop_times_out_and_leaves_time_for_the_rest(grade):
     """An exercise that took too long twice is not called again."""
-    started = time.monotonic()
     graded = grade(with_double("while True: pass"))
     assert graded.statuses("run_double") == {"timeout"}
     assert graded.statuses("run_count") == {"passed"}
-    assert time.monotonic() - started < 8
     assert "took longer than 2 seconds" in graded["test_doubles"].message
+    said = [test.message for test in graded.grade.tests if test.exercise == "run_double"]
+    assert len([text for text in said if "was not called again" not in text]) == 2
 
 
 def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
@@ -152,7 +191,9 @@ def test_memory_is_limited(grade):
     "distraction",
     ["os.close(1); os.close(2)", "threading.Thread(target=flood, daemon=True).start()"],
 )
-def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(grade, distraction):
+def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
+    patient, tmp_path, distraction
+):
     """Shared memory is bounded by the judge's look alone, which output must not turn away."""
     code = f"""
     import mmap, os, threading
@@ -166,12 +207,13 @@ def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(grade, dis
         shared = mmap.mmap(-1, 1 << 30)
         for start in range(0, 1 << 30, 1 << 20):
             shared[start : start + (1 << 20)] = bytes(1 << 20)
-        threading.Event().wait(10)
+        threading.Event().wait()
 
     def run_count(x):
         return x.numel()
     """
-    graded = grade(code)
+    folder = write_files(tmp_path / "submission", {"adapters.py": code})
+    graded = Graded(patient.grade(Entry("submission", folder), "hash"))
     assert graded["test_doubles"].status == "crashed"
     assert "memory" in graded["test_doubles"].message
     assert graded.statuses("run_count") == {"passed"}

@@ -11,14 +11,18 @@ import pytest
 import torch
 
 from grader.assignment import find_assignment
-from grader.dispatch.judge_client import JudgeClient
+from grader.explainer.explainer import Explainer
+from grader.explaining.deadline import NEVER
+from grader.explaining.naming.mistakes import load_mistakes
 from grader.intake import Entry
-from grader.judge.session import Judge
+from grader.judge.judge import Judge
 from grader.settings import Settings
+from grader.suite.suite import Suite
 from grader.verdict import Grade, Verdict
 from grader.verification import Functions
 from grader.wire.calls import Answer, Call
 from tests.harness.conftest import write_files
+from tests.harness.grading import GradingJob
 
 ROOT = Path(__file__).parents[2]
 HERE = "# astray"
@@ -226,15 +230,15 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 
 @pytest.fixture(scope="module")
-def attention_judge() -> Iterator[JudgeClient]:
+def attention_judge() -> Iterator[GradingJob]:
     """A judge of the attention assignment."""
-    client = JudgeClient(Settings(str(ROOT), 1, (), "adapters.py", 60.0, 1024, "suite"))
+    client = GradingJob(Settings(str(ROOT), 1, (), "adapters.py", 60.0, 1024, "suite"))
     yield client
     client.close()
 
 
 @pytest.fixture
-def judged(attention_judge: JudgeClient, tmp_path: Path) -> Callable[[Mapping[str, str]], Grade]:
+def judged(attention_judge: GradingJob, tmp_path: Path) -> Callable[[Mapping[str, str]], Grade]:
     """Grades the files of a submission."""
 
     def grade(files: Mapping[str, str]) -> Grade:
@@ -388,10 +392,13 @@ class CountedCalls:
 def recorded_calls(functions: Mapping[str, Callable[..., object]]) -> list[str]:
     """The exercises whose calls are repeated when these functions are graded."""
     counted = CountedCalls(functions)
-    judge = Judge(
-        find_assignment(ROOT), 0, (), lambda judge: judge.explained(judge.grade(counted, functions))
-    )
-    judge.run()
+
+    def grade(suite: Suite) -> None:
+        statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, functions)}
+        explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
+        assert [*explainer.explain(counted.ask, statuses, NEVER)]
+
+    Suite(find_assignment(ROOT)).open(grade)
     return counted.recorded
 
 

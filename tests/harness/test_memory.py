@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from grader.judge.memory import Asked, Interview, Memory, Remembered
 from grader.sandbox.replies import Sealed
+from grader.suite.memory import Asked, Interview, Memory
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call, encode_answer
@@ -15,10 +15,9 @@ TEST = "tests/public/test_x.py::test_y"
 FIRST, SECOND = Call("run_x", {"n": 1}), Call("run_x", {"n": 2})
 
 
-def remembered(status: Status) -> Remembered:
+def remembered(status: Status) -> Verdict:
     """What a test came to."""
-    verdict = Verdict(TEST, "run_x", Aspect.VALUES, status, 0.0, 1.0, Visibility.PUBLIC)
-    return Remembered(verdict, (), ())
+    return Verdict(TEST, "run_x", Aspect.VALUES, status, 0.0, 1.0, Visibility.PUBLIC)
 
 
 class Submission:
@@ -38,9 +37,9 @@ class Submission:
         return Answer(value=value, digest=bytes([value]) if self._digested else None)
 
 
-def learned(*answers: int | None, status: Status = Status.PASSED, digested: bool = True) -> Memory:
+def learned(*answers: int | None, digested: bool = True) -> Memory:
     """A memory of one test with two calls that got these answers."""
-    interview = Interview(Submission(*answers, digested=digested).ask, ())
+    interview, status = Interview(Submission(*answers, digested=digested).ask, ()), Status.PASSED
     try:
         for call in (FIRST, SECOND):
             interview.ask(call)
@@ -109,12 +108,6 @@ def test_answers_without_a_digest_are_not_remembered():
     """Nobody knows whether they are the same."""
     memory = learned(5, 6, digested=False)
     assert memory.follow(TEST, Submission(5, 6, digested=False).ask)[1] is None
-
-
-def test_a_fault_of_the_grader_is_not_remembered():
-    """It may be gone the next time."""
-    memory = learned(5, 6, status=Status.NOT_GRADED)
-    assert memory.follow(TEST, Submission(5, 6).ask) == ([], None)
 
 
 def test_of_a_class_that_answers_in_many_ways_the_latest_are_remembered():

@@ -1,9 +1,12 @@
 """Forbidden names in the source of a submission: found under any alias, and nothing else."""
 
+import os
 import textwrap
+import time
 
 import pytest
 
+from grader.explaining.deadline import Deadline
 from grader.explaining.mentions import find_mentions
 from grader.wire.calls import Use
 
@@ -99,3 +102,60 @@ def test_a_forbidden_package_is_found_by_its_own_name(tmp_path):
     """It needs no dot, and what is imported may be a part of it."""
     (tmp_path / "model.py").write_text("import numpy.linalg\n\nx = numpy\n")
     assert find_mentions(tmp_path, ("numpy",)) == (Use("numpy", "model.py", 3),)
+
+
+NAME = "torch.nn.MultiheadAttention"
+OWN = "class MultiheadAttention: ...\nx = self.MultiheadAttention\n"
+
+
+def scopes(depth, innermost):
+    """Functions inside one another, with something in the innermost."""
+    heads = (f"{' ' * level}def f{level}():\n" for level in range(depth))
+    return "".join(heads) + " " * depth + innermost
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        scopes(90, "return unknown.MultiheadAttention\n"),
+        scopes(17, "return a.b.MultiheadAttention\n") + "a = b = c\n",
+        "f = " + "lambda: " * 1400 + "unknown.MultiheadAttention",
+        "f = " + "lambda: " * 1000 + "(" + "a.MultiheadAttention, " * 10_000 + ")",
+        "".join(f"a{n} = a{n + 1}\n" for n in range(8000)) + "a0.MultiheadAttention",
+        "a = " + "a = ".join(f"a{n}\n" for n in range(10_000)) + "a.MultiheadAttention",
+        f"import {'m' * 100_000} as m\n" + "m.MultiheadAttention\n" * 7000,
+        f"import {'m.' * 4500}m as m\n" + "m.MultiheadAttention\n" * 7000,
+        f"from {'m' * 100_000} import {', '.join(f'a{n}' for n in range(9000))}\n" + OWN,
+        "from torch.nn import *\n" * 9000 + OWN,
+    ],
+    ids=[
+        "functions", "far", "lambdas", "wide", "chain", "again", "long", "dotted", "from", "stars"
+    ],
+)  # fmt: skip
+def test_source_that_is_deep_or_wide_is_read_in_no_time(tmp_path, source):
+    """Depths, lengths and counts are bounded; nothing takes as long as their product."""
+    (tmp_path / "model.py").write_text(source)
+    started = time.process_time()
+    assert find_mentions(tmp_path, [NAME]) == ()
+    assert time.process_time() - started < 5
+
+
+def test_a_name_is_found_through_scopes_inside_one_another(tmp_path):
+    """As deep as programs go that people wrote."""
+    source = "from torch import nn\n" + scopes(20, "return nn.MultiheadAttention(4, 1)\n")
+    (tmp_path / "model.py").write_text(source)
+    assert find_mentions(tmp_path, [NAME]) == (Use(NAME, "model.py", 22),)
+
+
+def test_what_is_no_file_any_more_is_passed_over(tmp_path):
+    """Where nothing walls it in, a worker may have put a pipe in the place of its source."""
+    os.mkfifo(tmp_path / "model.py")
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    (tmp_path / "other.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
+    assert find_mentions(tmp_path, [NAME]) == (Use(NAME, "other.py", 2),)
+
+
+def test_what_is_not_looked_at_in_time_is_left_unsaid(tmp_path):
+    """Words may be late, and then there are fewer of them."""
+    (tmp_path / "model.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
+    assert find_mentions(tmp_path, [NAME], Deadline.after(0)) == ()

@@ -18,7 +18,8 @@ import adapters
 import solutions
 from grader.assignment import find_assignment
 from grader.home.bench import DirectCalls
-from grader.judge.session import Judge
+from grader.judge.judge import Judge
+from grader.suite.suite import Suite
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.handle import in_float64
 from grader.verdict import Status
@@ -130,7 +131,7 @@ def examined() -> Examined:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the judge sets it for good
-        Judge(find_assignment(ROOT), 0, (), examine).run()
+        Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
     return Examined(frozenset(caught), calls)
 
 

@@ -72,10 +72,10 @@ def test_its_name_may_hold_whatever_prints(grader, tmp_path):
     """Quotes are no end of a string, and the handout still has a name that pip takes."""
     name = 'Ünit "vectors"'
     assert grader("new", "it", "--name", name, cwd=tmp_path).returncode == 0
-    project = tomllib.loads((tmp_path / "it" / "pyproject.toml").read_text())
+    project = tomllib.loads((tmp_path / "it" / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["tool"]["grader"]["name"] == name
     assert grader("handout", "../out", cwd=tmp_path / "it").returncode == 0
-    handed_out = tomllib.loads((tmp_path / "out" / "pyproject.toml").read_text())
+    handed_out = tomllib.loads((tmp_path / "out" / "pyproject.toml").read_text(encoding="utf-8"))
     assert handed_out["tool"]["grader"]["name"] == name
     assert handed_out["project"]["name"] == "nit-vectors-assignment"
 

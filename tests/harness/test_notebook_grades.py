@@ -8,18 +8,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
 from grader.report.complaints import complaints
 from grader.report.single import print_grade
 from grader.verdict import Grade, Status, Where
+from tests.harness.grading import GradingJob
 
 HELPER = "import no_such_package\n\ndef twice(x):\n    return 2 * x\n"
 DOUBLE = "# doubles\ndef run_double(x):\n    return twice(x)\n"
 COUNT = "%matplotlib inline\nn = undefined_name\n\ndef run_count(x):\n    return x.numel()\n"
 
 
-def graded(judge: JudgeClient, folder: Path, *cells: str) -> Grade:
+def graded(judge: GradingJob, folder: Path, *cells: str) -> Grade:
     document = {
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -37,7 +37,7 @@ def printed(grade: Grade) -> str:
     return file.getvalue()
 
 
-def test_a_cell_that_raised_is_told_with_its_line(judge: JudgeClient, tmp_path: Path) -> None:
+def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: Path) -> None:
     """Both where it keeps an adapter from being there and where it breaks one further down."""
     grade = graded(judge, tmp_path, HELPER, DOUBLE, COUNT)
     double = next(test for test in grade.tests if test.exercise == "run_double")
@@ -62,7 +62,7 @@ def test_a_cell_that_raised_is_told_with_its_line(judge: JudgeClient, tmp_path: 
     assert "No module named 'no_such_package'" in complaints(grade)
 
 
-def test_a_notebook_without_errors_has_no_notes(judge: JudgeClient, tmp_path: Path) -> None:
+def test_a_notebook_without_errors_has_no_notes(judge: GradingJob, tmp_path: Path) -> None:
     """What is skipped on purpose is no news."""
     grade = graded(judge, tmp_path, "%pip install x\ndef run_count(x): return x.numel()")
     assert grade.notes == ()
@@ -70,7 +70,7 @@ def test_a_notebook_without_errors_has_no_notes(judge: JudgeClient, tmp_path: Pa
 
 
 def test_what_a_submission_claims_of_its_cells_is_bounded(
-    judge: JudgeClient, tmp_path: Path
+    judge: GradingJob, tmp_path: Path
 ) -> None:
     """The list of errors is the submission's own: it may say anything, but not at any length."""
     lie = (
@@ -85,9 +85,7 @@ def test_what_a_submission_claims_of_its_cells_is_bounded(
     assert "\x1b" not in "".join(grade.notes)
 
 
-def test_notes_of_a_folder_reach_whoever_reads_its_grade(
-    judge: JudgeClient, tmp_path: Path
-) -> None:
+def test_notes_of_a_folder_reach_whoever_reads_its_grade(judge: GradingJob, tmp_path: Path) -> None:
     """What was left out may be why a file was not found."""
     folder = tmp_path / "alice"
     folder.mkdir()
@@ -98,7 +96,7 @@ def test_notes_of_a_folder_reach_whoever_reads_its_grade(
     assert grade.notes[0] in printed(grade)
 
 
-def test_a_file_that_is_no_text_is_named(judge: JudgeClient, tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_is_named(judge: GradingJob, tmp_path: Path) -> None:
     """Python says that there are null bytes, and not where."""
     folder = tmp_path / "alice"
     folder.mkdir()

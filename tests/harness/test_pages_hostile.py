@@ -15,6 +15,7 @@ from grader.verdict import Grade, Status, Verdict, Visibility, Where
 from tests.harness.ci_fixtures import CONTROLS, DIAGNOSIS, hostile_grade
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.pages_browser import opened
+from tests.harness.storing import add
 
 MARKUP = (
     "</script><script>document.title='owned';alert(1)</script>"
@@ -72,7 +73,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, found in (("after", grades), ("before", before)):
         with Store.open(folder / name, "attention") as store:
             for place, grade in enumerate(found):
-                store.add(grade, "key", place)
+                add(store, grade, "key", place)
             store.set_people({MARKUP: [Author(MARKUP, MARKUP, MARKUP)]}, [MARKUP], [Author(MARKUP)])
     results = Store.read(folder / "after")
     return write_report(results, folder / "pages", Store.read(folder / "before")).index.parent

@@ -20,13 +20,14 @@ from tests.harness.pages_fixtures import (
     store_class,
     suite,
 )
+from tests.harness.storing import add
 
 
 def report_of(folder: Path, *grades: Grade) -> dict[str, str]:
     """The pages of submissions, by the name of each."""
     with Store.open(folder / "results", "attention") as store:
         for place, grade in enumerate(grades):
-            store.add(grade, "key", place)
+            add(store, grade, "key", place)
             store.set_people({grade.submission: [Author("Zoë Somebody", "77", "zoe@x.edu")]})
     index = write_report(Store.read(folder / "results"), folder / "pages").index
     pages = index.parent / "submissions"

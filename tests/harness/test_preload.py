@@ -7,7 +7,6 @@ import pytest
 
 import grader as verbs
 from grader.assignment import BadAssignment, find_assignment
-from grader.dispatch.judge_client import JudgeClient
 from grader.imports import ClassImports, Imports
 from grader.intake import Entry
 from grader.report.environment import (
@@ -22,6 +21,8 @@ from grader.wire.frames import BadFrame
 from grader.wire.importing import MAX_IMPORTS, imports_as_json, imports_from_json
 from grader.worker.packages import is_installed
 from tests.harness.conftest import RIGHT, TINY, write_files
+from tests.harness.grading import GradingJob
+from tests.harness.storing import add
 
 # Installed with the grader, and loaded in no worker that did not ask for it.
 INSTALLED = "nbformat"
@@ -54,7 +55,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def graded(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
     """The grade by that assignment of a submission with such files."""
-    client = JudgeClient(Settings(str(prepared), 1, (), "adapters.py", 8.0, 512, "suite"))
+    client = GradingJob(Settings(str(prepared), 1, (), "adapters.py", 8.0, 512, "suite"))
 
     def grade_submission(**files: str):
         named = {f"{name}.py": text for name, text in files.items()}
@@ -141,7 +142,7 @@ def test_once_a_package_is_there_those_are_graded_who_lacked_it(tiny, tmp_path):
     with Store.open(out, "tiny") as store:
         key = store.finished()["alice"]
         poorer = dataclasses.replace(before, score=0.0, imports=Imports(lacking=(INSTALLED,)))
-        store.add(poorer, key, 0)
+        add(store, poorer, key, 0)
     (after,) = verbs.batch(a_class, out, assignment=tiny, seed=7, jobs=1).grades()
     assert after.score == before.score
 
@@ -153,7 +154,7 @@ def test_the_class_s_imports_are_summed_in_the_store(tmp_path):
     with Store.open(tmp_path, "attention") as store:
         for place, name in enumerate(("alice", "bob")):
             imports = Imports({"pandas": 0.5 + place}, (ABSENT,), {"lost": "why"})
-            store.add(dataclasses.replace(a_grade(name), imports=imports), "key", place)
+            add(store, dataclasses.replace(a_grade(name), imports=imports), "key", place)
     found = Store.read(tmp_path).class_imports()
     assert found == ClassImports({"pandas": (2, 2.0)}, {ABSENT: 2})
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from grader.dispatch.judge_client import JudgeClient, JudgeLost
+from grader.dispatch.job_client import JobClient, JobLost
 from grader.intake import Entry
-from grader.judge.shorthand import ShorthandReader, ShorthandWriter
+from grader.job.shorthand import ShorthandReader, ShorthandWriter
 from grader.settings import Settings
 from grader.verdict import Diagnosis, Grade, Measurement, Verdict, Where
 from tests.harness.conftest import RIGHT, write_files
@@ -82,7 +82,7 @@ def test_both_ends_begin_anew_together_before_they_remember_too_much(writer, rea
 def test_a_judge_that_takes_the_place_of_a_lost_one_begins_with_nothing(tiny, tmp_path):
     """It is another process: what the lost one said before, it never said."""
     folder = write_files(tmp_path / "submission", {"adapters.py": RIGHT})
-    client = JudgeClient(Settings(str(tiny), 1, (), "adapters.py", 8.0, 512, "suite"))
+    client = JobClient(Settings(str(tiny), 1, (), "adapters.py", 8.0, 512, "suite"))
 
     def verdicts() -> list[Verdict]:
         grade = client.grade(Entry("submission", folder), "hash")
@@ -91,7 +91,7 @@ def test_a_judge_that_takes_the_place_of_a_lost_one_begins_with_nothing(tiny, tm
     with contextlib.closing(client):
         before = verdicts()
         client.kill()
-        with pytest.raises(JudgeLost):
+        with pytest.raises(JobLost):
             verdicts()
         assert [verdicts(), verdicts()] == [before, before]
 

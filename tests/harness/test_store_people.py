@@ -8,6 +8,7 @@ from pathlib import Path
 from grader.store import Store
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus
+from tests.harness.storing import add
 
 JANE = Author("Doe, Jane", "123", "jane@school.example")
 JOHN = Author("=John \udcff", "", "")
@@ -39,9 +40,9 @@ def test_the_class_as_it_is_now_replaces_who_was_known(tmp_path: Path) -> None:
 def test_notes_stay_with_their_grade_and_out_of_the_results(tmp_path: Path) -> None:
     """The fields of `results.jsonl` are fixed; a regrade has notes of its own."""
     with Store.open(tmp_path, "attention") as store:
-        store.add(a_grade("alice", "Left out: data.bin.", "Of two one was taken."), "k", 0)
-        store.add(a_grade("bob", "Left out: old.bin."), "k", 1)
-        store.add(a_grade("bob"), "k2", 1)
+        add(store, a_grade("alice", "Left out: data.bin.", "Of two one was taken."), "k", 0)
+        add(store, a_grade("bob", "Left out: old.bin."), "k", 1)
+        add(store, a_grade("bob"), "k2", 1)
         store.write_jsonl(tmp_path / "results.jsonl")
     alice, bob = Store.read(tmp_path).grades()
     assert alice.notes == ("Left out: data.bin.", "Of two one was taken.")

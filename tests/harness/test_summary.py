@@ -28,6 +28,7 @@ from grader.verdict import (
     Visibility,
     Where,
 )
+from tests.harness.storing import add
 
 VALUES, GENERALITY, NUMERICS = Aspect.VALUES, Aspect.GENERALITY, Aspect.NUMERICS
 PASSED, FAILED, ERROR, MISSING = Status.PASSED, Status.FAILED, Status.ERROR, Status.MISSING
@@ -81,7 +82,7 @@ def stored(tmp_path: Path) -> Stored:
         folder = tmp_path / str(len([*tmp_path.iterdir()]))
         with Store.open(folder, "tiny") as opened:
             for position, grade in enumerate(grades):
-                opened.add(grade, "key", position)
+                add(opened, grade, "key", position)
         return Store.read(folder)
 
     return store

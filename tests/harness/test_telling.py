@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.dispatch.judge_client import JudgeClient
 from grader.intake import Entry
 from grader.settings import Settings
 from grader.verdict import Grade
 from tests.harness.conftest import write_files
+from tests.harness.grading import GradingJob
 
 COURSE = {
     "pyproject.toml": """
@@ -191,15 +191,15 @@ def telling(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judge(telling: Path) -> Iterator[JudgeClient]:
+def judge(telling: Path) -> Iterator[GradingJob]:
     """A judge of it."""
-    client = JudgeClient(Settings(str(telling), 1, (), "adapters.py", 30.0, 1024, "suite"))
+    client = GradingJob(Settings(str(telling), 1, (), "adapters.py", 30.0, 1024, "suite"))
     yield client
     client.close()
 
 
 @pytest.fixture
-def named(judge: JudgeClient, tmp_path: Path) -> Callable[..., set[str]]:
+def named(judge: GradingJob, tmp_path: Path) -> Callable[..., set[str]]:
     """The mistakes that are named in a submission with some lines replaced."""
 
     def grade(**lines: str) -> set[str]:

@@ -12,6 +12,7 @@ from rich.console import Console
 from grader.report.tolerances import histogram, print_tolerances, spreads
 from grader.store import Store
 from grader.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
+from tests.harness.storing import add
 
 
 def a_grade(name: str, error: float, status: Status | None = None, test: str = "t") -> Grade:
@@ -78,11 +79,22 @@ def test_no_comparison_is_no_error():
 def test_the_command_reads_a_batch_s_store(grader, tmp_path: Path):
     """Everything comes from the store; nothing is graded again."""
     with Store.open(tmp_path, "attention") as store:
-        store.add(a_grade("alice", 0.01), "a", 0)
-        store.add(a_grade("bob", 1e4), "b", 1)
+        add(store, a_grade("alice", 0.01), "a", 0)
+        add(store, a_grade("bob", 1e4), "b", 1)
     done = grader("tolerances", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "1 of 1 tests have a sound tolerance" in done.stdout
+
+
+def test_a_terminal_without_blocks_gets_bars_of_ascii(grader, tmp_path: Path, monkeypatch):
+    """What cannot be printed must stop no command."""
+    with Store.open(tmp_path, "attention") as store:
+        store.add(a_grade("alice", 0.01), "a", 0)
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    done = grader("tolerances", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "@" in done.stdout
+    assert "\\u" not in done.stdout
 
 
 def test_a_folder_without_results_is_refused_in_a_sentence(grader, tmp_path: Path):

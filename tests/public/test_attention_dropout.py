@@ -9,9 +9,11 @@ from grader.testing import assert_matches, assert_same_answer_twice, exercise
 @exercise("run_attention_dropout")
 @pytest.mark.parametrize("p", [0.5, 0.3])
 def test_dropout_does_nothing_in_evaluation(student, draw, p):
-    """Without training the weights come back as they are."""
+    """Without training the weights come back as they are, with it they do not."""
     weights = 0.1 + draw.uniform(2, 6, 6)
     assert_matches(student(weights, p=p, training=False), weights)
+    dropped = student(weights, p=p, training=True)
+    assert not torch.equal(dropped, weights), "in training nothing is done to the weights"
 
 
 @exercise("run_attention_dropout")
@@ -20,16 +22,19 @@ def test_dropout_scales_what_it_keeps(student, draw, p):
     """In training a weight is either 0 or scaled by one factor."""
     weights = 0.1 + draw.uniform(4, 32, 32)
     dropped = student(weights, p=p, training=True)
+    assert (dropped != 0).any(), f"with p={p} every weight was dropped"
     assert_matches(dropped, torch.where(dropped == 0, 0.0, weights / (1 - p)))
 
 
 @exercise("run_attention_dropout")
-def test_dropout_drops_half_when_p_is_a_half(student):
-    """About as many weights are dropped as p says."""
-    dropped = student(torch.ones(4, 32, 32), p=0.5, training=True)
+def test_dropout_drops_half_when_p_is_a_half(student, draw):
+    """About as many weights are dropped as p says, and the others are doubled."""
+    weights = 0.1 + draw.uniform(4, 32, 32)
+    dropped = student(weights, p=0.5, training=True)
     share = (dropped == 0).float().mean().item()
     # 4096 weights: the limits are eight standard deviations away.
     assert abs(share - 0.5) < 0.0625, f"with p=0.5 a share of {share:.3f} was dropped"
+    assert_matches(dropped, torch.where(dropped == 0, 0.0, 2.0 * weights))
 
 
 @exercise("run_attention_dropout", aspect="generality")

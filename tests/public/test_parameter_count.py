@@ -5,9 +5,12 @@ from grader.testing import assert_matches, exercise
 
 @exercise("run_parameter_count")
 def test_parameter_count_of_gpt2_small(student):
-    """768 features in and out, a bias in the output projection only."""
-    count = student(d_in=768, d_out=768, qkv_bias=False, out_bias=True)
-    assert count == 2_360_064, f"768 to 768 features have 2360064 parameters, not {count}"
+    """768 features in and out, a bias in the output projection only, or none at all."""
+    for out_bias, expected in ((True, 2_360_064), (False, 2_359_296)):
+        count = student(d_in=768, d_out=768, qkv_bias=False, out_bias=out_bias)
+        assert count == expected, (
+            f"768 to 768 features have {expected} parameters with out_bias={out_bias}, not {count}"
+        )
 
 
 @exercise("run_parameter_count", aspect="generality")

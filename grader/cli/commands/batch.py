@@ -11,16 +11,16 @@ from typing import Any
 import click
 from rich.console import Console
 
-from grader.cli.commands.report import NAME
+from grader.cli.commands.report import write_pages
 from grader.cli.discovery import say_what_was_found, say_who_handed_in
 from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
-from grader.cli.progress import Progress
+from grader.cli.progress import ExplainingProgress, GradingProgress
 from grader.dispatch.batch import Batch, open_batch
 from grader.dispatch.pool import Pools
 from grader.dispatch.pools import chosen_pools
+from grader.dispatch.task import Explained
 from grader.intake import attribute, discover, read_roster
 from grader.intake.naming import several
-from grader.pages import INDEX, NotWritten, is_current, write_report
 from grader.report.environment import (
     lacking_in_words,
     not_preloaded_in_words,
@@ -61,6 +61,7 @@ def batch(
     roster: Path | None,
     fresh: bool,
     assignment_folder: Path,
+    no_explain: bool,
     require_isolation: bool,
     **chosen: Any,
 ) -> None:
@@ -88,13 +89,13 @@ def batch(
     try:
         with (
             chosen_pools(scheduler, jobs, _say, require_isolation) as pools,
-            open_batch(discovery, out, assignment, options, fresh) as opened,
+            open_batch(discovery, paths, out, assignment, options, fresh) as opened,
         ):
             say_what_was_found(discovery)
             if attribution is not None:
                 say_who_handed_in(attribution)
             _say_what_is_left(opened)
-            _grade(opened, pools)
+            _grade(opened, pools, explain=not no_explain)
     except KeyboardInterrupt:
         click.echo("stopped: what was graded is kept; run it again to go on", err=True)
         sys.exit(INTERRUPTED)
@@ -106,37 +107,28 @@ def batch(
     for sentence in preload_in_words(imports, assignment.preload):
         click.echo(sentence)
     click.echo(f"\nresults: {out / 'results.jsonl'} and {out / 'results.sqlite'}")
-    _write_report(out)
+    write_pages(out)
     sys.exit(0 if complete else 1)
 
 
-def _grade(opened: Batch, pools: Pools) -> None:
-    if not opened.waiting:
-        return
+def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
     isolation: Mapping[str, str] = {}
     not_preloaded: dict[str, str] = {}
     with (
-        Progress(len(opened.waiting)) as progress,
-        contextlib.closing(opened.grades(pools)) as grades,
+        GradingProgress(len(opened.waiting)) as grading,
+        ExplainingProgress() as explaining,
+        contextlib.closing(opened.results(pools, explain)) as results,
     ):
-        for grade in grades:
-            if not isolation and (isolation := grade.isolation):
+        for result in results:
+            if isinstance(result, Explained):
+                explaining.advance(result, opened.to_explain)
+                continue
+            if not isolation and (isolation := result.isolation):
                 click.echo(f"isolation: {_in_words(isolation)}", err=True)
-            progress.advance(grade)
-            not_preloaded |= grade.imports.not_preloaded
+            grading.advance(result)
+            not_preloaded |= result.imports.not_preloaded
     for sentence in not_preloaded_in_words(not_preloaded):
         click.echo(sentence, err=True)
-
-
-def _write_report(out: Path) -> None:
-    """Writes the pages, unless they are there; the grades are kept whatever becomes of these."""
-    results, folder = Store.read(out), out / NAME
-    try:
-        if not is_current(results, folder):
-            write_report(results, folder)
-        click.echo(f"report:  {folder / INDEX}")
-    except NotWritten as refusal:
-        click.echo(f"{refusal}; the grades are kept", err=True)
 
 
 def _say(sentence: str) -> None:

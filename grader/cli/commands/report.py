@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
-from grader.pages import Changes, write_report
+from grader.pages import INDEX, Changes, NotWritten, is_current, write_report
 from grader.store import Store
 
 NAME = "report"
@@ -40,6 +40,20 @@ def report(folder: Path, out: Path | None, against: Path | None) -> None:
     if written.changes is not None:
         click.echo(_in_words(written.changes))
     click.echo(f"report: {written.index}")
+
+
+def write_pages(results: Path) -> None:
+    """Writes the pages of a folder of results, unless they are there, and says where they are.
+
+    The grades are kept whatever becomes of these.
+    """
+    found, folder = Store.read(results), results / NAME
+    try:
+        if not is_current(found, folder):
+            write_report(found, folder)
+        click.echo(f"report:  {folder / INDEX}")
+    except NotWritten as refusal:
+        click.echo(f"{refusal}; the grades are kept", err=True)
 
 
 def _in_words(changes: Changes) -> str:

@@ -21,16 +21,13 @@ from grader.cli.options import (
     display_options,
     grading_options,
 )
-from grader.dispatch.coordinator import Coordinator
-from grader.dispatch.judge_client import Follow
-from grader.dispatch.task import Task
+from grader.dispatch.single import graded_alone
 from grader.export.junit import junit_xml
 from grader.export.platforms.gradescope import Display, Shown, results, total_points
 from grader.export.platforms.prairielearn import prairielearn_results
 from grader.export.whole_file import write_whole
-from grader.intake import fingerprint, single
+from grader.intake import single
 from grader.report.single import print_grade
-from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus
 
 _FORMATS = ("text", "json", "gradescope", "github", "junit", "prairielearn")
@@ -76,6 +73,7 @@ def run(
     hidden_tests: str,
     leaderboard: bool,
     assignment_folder: Path,
+    no_explain: bool,
     **chosen: Any,
 ) -> None:
     """Grades the submission at PATH: a folder, an archive, a notebook or a Python file.
@@ -101,7 +99,8 @@ def run(
         if live:
             wanted = settings.exercises or tuple(assignment.points)
             live.expect({name: p for name, p in assignment.points.items() if name in wanted})
-        grade = _grade(path, settings, live.add if live else None)
+        follow = live.add if live else None
+        grade = graded_alone(single(path), assignment, settings, not no_explain, follow)
         if live:
             live.finish(results(grade, display))
         elif form == "github":
@@ -113,14 +112,6 @@ def run(
         else:
             click.echo(_text(form, grade, assignment.name, display), nl=False)
     sys.exit(_exit_code(grade, fail_under))
-
-
-def _grade(path: Path, settings: Settings, follow: Follow | None) -> Grade:
-    entry = single(path)
-    task = Task(entry, 0, fingerprint(entry), "")
-    with Coordinator(settings, 1, follow) as coordinator:
-        (graded,) = coordinator.grade([task])
-    return graded.grade
 
 
 def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:

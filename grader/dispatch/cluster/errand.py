@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grader.dispatch.task import Task
+from grader.dispatch.task import Explained, Graded, Question, Task
+from grader.intake import Entry
 from grader.intake.parcel import Parcel
 from grader.verdict import Grade
+from grader.words import Words
 
 _LARGEST_REPLY = 64 << 20
 
@@ -22,33 +24,45 @@ class BadReply(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """A submission to be graded elsewhere: its name and hash, the exercises, and its parcel."""
+    """A submission to be graded or explained elsewhere, and its parcel.
+
+    `wish` is what is wanted of it, as plain data: with a `grade` in it, the words for that.
+    """
 
     name: str
-    submission_hash: str
-    exercises: tuple[str, ...] | None
+    wish: Mapping[str, Any]
     parcel: Parcel
 
     @classmethod
-    def of(cls, task: Task, parcel: Parcel) -> Errand:
-        """The errand for a task."""
-        return cls(task.entry.name, task.submission_hash, task.exercises, parcel)
+    def of(cls, wish: Task | Question, parcel: Parcel) -> Errand:
+        """The errand for a wish."""
+        if isinstance(wish, Question):
+            return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
+        wanted = {"submission_hash": wish.submission_hash, "exercises": wish.exercises}
+        return cls(wish.entry.name, wanted, parcel)
+
+    def wish_for(self, entry: Entry) -> Task | Question:
+        """What is wanted, of the submission where it was unpacked."""
+        if "grade" in self.wish:
+            grade = Grade.from_json(self.wish["grade"])
+            return Question(entry, lambda: grade)
+        exercises = self.wish["exercises"]
+        wanted = None if exercises is None else tuple(exercises)
+        return Task(entry, 0, self.wish["submission_hash"], "", wanted)
 
     def packed(self) -> tuple[bytes, bytes]:
         """The errand as JSON, and the bytes of its parcel."""
-        row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        parcel = dataclasses.replace(self.parcel, content=b"")
-        row["parcel"] = dataclasses.asdict(parcel) | {"content": None}
+        parcel = dataclasses.asdict(dataclasses.replace(self.parcel, content=b""))
+        row = {"name": self.name, "wish": self.wish, "parcel": parcel | {"content": None}}
         return json.dumps(row).encode(), self.parcel.content
 
     @classmethod
     def unpacked(cls, row: bytes, content: bytes) -> Errand:
         """The errand that `packed` wrote."""
         fields = json.loads(row)
-        exercises = None if fields["exercises"] is None else tuple(fields["exercises"])
         left_out = tuple(fields["parcel"]["left_out"])
         parcel = Parcel(**fields["parcel"] | {"content": content, "left_out": left_out})
-        return cls(fields["name"], fields["submission_hash"], exercises, parcel)
+        return cls(fields["name"], fields["wish"], parcel)
 
 
 def packed_reply(reply: Mapping[str, Any]) -> bytes:
@@ -56,8 +70,8 @@ def packed_reply(reply: Mapping[str, Any]) -> bytes:
     return zlib.compress(json.dumps(reply).encode(), 1)
 
 
-def grade_in(reply: Mapping[str, Any], submission: str) -> Grade | None:
-    """The grade of that submission in a reply; None in one that says why there is none.
+def result_in(reply: Mapping[str, Any], wish: Task | Question) -> Graded | Explained | None:
+    """What a reply holds of a wish; None in one that says why there is nothing.
 
     Raises:
         BadReply: if it is neither.
@@ -65,12 +79,14 @@ def grade_in(reply: Mapping[str, Any], submission: str) -> Grade | None:
     if "stopped" in reply or "failed" in reply:
         return None
     try:
+        if isinstance(wish, Question):
+            return Explained(wish, Words.from_json(reply["words"]))
         grade = Grade.from_json(reply["grade"])
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise BadReply(f"its answer holds no grade ({type(error).__name__}: {error})") from error
-    if grade.submission != submission:
+    if grade.submission != wish.entry.name:
         raise BadReply(f"it answered with the grade of {grade.submission!r}")
-    return grade
+    return Graded(wish, grade)
 
 
 def unpacked_reply(data: object) -> dict[str, Any]:

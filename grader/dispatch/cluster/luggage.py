@@ -64,6 +64,7 @@ def unpacked_assignment(luggage: bytes, folder: Path, settings: Settings) -> Set
         settings.timeout,
         settings.memory_mb,
         settings.device,
+        settings.explain_seconds,
     )
     return chosen.settings(find_assignment(folder))
 

@@ -1,4 +1,4 @@
-"""The pool of judges on a Dask cluster: sends submissions out, and yields grades as they arrive."""
+"""The pool of jobs on a Dask cluster: sends submissions out, and yields what comes of them."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from distributed import Client, Future
 
 from grader.assignment import BadAssignment, find_assignment
 from grader.dispatch.attempts import not_graded
 from grader.dispatch.cluster.connection import NoCluster
-from grader.dispatch.cluster.errand import BadReply, Errand, grade_in, unpacked_reply
+from grader.dispatch.cluster.errand import BadReply, Errand, result_in, unpacked_reply
 from grader.dispatch.cluster.luggage import difference, packed_assignment, versions
-from grader.dispatch.cluster.station import close_station, grade_at_station, open_station
+from grader.dispatch.cluster.station import close_station, open_station, run_errand
 from grader.dispatch.cluster.stations import Stations
 from grader.dispatch.isolation import NotIsolated
-from grader.dispatch.task import Graded, Task
+from grader.dispatch.task import Explained, Graded, Question, Task
 from grader.intake import CopyFailed
 from grader.intake.parcel import pack
 from grader.plain_text import plain
 from grader.settings import Settings
+from grader.words import Words
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop
 
 Say = Callable[[str], None]
+Result = TypeVar("Result", Graded, Explained)
 _TRIES = 4
 _BYTES_IN_FLIGHT = 128 << 20
 _LOOK_SECONDS = 1.0
@@ -60,7 +62,7 @@ class Terms:
 class _Attempt:
     """A submission that waits, and the Dask workers that it was sent to in vain."""
 
-    task: Task
+    wish: Task | Question
     tried: list[str] = field(default_factory=list)
 
 
@@ -157,14 +159,35 @@ class ClusterPool:
             BadAssignment: if the assignment's tests cannot be run.
             NoCluster: if the scheduler is lost, or no Dask worker is there that may grade.
         """
-        self._waiting.extend(_Attempt(task) for task in tasks)
+        yield from self._results(tasks, Graded)
+
+    def explain(self, questions: Sequence[Question]) -> Iterator[Explained]:
+        """The words for every question, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+            NoCluster: if the scheduler is lost, or no Dask worker is there that may explain.
+        """
+        yield from self._results(questions, Explained)
+
+    def _results(
+        self, wishes: Sequence[Task] | Sequence[Question], kind: type[Result]
+    ) -> Iterator[Result]:
+        for result in self._arriving(wishes):
+            assert isinstance(result, kind)
+            yield result
+
+    def _arriving(
+        self, wishes: Sequence[Task] | Sequence[Question]
+    ) -> Iterator[Graded | Explained]:
+        self._waiting.extend(_Attempt(wish) for wish in wishes)
         while self._waiting or self._flights:
             yield from self._send_what_has_room()
             self._look_who_is_there()
             with contextlib.suppress(queue.Empty):
                 yield from self._follow(self._events.get(timeout=_LOOK_SECONDS))
 
-    def _send_what_has_room(self) -> Iterator[Graded]:
+    def _send_what_has_room(self) -> Iterator[Graded | Explained]:
         most = self._terms.jobs or len(self._waiting) + len(self._flights)
         while self._waiting and len(self._flights) < most:
             if sum(flight.size for flight in self._flights) > _BYTES_IN_FLIGHT:
@@ -175,9 +198,9 @@ class ClusterPool:
                 return
             self._waiting.popleft()
             try:
-                errand = Errand.of(attempt.task, pack(attempt.task.entry))
+                errand = Errand.of(attempt.wish, pack(attempt.wish.entry))
             except CopyFailed as problem:
-                yield self._not_graded(attempt, str(problem))
+                yield self._given_up(attempt, str(problem))
             else:
                 self._send(attempt, errand, address)
 
@@ -185,7 +208,7 @@ class ClusterPool:
         row, content = errand.packed()
         self._sent += 1
         future = self._client.submit(
-            grade_at_station,
+            run_errand,
             self._name,
             row,
             content,
@@ -214,7 +237,7 @@ class ClusterPool:
             case "remove-worker":
                 self._events.put(_Left(message["worker"]))
 
-    def _follow(self, event: _Event) -> Iterator[Graded]:
+    def _follow(self, event: _Event) -> Iterator[Graded | Explained]:
         match event:
             case _Joined(address):
                 self._ask([address])
@@ -230,31 +253,31 @@ class ClusterPool:
                 if flight in self._flights:
                     yield from self._take(flight, reply)
 
-    def _take(self, flight: _Flight, reply: object) -> Iterator[Graded]:
+    def _take(self, flight: _Flight, reply: object) -> Iterator[Graded | Explained]:
         self._require_scheduler()
         try:
             if isinstance(reply, Exception):
                 raise BadReply(_in_words(reply))
             answer = unpacked_reply(reply)
-            grade = grade_in(answer, flight.attempt.task.entry.name)
+            result = result_in(answer, flight.attempt.wish)
         except BadReply as problem:
-            answer, grade = {"failed": str(problem)}, None
+            answer, result = {"failed": str(problem)}, None
         if "stopped" in answer:
             raise BadAssignment(f"{flight.address}: {answer['stopped']}")
-        if grade is None:
+        if result is None:
             yield from self._send_elsewhere(flight, str(answer["failed"]))
         else:
             self._land(flight)
-            yield Graded(flight.attempt.task, grade)
+            yield result
 
-    def _send_elsewhere(self, flight: _Flight, why: str) -> Iterator[Graded]:
+    def _send_elsewhere(self, flight: _Flight, why: str) -> Iterator[Graded | Explained]:
         self._land(flight)
         attempt = flight.attempt
         attempt.tried.append(flight.address)
         if len(attempt.tried) < _TRIES:
             self._waiting.appendleft(attempt)
         else:
-            yield self._not_graded(
+            yield self._given_up(
                 attempt,
                 f"{flight.address}, the last of {_TRIES} machines that it was sent to: {why}",
             )
@@ -263,8 +286,10 @@ class ClusterPool:
         self._flights.discard(flight)
         self._stations.came_back(flight.address)
 
-    def _not_graded(self, attempt: _Attempt, problem: str) -> Graded:
-        return Graded(attempt.task, not_graded(attempt.task, self._settings, problem))
+    def _given_up(self, attempt: _Attempt, problem: str) -> Graded | Explained:
+        if isinstance(attempt.wish, Question):
+            return Explained(attempt.wish, Words(missing=problem))
+        return Graded(attempt.wish, not_graded(attempt.wish, self._settings, problem))
 
     def _ask(self, addresses: Sequence[str]) -> None:
         """Has stations opened, beside all else that happens."""

@@ -1,4 +1,4 @@
-"""A judge on another machine, and the thread that it lives by."""
+"""A job on another machine, and the thread that it lives by."""
 
 from __future__ import annotations
 
@@ -8,44 +8,47 @@ import time
 from concurrent.futures import Future
 
 from grader.dispatch.attempts import attempted
-from grader.dispatch.judge_client import JudgeClient
-from grader.dispatch.task import Task
+from grader.dispatch.job_client import JobClient
+from grader.dispatch.task import Explained, Graded, Question, Task
 from grader.settings import Settings
-from grader.verdict import Grade
 
 # A batch that was killed says nothing to its stations; what it left running must end some time.
 _IDLE_SECONDS = 600.0
 _END_SECONDS = 20.0
 
 
-class Seat:
-    """A judge that is started with the first submission, and again after a long rest.
+Wish = Task | Question
+Result = Graded | Explained
 
-    The system ends a judge with the thread that started it. Dask's threads come and go; this one
+
+class Seat:
+    """A job that is started with the first submission, and again after a long rest.
+
+    The system ends a job with the thread that started it. Dask's threads come and go; this one
     stays as long as the seat.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._client = JudgeClient(settings)
-        self._orders: queue.SimpleQueue[tuple[Task, Future[Grade]] | None] = queue.SimpleQueue()
+        self._client = JobClient(settings)
+        self._orders: queue.SimpleQueue[tuple[Wish, Future[Result]] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._is_grading = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
-    def grade(self, task: Task) -> Grade:
-        """The grade of a submission.
+    def fulfil(self, wish: Wish) -> Result:
+        """The grade of a submission, or the words for one.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
-        grade: Future[Grade] = Future()
-        self._orders.put((task, grade))
-        return grade.result()
+        result: Future[Result] = Future()
+        self._orders.put((wish, result))
+        return result.result()
 
     def end(self) -> None:
-        """Ends the judge, in the midst of a submission if need be."""
+        """Ends the job, in the midst of a submission if need be."""
         self._stopping.set()
         self._orders.put(None)
         deadline = time.monotonic() + _END_SECONDS
@@ -66,11 +69,16 @@ class Seat:
             self._carry_out(*order)
         self._client.close()
 
-    def _carry_out(self, task: Task, grade: Future[Grade]) -> None:
+    def _carry_out(self, wish: Wish, result: Future[Result]) -> None:
         self._is_grading = True
         try:
-            grade.set_result(attempted(self._client, task, self._settings, self._stopping))
-        except Exception as problem:  # whoever waits for the grade is told
-            grade.set_exception(problem)
+            if isinstance(wish, Question):
+                words = self._client.explain(wish.entry, wish.grade())
+                result.set_result(Explained(wish, words))
+            else:
+                grade = attempted(self._client, wish, self._settings, self._stopping)
+                result.set_result(Graded(wish, grade))
+        except Exception as problem:  # whoever waits for the result is told
+            result.set_exception(problem)
         finally:
             self._is_grading = False

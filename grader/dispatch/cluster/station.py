@@ -1,11 +1,10 @@
-"""What a Dask worker holds of a batch: the assignment's files, and a judge for each thread."""
+"""What a Dask worker holds of a batch: the assignment's files, and a job for each thread."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import queue
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,16 +17,19 @@ from grader.dispatch.cluster.errand import Errand, packed_reply
 from grader.dispatch.cluster.luggage import unpacked_assignment, versions
 from grader.dispatch.cluster.seat import Seat
 from grader.dispatch.isolation import require_isolation
-from grader.dispatch.task import Task
+from grader.dispatch.task import Explained
 from grader.intake import CopyFailed
 from grader.intake.parcel import unpack
+from grader.removal import remove, removed_afterwards
 from grader.settings import Settings
 
 _ASSIGNMENT = "assignment"
 
 
 class Station(WorkerPlugin):
-    """Grades the submissions that come in parcels, as many at a time as Dask's worker has threads.
+    """Grades and explains the submissions that come in parcels.
+
+    That is as many at a time as Dask's worker has threads.
 
     Its files lie below the worker's local directory, for its own user alone, until it is closed.
     """
@@ -40,14 +42,16 @@ class Station(WorkerPlugin):
         for seat in self._seats:
             self._free.put(seat)
 
-    def grade(self, errand: Errand) -> dict[str, Any]:
-        """The reply to an errand: the grade, or why there is none."""
-        with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as place:
-            entry = unpack(errand.parcel, errand.name, Path(place))
-            task = Task(entry, 0, errand.submission_hash, "", errand.exercises)
+    def run(self, errand: Errand) -> dict[str, Any]:
+        """The reply to an errand: the grade, the words, or why there are none."""
+        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
+            entry = unpack(errand.parcel, errand.name, place)
             seat = self._free.get()
             try:
-                return {"grade": seat.grade(task).as_json(whole=True)}
+                result = seat.fulfil(errand.wish_for(entry))
+                if isinstance(result, Explained):
+                    return {"words": result.words.as_json()}
+                return {"grade": result.grade.as_json(whole=True)}
             except BadAssignment as problem:
                 return {"stopped": str(problem)}
             finally:
@@ -56,7 +60,7 @@ class Station(WorkerPlugin):
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002  # Dask gives it
         """Ends the judges and removes the files; Dask waits for it when its worker closes."""
         await asyncio.gather(*(asyncio.to_thread(seat.end) for seat in self._seats))
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await asyncio.to_thread(remove, self._folder)
 
 
 async def open_station(
@@ -77,7 +81,7 @@ async def open_station(
     """
     folder = Path(tempfile.mkdtemp(prefix="station-", dir=dask_worker.local_directory))
     with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(remove, folder)
         here = await asyncio.to_thread(
             unpacked_assignment, luggage, folder / _ASSIGNMENT, Settings.from_json(dict(settings))
         )
@@ -98,8 +102,8 @@ async def close_station(name: str, *, dask_worker: Worker) -> None:
         await dask_worker.plugin_remove(name=name)
 
 
-def grade_at_station(name: str, row: bytes, content: bytes) -> bytes:
-    """Grades the submission of an errand; a task of Dask.
+def run_errand(name: str, row: bytes, content: bytes) -> bytes:
+    """Grades or explains the submission of an errand; a task of Dask.
 
     What goes wrong with this machine is an answer as well: then another one is asked.
     """
@@ -107,6 +111,6 @@ def grade_at_station(name: str, row: bytes, content: bytes) -> bytes:
     if not isinstance(station, Station):
         return packed_reply({"failed": "its station is closed"})
     try:
-        return packed_reply(station.grade(Errand.unpacked(row, content)))
+        return packed_reply(station.run(Errand.unpacked(row, content)))
     except (CopyFailed, OSError) as problem:
         return packed_reply({"failed": f"it has no room for a submission: {problem}"})

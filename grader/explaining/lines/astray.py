@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.evidence import StepSeen
+from grader.explaining.deadline import NEVER, Deadline
 from grader.explaining.lines.blame import Proven, sound_lines, to_blame
 from grader.explaining.lines.layouts import RESULT, KnownSteps, Steps, numbers_of
 from grader.wire.records import Line, Record
@@ -41,20 +42,31 @@ class Astray:
 
 
 def line_of_answer(
-    records: Sequence[Record], given: Iterable[torch.Tensor], answer: torch.Tensor
+    records: Sequence[Record],
+    given: Iterable[torch.Tensor],
+    answer: torch.Tensor,
+    deadline: Deadline = NEVER,
 ) -> Line | None:
     """The line that computes the very numbers of an answer, or else gives them back as given."""
     wanted = numbers_of(answer)
-    alike = [record for record in records if record.stack and numbers_of(record.value) == wanted]
-    for record in computed(alike, given):
+    alike = [
+        record
+        for record in deadline.each(records)
+        if record.value.numel() == answer.numel()
+        and record.stack
+        and numbers_of(record.value) == wanted
+    ]
+    for record in computed(alike, given, deadline):
         return record.stack[-1]
     return max(alike, key=lambda record: len(record.stack)).stack[-1] if alike else None
 
 
-def line_of_draw(records: Iterable[Record], answer: torch.Tensor) -> Line | None:
+def line_of_draw(
+    records: Iterable[Record], answer: torch.Tensor, deadline: Deadline = NEVER
+) -> Line | None:
     """The line that decides which entries of an answer chance sets to zero."""
     dropped = answer == 0
-    for record in records:
+    for record in deadline.each(records):
         if record.stack and len(torch.unique(record.value)) == 2:
             with contextlib.suppress(RuntimeError):  # of another shape
                 zero = (record.value == 0).broadcast_to(answer.shape)
@@ -63,27 +75,36 @@ def line_of_draw(records: Iterable[Record], answer: torch.Tensor) -> Line | None
     return None
 
 
-def computed(records: Iterable[Record], given: Iterable[torch.Tensor]) -> list[Record]:
+def computed(
+    records: Iterable[Record], given: Iterable[torch.Tensor], deadline: Deadline = NEVER
+) -> list[Record]:
     """The records that are more than a given tensor in another layout."""
     moved = {numbers_of(tensor): tensor.numel() for tensor in given}
     counts = set(moved.values())
     return [
         record
-        for record in records
+        for record in deadline.each(records)
         if record.value.numel() not in counts or numbers_of(record.value) not in moved
     ]
 
 
 def astray(
-    records: Sequence[Record], given: Iterable[torch.Tensor], right: Steps, proven: Proven
+    records: Sequence[Record],
+    given: Iterable[torch.Tensor],
+    right: Steps,
+    proven: Proven,
+    deadline: Deadline = NEVER,
 ) -> Astray | None:
     """Where a call with these `given` tensors goes astray for reasons unknown.
 
     That is after the last step that is right; the line is told if only one can be it: if no step
     was missed before, and nothing else was done at that line or after it on the way.
+
+    Raises:
+        TooLate: if the deadline passes.
     """
     known = KnownSteps.of(right)
-    likenesses = [known.likeness(record.value) for record in records]
+    likenesses = [known.likeness(record.value) for record in deadline.each(records)]
     reached = {name: n for n, found in reversed(list(enumerate(likenesses))) for name in found}
     names = list(right)
     last = max((names.index(name) for name in reached), default=-1)
@@ -96,7 +117,7 @@ def astray(
     sound = sound_lines(proven, names[last + 1], right)
     lines: dict[Line | None, None] = {}
     is_complete = all(name in reached for name in names[: last + 1])
-    for record in records[start:] if is_complete else ():
+    for record in deadline.each(records[start:]) if is_complete else ():
         if _sizes(record.value) in following:
             break
         if numbers_of(record.value) not in moved:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from grader.explaining.deadline import NEVER, Deadline
 from grader.explaining.lines.layouts import RESULT, KnownSteps, Steps
 from grader.wire.records import Line, Record
 
@@ -42,11 +43,15 @@ class Proof:
 Proven = Collection[Proof]
 
 
-def proof_of(records: Iterable[Record], right: Steps) -> list[Proof]:
-    """What functions show on the way to a right answer with these steps."""
+def proof_of(records: Iterable[Record], right: Steps, deadline: Deadline = NEVER) -> list[Proof]:
+    """What functions show on the way to a right answer with these steps.
+
+    Raises:
+        TooLate: if the deadline passes.
+    """
     known = KnownSteps.of(right)
     lines = defaultdict[tuple[str, str], dict[str, set[Line]]](dict)
-    for record in records:
+    for record in deadline.each(records):
         for step in known.likeness(record.value):
             for line in record.stack:
                 lines[line.file, line.function].setdefault(step, set()).add(line)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from grader.explaining.deadline import NEVER, Deadline
 from grader.explaining.lines.astray import Astray, computed, walked
 from grader.explaining.lines.blame import Proven, sound_lines, to_blame
 from grader.explaining.lines.layouts import (
@@ -43,19 +44,23 @@ def astray_by_mistake(
     wrong: Steps,
     shows_at: str | None,
     proven: Proven,
+    deadline: Deadline = NEVER,
 ) -> Astray | None:
     """Where a call with these `given` tensors goes astray by a known mistake with `wrong` steps.
 
     `shows_at` is the right step at whose line something is left out. Of functions that are
     `proven` for a step, who calls them is to blame.
+
+    Raises:
+        TooLate: if the deadline passes.
     """
-    call = _Comparison(records, given, right, wrong)
+    call = _Comparison(records, given, right, wrong, deadline)
     left_out = None if shows_at is None else call.taken_rightly(shows_at)
     if shows_at is not None and left_out is not None:
         step = next(iter(call.differing), shows_at)
         return call.stopped(step, left_out, call.right_until(shows_at, including=True), ())
     passed_over = False
-    for step in call.differing:
+    for step in deadline.each(call.differing):
         if step == RESULT and not call.is_next(step):
             return None
         if step == RESULT and passed_over and call.counts(step):
@@ -80,16 +85,23 @@ class _Comparison:
     """
 
     def __init__(
-        self, records: Sequence[Record], given: Iterable[torch.Tensor], right: Steps, wrong: Steps
+        self,
+        records: Sequence[Record],
+        given: Iterable[torch.Tensor],
+        right: Steps,
+        wrong: Steps,
+        deadline: Deadline,
     ) -> None:
         known, mistaken = KnownSteps.of(right), KnownSteps.of(wrong)
         given = list(given)
+        self._deadline = deadline
+        self._moved: dict[int, bool] = {}
         self._records = records
         self._right = right
         self._wrong = wrong
         self._seen = [
             _Seen(record, known.likeness(record.value), mistaken.likeness(record.value))
-            for record in computed(records, given)
+            for record in deadline.each(computed(records, given, deadline))
         ]
         self._given = set(map(numbers_of, given))
         self._given_floats = [one.to(torch.float32) for one in given]
@@ -102,7 +114,7 @@ class _Comparison:
     def taken_wrongly(self, step: str) -> Record | None:
         """The first record in which a step is taken as the mistake has it."""
         seen = self._after_what_is_right(step) if self.counts(step) else self._seen
-        alike = (one.record for one in seen if one.is_of(step))
+        alike = (one.record for one in self._deadline.each(seen) if one.is_of(step))
         wrongly = next((record for record in alike if not self._is_moved(record)), None)
         if wrongly is None and step == RESULT and self.counts(step) and self._seen:
             last = self._seen[-1]
@@ -197,8 +209,12 @@ class _Comparison:
 
     def _is_moved(self, record: Record) -> bool:
         """Whether a record has no other numbers than one of the given tensors."""
-        value = record.value.to(torch.float32)
-        return any(bool(torch.isin(value, given).all()) for given in self._given_floats)
+        if id(record) not in self._moved:
+            value = record.value.to(torch.float32)
+            givens = self._deadline.each(self._given_floats)
+            moved = any(bool(torch.isin(value, given).all()) for given in givens)
+            self._moved[id(record)] = moved
+        return self._moved[id(record)]
 
     def _rightly(self, step: str, seen: Iterable[_Seen]) -> Iterator[Record]:
         return (one.record for one in seen if one.right.get(step, 0) >= Likeness.PERMUTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 from collections import Counter
@@ -10,12 +11,13 @@ from dataclasses import dataclass
 
 import torch
 
+from grader.explaining.deadline import NEVER, Deadline, TooLate
 from grader.explaining.naming.catalogue import Catalogue
 from grader.testing.observation import Observation, Prediction
 from grader.verdict import Aspect, Diagnosis
 
 # A mistake may magnify rounding errors: large unscaled scores do.
-_LENIENCY = 5
+LENIENCY = 5
 # So many wrong answers must be a mistake's for it to be named; one that was found in another
 # exercise is already known to the submission.
 _TELLING_CASES = 2
@@ -48,25 +50,28 @@ class Evidence:
 
 
 def diagnose(
-    catalogue: Catalogue, observations: Mapping[str, Sequence[Observation]]
+    catalogue: Catalogue,
+    observations: Mapping[str, Sequence[Observation]],
+    deadline: Deadline = NEVER,
 ) -> dict[str, Finding]:
     """The one mistake that explains each exercise's answers, by exercise.
 
     What is found in one exercise helps to read those that were not clear by themselves. A mistake
     made in a part that other exercises build on is explained once, where it first appears; the
-    others say so.
+    others say so. What is not found by the deadline is left out.
     """
     found: dict[str, Finding] = {}
-    for exercise, seen in observations.items():
+    with contextlib.suppress(TooLate):
+        for exercise, seen in deadline.each(observations.items()):
+            named = {finding.diagnosis.mistake for finding in found.values()}
+            finding = _finding(catalogue, seen, named, deadline)
+            if finding is not None:
+                found[exercise] = finding
         named = {finding.diagnosis.mistake for finding in found.values()}
-        finding = _finding(catalogue, seen, named)
-        if finding is not None:
-            found[exercise] = finding
-    named = {finding.diagnosis.mistake for finding in found.values()}
-    for exercise in observations.keys() - found.keys() if named else ():
-        finding = _found_again(catalogue, observations[exercise], named)
-        if finding is not None:
-            found[exercise] = finding
+        for exercise in observations.keys() - found.keys() if named else ():
+            finding = _found_again(catalogue, observations[exercise], named, deadline)
+            if finding is not None:
+                found[exercise] = finding
     return _at_the_root({name: found[name] for name in observations if name in found})
 
 
@@ -77,7 +82,10 @@ def is_right(catalogue: Catalogue, observation: Observation) -> bool | None:
 
 
 def _finding(
-    catalogue: Catalogue, observations: Sequence[Observation], named: Collection[str]
+    catalogue: Catalogue,
+    observations: Sequence[Observation],
+    named: Collection[str],
+    deadline: Deadline,
 ) -> Finding | None:
     """The mistake that explains an exercise; of several that fit, the one `named` elsewhere."""
     evidence = _evidence(catalogue, observations, _TELLING_CASES)
@@ -89,21 +97,24 @@ def _finding(
         if name in named or not catalogue.echoes(name, evidence.wrong[0])
     ]
     alone = [name for name in known if "+" not in name]
-    fitting = _fitting(catalogue, alone, evidence, _TELLING_CASES)
+    fitting = _fitting(catalogue, deadline.each(alone), evidence, _TELLING_CASES)
     if not fitting:
-        same = _indifferent(catalogue, evidence.wrong)
+        same = _indifferent(catalogue, evidence.wrong, deadline)
         if same is not None:
             tests = frozenset(one.test for one in evidence.wrong)
             return Finding(same, None, catalogue.diagnosis(same, evidence.wrong[0]), tests)
         together = [name for name in known if "+" in name]
-        fitting = _fitting(catalogue, together, evidence, _TELLING_CASES)
+        fitting = _fitting(catalogue, deadline.each(together), evidence, _TELLING_CASES)
     if len(fitting) > 1:
         fitting = {name: fitting[name] for name in fitting if name in named}
     return _explaining(catalogue, fitting, evidence, observations)
 
 
 def _found_again(
-    catalogue: Catalogue, observations: Sequence[Observation], named: Collection[str]
+    catalogue: Catalogue,
+    observations: Sequence[Observation],
+    named: Collection[str],
+    deadline: Deadline,
 ) -> Finding | None:
     """The mistake of another exercise that explains this one, too."""
     enough = _TELLING_CASES_OF_A_FOUND_ONE
@@ -111,7 +122,7 @@ def _found_again(
     if evidence is None:
         return None
     known = [one for one in _known_for_some(catalogue, evidence.wrong, enough) if one in named]
-    fitting = _fitting(catalogue, known, evidence, enough)
+    fitting = _fitting(catalogue, deadline.each(known), evidence, enough)
     return _explaining(catalogue, fitting, evidence, observations)
 
 
@@ -170,8 +181,7 @@ def _fitting_variants(catalogue: Catalogue, name: str, evidence: Evidence, enoug
         fitting = {
             number
             for number, prediction in enumerate(predictions)
-            if (fitting is None or number in fitting)
-            and _agrees(observation, prediction, _LENIENCY)
+            if (fitting is None or number in fitting) and _agrees(observation, prediction, LENIENCY)
         }
         if not fitting:
             return set()
@@ -180,12 +190,14 @@ def _fitting_variants(catalogue: Catalogue, name: str, evidence: Evidence, enoug
     return {number for number in fitting or () if told[number] >= enough}
 
 
-def _indifferent(catalogue: Catalogue, wrong: Sequence[Observation]) -> str | None:
+def _indifferent(
+    catalogue: Catalogue, wrong: Sequence[Observation], deadline: Deadline
+) -> str | None:
     """The mistake by which answers do not depend on what they should depend on.
 
     Two calls of one test that differ in nothing else have the same wrong answer.
     """
-    for one, other in itertools.combinations(wrong, 2):
+    for one, other in deadline.each(itertools.combinations(wrong, 2)):
         if one.test != other.test or not torch.equal(one.value, other.value):
             continue
         arguments = one.call.arguments
@@ -222,7 +234,7 @@ def _explaining(
         right, predictions = catalogue.right(one), catalogue.predictions(name, one)
         if right is None or _agrees(one, right, 1):
             continue
-        if not predictions or _agrees(one, predictions[variant], _LENIENCY):
+        if not predictions or _agrees(one, predictions[variant], LENIENCY):
             explained.add(one.test)
     return Finding(
         name, variant, catalogue.diagnosis(name, evidence.wrong[0]), frozenset(explained)

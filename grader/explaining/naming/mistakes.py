@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from grader.testing.course import course_code, make_importable
 from grader.testing.handle import in_float64
 from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
+from grader.wire.calls import Call
 from grader.wire.frames import Value
 
 Variants = Sequence[Callable[..., Any]]
@@ -26,6 +27,8 @@ NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list
 _RIGHT = ""
 # Of each they hold copies in many layouts.
 _MOST_STEPS = 256
+# One rounding error may be small by luck: so many more are looked at.
+_NUDGES = 4
 
 
 class KnownMistakes:
@@ -167,8 +170,7 @@ class KnownMistakes:
             return dropped(exact, call, self.dropped_from[call.adapter])
         if name not in self._in_own_dtype:
             return Numbers(exact)
-        rounded = _answer(function, call.arguments, call.seed)
-        return None if rounded is None else Numbers(rounded, _distance(rounded, exact))
+        return _in_own_dtype(function, call, exact)
 
 
 def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> KnownMistakes:
@@ -194,15 +196,43 @@ def _answer(
     function: Callable[..., Any], arguments: Mapping[str, Value], seed: int
 ) -> torch.Tensor | None:
     with torch.random.fork_rng(devices=[]):
-        # torch.manual_seed would format a stack for each kind of device that is not there.
+        # torch.manual_seed would also note for devices that are not there who asked for it.
         torch.default_generator.manual_seed(seed)
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            torch.cuda.manual_seed(seed)
         try:
             result = function(**arguments)
         except Exception:  # a mistake may not fit a case at all
             return None
     return result.detach() if isinstance(result, torch.Tensor) else torch.tensor(result)
+
+
+def _in_own_dtype(
+    function: Callable[..., Any], call: Call, exact: torch.Tensor
+) -> Prediction | None:
+    """An answer of which rounding or overflow in the inputs' dtype is a part.
+
+    How rounding falls out is each processor's own: the numbers are the exact ones wherever the
+    dtype leaves numbers, and the leeway is as far as they move in that dtype or if inputs do.
+    """
+    rounded = _answer(function, call.arguments, call.seed)
+    if rounded is None or rounded.shape != exact.shape:
+        return None
+    numbers = torch.where(rounded.isfinite(), exact, rounded.to(exact.dtype))
+    moved = [rounded, *(_answer(function, nudged, call.seed) for nudged in _nudged(call.arguments))]
+    return Numbers(numbers, max(_distance(one, numbers) for one in moved if one is not None))
+
+
+def _nudged(arguments: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
+    """Arguments in float64, each number off by the last digit of its dtype, up or down."""
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(_NUDGES):
+        yield {name: _nudge(value, generator) for name, value in arguments.items()}
+
+
+def _nudge(value: Value, generator: torch.Generator) -> Value:
+    if not (isinstance(value, torch.Tensor) and value.is_floating_point()):
+        return value
+    up_or_down = 2 * torch.randint(0, 2, value.shape, generator=generator) - 1
+    return value.to(torch.float64) * (1 + torch.finfo(value.dtype).eps * up_or_down)
 
 
 def _distance(rounded: torch.Tensor, exact: torch.Tensor) -> float:

@@ -9,29 +9,29 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from grader.points import hundredths, points_of
 from grader.report.feedback import feedback
 from grader.report.standing import ExerciseStanding, by_exercise, standings
 from grader.report.text import one_line
 from grader.verdict import Grade, GradeStatus, Verdict
 
 _VERSION = 3
+_POINT = hundredths(1)
 _MOST_TESTS = 100
 _MESSAGE = 500
-_ALMOST = 1e-3  # points are stored rounded
 
 
 def classroom_result(grade: Grade) -> dict[str, Any]:
     """The result as an object; what was not graded carries no points, so that none are lost."""
     if not grade.is_complete or not grade.tests:
         reason = grade.message or "nothing was graded"
-        test = _test("grading", "error", 0.0, f"not graded, by the grader's fault: {reason}")
+        test = _test("grading", "error", 0, f"not graded, by the grader's fault: {reason}")
         return {"version": _VERSION, "status": "error", "max_score": 0, "tests": [test]}
     exercises = standings(grade)
-    unit = max(1.0, grade.max_score / _MOST_TESTS)
+    unit = max(_POINT, -(-hundredths(grade.max_score) // _MOST_TESTS))
     whole = _passes(exercises, grade, unit)
     readable = grade.status is GradeStatus.GRADED
     told = {name: feedback(own) for name, own in by_exercise(grade.tests).items()}
@@ -56,13 +56,13 @@ def encoded(result: Mapping[str, Any]) -> str:
 
 
 def _points(
-    exercise: ExerciseStanding, reason: str, unit: float, passes: int
+    exercise: ExerciseStanding, reason: str, unit: int, passes: int
 ) -> Iterator[dict[str, Any]]:
     """A test for each point of an exercise; the first that is not earned says why."""
     number = _number(exercise, unit)
-    left = exercise.score
+    left = hundredths(exercise.score)
     for place in range(1, number + 1):
-        worth = min(unit, exercise.max_score - unit * (place - 1))
+        worth = min(unit, hundredths(exercise.max_score) - unit * (place - 1))
         score = left if place == number else min(worth, left)
         left -= score
         name = f"{exercise.exercise}, point {place} of {number}"
@@ -74,32 +74,35 @@ def _points(
             yield _test(name, "fail", score)
 
 
-def _passes(exercises: Sequence[ExerciseStanding], grade: Grade, unit: float) -> dict[str, int]:
+def _passes(exercises: Sequence[ExerciseStanding], grade: Grade, unit: int) -> dict[str, int]:
     """How many points of each exercise pass: whole ones, then the largest remainders.
 
     The last point of an exercise that is not done never passes.
     """
-    whole = {each.exercise: math.floor(each.score / unit + _ALMOST) for each in exercises}
+    earned = {each.exercise: hundredths(each.score) for each in exercises}
+    whole = {exercise: score // unit for exercise, score in earned.items()}
+    begun = {exercise: score % unit for exercise, score in earned.items()}
     total = sum(_number(each, unit) for each in exercises)
     for each in exercises:
-        if each.telling is None and each.score >= each.max_score - _ALMOST:
+        if each.telling is None and each.score >= each.max_score:
             whole[each.exercise] = _number(each, unit)
+            begun[each.exercise] = 0
     share = grade.score / grade.max_score if grade.max_score > 0 else 1.0
     missing = round(total * share) - sum(whole.values())
-    for each in sorted(exercises, key=lambda each: whole[each.exercise] - each.score / unit):
-        is_begun = each.score / unit - whole[each.exercise] > _ALMOST
-        if missing > 0 and is_begun and whole[each.exercise] + 1 < _number(each, unit):
+    for each in sorted(exercises, key=lambda each: -begun[each.exercise]):
+        is_last = whole[each.exercise] + 1 >= _number(each, unit)
+        if missing > 0 and begun[each.exercise] and not is_last:
             whole[each.exercise] += 1
             missing -= 1
     return whole
 
 
-def _number(exercise: ExerciseStanding, unit: float) -> int:
-    return max(1, math.ceil(exercise.max_score / unit - _ALMOST))
+def _number(exercise: ExerciseStanding, unit: int) -> int:
+    return max(1, -(-hundredths(exercise.max_score) // unit))
 
 
 def _test(
-    name: str, status: str, score: float, message: str = "", telling: Verdict | None = None
+    name: str, status: str, score: int, message: str = "", telling: Verdict | None = None
 ) -> dict[str, Any]:
     where = telling.where if telling else None
     return {
@@ -111,7 +114,7 @@ def _test(
         "filename": _calm(where.file) if where else "",
         "line_no": where.line if where else 0,
         "duration": 0.0,
-        "score": round(float(score), 4),
+        "score": points_of(score),
         "output": "",
     }
 

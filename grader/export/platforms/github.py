@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from grader.plain_text import plain
+from grader.points import total
 from grader.report.failures import Failure, account, failures, notes
 from grader.report.feedback import feedback, shortened
 from grader.report.standing import Standing, by_exercise, enumerated, standings
@@ -173,7 +174,7 @@ def _of_failures(group: Sequence[Failure], sources: Sources) -> Annotation:
     first = group[0]
     wrong = any(Aspect.VALUES in failure.aspects for failure in group)
     names = enumerated(list(dict.fromkeys(failure.exercise for failure in group)))
-    lost = points(sum(failure.lost for failure in group))
+    lost = points(total(failure.lost for failure in group))
     what = first.diagnosis.mistake if first.diagnosis else str(first.status)
     file, line = sources.place(first.where, first.exercise)
     return Annotation(

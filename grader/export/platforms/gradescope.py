@@ -9,16 +9,17 @@ from __future__ import annotations
 import enum
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from grader.plain_text import plain
+from grader.points import OF_THE_VALUES, scaled, total
 from grader.report.complaints import complaints
 from grader.report.feedback import feedback, shortened
 from grader.report.standing import Standing, by_exercise, standing_of
 from grader.report.text import one_line, points
-from grader.verdict import Grade, GradeStatus, Verdict, Visibility
+from grader.verdict import Aspect, Grade, GradeStatus, Verdict, Visibility
 
 _FORMATS = {
     "output_format": "text",
@@ -28,6 +29,8 @@ _FORMATS = {
     "stdout_visibility": "hidden",
 }
 _LONGEST_REASON = 2000
+_NOT_YET = "grading did not come to this exercise"
+_COUNTED_BELOW = "Other aspects than values are counted with the further tests."
 
 
 class Shown(enum.StrEnum):
@@ -55,13 +58,12 @@ class Display:
 
 def results(grade: Grade, display: Display) -> dict[str, Any]:
     """The results of a grading that ended."""
-    scale = _scale(display.total, grade.max_score)
-    score = _rounded(grade.score * scale)
-    entries = [] if grade.status is GradeStatus.UNREADABLE else _entries(grade, display, scale)
+    entries = [] if grade.status is GradeStatus.UNREADABLE else _entries(grade, display)
+    score = total(entry["score"] for entry in entries)
     found = {
         "score": score,
         "execution_time": round(grade.duration_s, 3),
-        "output": _output(grade, display, scale),
+        "output": _output(grade, display, score),
         **_FORMATS,
         "tests": entries,
         "extra_data": {
@@ -85,25 +87,24 @@ def progress(
     `worth` are the points of each exercise. Public and hidden tests are not told apart here, so
     that everything is shown only when the hidden tests are.
     """
-    scale = _scale(display.total, sum(worth.values()))
-    verdicts = by_exercise(reached)
-    entries = []
-    for number, (exercise, most) in enumerate(worth.items(), 1):
-        own = verdicts.get(exercise, [])
-        score = _rounded(sum(verdict.score for verdict in own) * scale)
-        entries.append(
-            {
-                "name": one_line(exercise),
-                "number": str(number),
-                "score": score,
-                "max_score": _rounded(most * scale),
-                "status": "passed" if score == _rounded(most * scale) else "failed",
-                "output": feedback(own) if own else "grading did not come to this exercise",
-                "visibility": display.hidden_tests,
-            }
-        )
+    found = by_exercise(reached)
+    own = {exercise: found.get(exercise, []) for exercise in worth}
+    earned = [(total(v.score for v in own[exercise]), most) for exercise, most in worth.items()]
+    points_of_each = zip(own, scaled(earned, display.total), strict=True)
+    entries = [
+        {
+            "name": one_line(exercise),
+            "number": str(number),
+            "score": score,
+            "max_score": most,
+            "status": "passed" if score == most else "failed",
+            "output": feedback(own[exercise]) if own[exercise] else _NOT_YET,
+            "visibility": display.hidden_tests,
+        }
+        for number, (exercise, (score, most)) in enumerate(points_of_each, 1)
+    ]
     return {
-        "score": _rounded(sum(verdict.score for verdict in reached) * scale),
+        "score": total(score for score, _ in scaled(earned, display.total)),
         "output": (
             f"Grading was cut off before it ended, after {len(reached)} tests. The points are "
             "what was reached until then and no grade: ask your instructor to have it graded again."
@@ -121,13 +122,13 @@ def not_graded(reason: str) -> dict[str, Any]:
 def total_points(metadata: str) -> float | None:
     """The assignment's points, from the text of `submission_metadata.json`; None if it has none."""
     try:
-        total = float(json.loads(metadata)["assignment"]["total_points"])
+        most = float(json.loads(metadata)["assignment"]["total_points"])
     except (ValueError, TypeError, LookupError, RecursionError):
         return None
-    return total if math.isfinite(total) and total > 0 else None
+    return most if math.isfinite(most) and most > 0 else None
 
 
-def _output(grade: Grade, display: Display, scale: float) -> str:
+def _output(grade: Grade, display: Display, score: float) -> str:
     if not grade.is_complete:
         return _no_fault_of_yours(grade.message or "the grader does not say why")
     if grade.status is GradeStatus.UNREADABLE:
@@ -136,8 +137,9 @@ def _output(grade: Grade, display: Display, scale: float) -> str:
     message = [shortened(plain(grade.message), _LONGEST_REASON)] if grade.message else []
     if display.hidden_tests is not Shown.VISIBLE:
         return "\n\n".join(["What each exercise got is below.", *message])
-    score, most = points(grade.score * scale), points(grade.max_score * scale)
-    return "\n\n".join([f"{score} of {most} points. {plain(complaints(grade))}", *message])
+    most = grade.max_score if display.total is None else display.total
+    reached = f"{points(score)} of {points(most)} points"
+    return "\n\n".join([f"{reached}. {plain(complaints(grade))}", *message])
 
 
 def _no_fault_of_yours(reason: str) -> str:
@@ -148,52 +150,78 @@ def _no_fault_of_yours(reason: str) -> str:
     )
 
 
-def _entries(grade: Grade, display: Display, scale: float) -> list[dict[str, Any]]:
-    entries = []
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What becomes an entry: the verdicts that it tells of, and those whose points it shows."""
+
+    name: str
+    number: str
+    told: Sequence[Verdict]
+    counted: Sequence[Verdict]
+    shown: Shown = Shown.VISIBLE
+    remark: str = ""
+
+
+def _entries(grade: Grade, display: Display) -> list[dict[str, Any]]:
+    parts = [*_parts(grade, display)]
+    earned = [
+        (total(v.score for v in part.counted), total(v.max_score for v in part.counted))
+        for part in parts
+    ]
+    return [
+        _entry(part, *reached)
+        for part, reached in zip(parts, scaled(earned, display.total), strict=True)
+    ]
+
+
+def _parts(grade: Grade, display: Display) -> Iterator[_Part]:
     for number, (exercise, verdicts) in enumerate(by_exercise(grade.tests).items(), 1):
+        name = one_line(exercise)
         if display.hidden_tests is Shown.VISIBLE:
-            name = one_line(exercise)
-            entries.append(_entry(name, str(number), verdicts, Shown.VISIBLE, scale))
+            yield _Part(name, str(number), verdicts, verdicts)
         else:
-            entries += _parted(exercise, number, verdicts, display.hidden_tests, scale)
-    return entries
+            yield from _parted(name, number, verdicts, display.hidden_tests)
 
 
-def _parted(
-    exercise: str, number: int, verdicts: Sequence[Verdict], shown: Shown, scale: float
-) -> Iterator[dict[str, Any]]:
-    """An entry for the tests that students hold, and one for those that they do not."""
+def _parted(name: str, number: int, verdicts: Sequence[Verdict], shown: Shown) -> Iterator[_Part]:
+    """One part of the tests that students hold, and one of those that they do not.
+
+    How much the rest counts depends on all values: where some of these are hidden, it is counted
+    with them, or the points of the public tests would tell of the hidden ones.
+    """
     public = [verdict for verdict in verdicts if verdict.visibility is Visibility.PUBLIC]
     hidden = [verdict for verdict in verdicts if verdict.visibility is Visibility.HIDDEN]
-    name = one_line(exercise)
+    by_values = [verdict for verdict in public if verdict.aspect is Aspect.VALUES]
+    sure = by_values if any(test.aspect is Aspect.VALUES for test in hidden) else public
+    later = [verdict for verdict in public if verdict not in sure]
     if public:
-        title = f"{name}, the tests that you have"
-        yield _entry(title, f"{number}.1", public, Shown.VISIBLE, scale)
+        title, remark = f"{name}, the tests that you have", _COUNTED_BELOW if later else ""
+        told = [*_ungated(public)] if later else public
+        yield _Part(title, f"{number}.1", told, sure, remark=remark)
     if hidden:
-        yield _entry(f"{name}, further tests", f"{number}.2", hidden, shown, scale)
+        title = f"{name}, further tests"
+        yield _Part(title, f"{number}.2", hidden, [*hidden, *later], shown)
 
 
-def _entry(
-    name: str, number: str, verdicts: Sequence[Verdict], shown: Shown, scale: float
-) -> dict[str, Any]:
-    standing = standing_of(verdicts)
-    mistakes = dict.fromkeys(v.diagnosis.mistake for v in verdicts if v.diagnosis)
+def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """The verdicts without what they say of their exercise's values."""
+    for verdict in verdicts:
+        lines = (verdict.message or "").splitlines()
+        left = "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES))
+        yield verdict._replace(message=left or None)
+
+
+def _entry(part: _Part, score: float, most: float) -> dict[str, Any]:
+    standing = standing_of(part.told)
+    mistakes = dict.fromkeys(v.diagnosis.mistake for v in part.told if v.diagnosis)
     return {
-        "name": name,
-        "number": number,
-        "score": _rounded(standing.score * scale),
-        "max_score": _rounded(standing.max_score * scale),
+        "name": part.name,
+        "number": part.number,
+        "score": score,
+        "max_score": most,
         "status": "passed" if standing.standing is Standing.FULL else "failed",
-        "output": feedback(verdicts),
-        "visibility": shown,
+        "output": "\n\n".join(filter(None, [feedback(part.told), part.remark])),
+        "visibility": part.shown,
         "tags": [str(aspect) for aspect in standing.lacking],
         "extra_data": {"mistakes": [one_line(mistake) for mistake in mistakes]},
     }
-
-
-def _scale(total: float | None, most: float) -> float:
-    return total / most if total is not None and most > 0 else 1.0
-
-
-def _rounded(score: float) -> float:
-    return round(score, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from grader.plain_text import plain
+from grader.points import hundredths
 from grader.report.complaints import complaints
 from grader.report.feedback import feedback, shortened
 from grader.report.standing import by_exercise, standing_of
@@ -38,8 +39,8 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
             {
                 "name": one_line(exercise),
                 "description": standing_of(verdicts).words,
-                "points": round(standing_of(verdicts).score, 4),
-                "max_points": round(standing_of(verdicts).max_score, 4),
+                "points": standing_of(verdicts).score,
+                "max_points": standing_of(verdicts).max_score,
                 "output": shortened(feedback(verdicts), longest),
             }
             for exercise, verdicts in exercises.items()
@@ -48,5 +49,6 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
 
 
 def _share(grade: Grade) -> float:
-    share = grade.score / grade.max_score if grade.max_score > 0 else 0.0
-    return min(max(share, 0.0), 1.0)
+    """Of the points, in hundredths of a percent: all of them only if there are no others."""
+    most = hundredths(grade.max_score)
+    return hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0

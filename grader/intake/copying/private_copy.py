@@ -14,8 +14,25 @@ _FILE_MODE = 0o644
 _NAME_ERRORS = {errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ}
 
 
+# What no submission can bring about, whatever it holds.
+_MACHINE_ERRORS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+}
+
+
 class CopyFailed(Exception):
     """The grader could not write its copy (a full disk, say): no submission is at fault."""
+
+
+def is_of_the_machine(problem: BaseException) -> bool:
+    """Whether something went wrong because of this machine, whatever was handed in."""
+    return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
 
 
 class PrivateCopy:

@@ -11,10 +11,10 @@ from grader.intake.archives.archive import FOREIGN, READABLE, unpack
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, Allowance, Limits
-from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_the_machine
 from grader.intake.copying.regular_file import kind_in_words, read_bounded
 from grader.intake.entry import Entry
-from grader.intake.naming import size_in_words
+from grader.intake.naming import shortened, size_in_words
 from grader.intake.notebooks.cells import runner
 from grader.intake.platforms.handed_in import handed_in
 from grader.intake.programs.distribution import read_distribution
@@ -32,11 +32,26 @@ def take_in(
     """Copy a submission into the empty folder `into` and find its adapters, running nothing.
 
     `adapters` is a path inside a submission (ValueError when it leads out of one). Raises
-    Unreadable when nothing in it can be graded, CopyFailed when the copy could not be written.
+    Unreadable when nothing in it can be graded, whatever the reason: all that is read there was
+    written by strangers. CopyFailed when the copy could not be written.
     """
     wanted = PurePosixPath(adapters)
     if wanted.is_absolute() or ".." in wanted.parts or not wanted.name:
         raise ValueError(f"the adapters must be a file inside a submission, not {adapters!r}")
+    try:
+        return _taken_in(entry, into, wanted, limits)
+    except (Unreadable, CopyFailed):
+        raise
+    except MemoryError as problem:
+        raise CopyFailed("there is no memory left to read a submission") from problem
+    except Exception as problem:
+        why = shortened(f"{type(problem).__name__}: {problem}")
+        if is_of_the_machine(problem):
+            raise CopyFailed(f"cannot make the private copy: {why}") from problem
+        raise Unreadable(f"it holds something that the grader cannot read ({why})") from problem
+
+
+def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -> Submission:
     if entry.refused:
         raise Unreadable(entry.refused)
     into.chmod(0o755)

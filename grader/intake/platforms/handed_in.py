@@ -19,6 +19,7 @@ from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
 from grader.intake.copying.regular_file import open_regular, read_chunks
 from grader.intake.entry import Entry, Piece
 from grader.intake.naming import several, shortened
+from grader.removal import removed_afterwards
 from grader.submission import Unreadable
 
 _CODE = (".py", ".ipynb")
@@ -39,10 +40,11 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[tuple[Entry,
         notes: tuple[str, ...] = ()
         if entry.pieces:
             try:
-                temporary = tempfile.TemporaryDirectory(dir=beside, ignore_cleanup_errors=True)
+                temporary = Path(tempfile.mkdtemp(dir=beside))
             except OSError as error:
                 raise CopyFailed(f"cannot make a temporary folder: {error.strerror}") from error
-            path, notes = _laid_together(entry, Path(stack.enter_context(temporary)) / "handed-in")
+            stack.enter_context(removed_afterwards(temporary))
+            path, notes = _laid_together(entry, temporary / "handed-in")
             entry = dataclasses.replace(entry, path=path, pieces=())
         archive, others = _archive_alone(entry.path) if _is_folder(entry.path) else (None, [])
         if archive is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
+_LONGEST_NAME = 1000  # no file lies at the end of a longer dotted name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
         adapters.update(_adapters(tree))
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                imports.update(alias.name for alias in node.names)
+                imports.update(_short(alias.name for alias in node.names))
             elif isinstance(node, ast.ImportFrom) and node.level:
                 level = max(level, node.level)
             elif isinstance(node, ast.ImportFrom):
-                imports.update(f"{node.module}.{alias.name}" for alias in node.names)
+                imports.update(_imported_from(node.module or "", node.names))
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
 
 
@@ -57,6 +58,16 @@ def syntax_tree(source: bytes) -> ast.Module:
             return ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return ast.Module([], [])
+
+
+def _imported_from(module: str, names: Iterable[ast.alias]) -> Iterator[str]:
+    """Nothing of a module whose name is too long: it would be told again with each name."""
+    if len(module) <= _LONGEST_NAME:
+        yield from _short(f"{module}.{alias.name}" for alias in names)
+
+
+def _short(names: Iterable[str]) -> Iterator[str]:
+    return (name for name in names if len(name) <= _LONGEST_NAME)
 
 
 def _adapters(tree: ast.Module) -> set[str]:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from grader.plain_text import plain
+from grader.points import OF_THE_VALUES
 from grader.report.complaints import kind_of
 from grader.report.failures import notes
 from grader.report.standing import ExerciseStanding, Standing
-from grader.report.text import first_line, one_line
+from grader.report.text import one_line
 from grader.verdict import Grade
 
 _LONGEST = 300
@@ -63,7 +64,9 @@ class Tally:
             self.others.setdefault(words, Kind(words)).add(place, names)
         remarked: dict[str, set[str]] = {}
         for note, verdicts in notes(grade.tests).items():
-            words = one_line(first_line(note), _LONGEST)
+            if note.endswith(OF_THE_VALUES):
+                continue  # that values are wrong is told already
+            words = one_line(note, _LONGEST)
             remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
         for words, noted in remarked.items():
             self.remarks.setdefault(words, Kind(words)).add(place, sorted(noted))

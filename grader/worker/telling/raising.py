@@ -20,6 +20,7 @@ _FILES = 3
 # A debugger without a terminal gives up at the line after the one that called it.
 _DEBUGGERS = ("breakpoint(", "set_trace(")
 _NEAR = 10
+_NULL_BYTES = "source code string cannot contain null bytes"
 
 Found = TypeVar("Found")
 
@@ -36,9 +37,10 @@ def describe_exception(
     traces = _own_traces(exception.__traceback__, root)
     frames = _own_frames(exception, traces, root, debugging)
     innermost = traces[-1] if traces else None
+    not_text = _attempted(lambda: _not_text(exception, root), "")
     return Raised(
         kind=kind[:100],
-        message="" if debugging else (_message(exception) + _not_text(exception, root))[:_MESSAGE],
+        message="" if debugging else (_message(exception) + not_text)[:_MESSAGE],
         frames=frames,
         missing=isinstance(exception, NotImplementedError) and _is_deliberate(frames),
         operands=_attempted(lambda: _operands(exception, innermost), ()),
@@ -82,7 +84,7 @@ def _message(exception: BaseException) -> str:
 
 def _not_text(exception: BaseException, root: Path) -> str:
     """Which files Python cannot read as text, where its own message does not name one."""
-    if not isinstance(exception, SyntaxError) or exception.filename is not None:
+    if not _is_of_null_bytes(exception):
         return ""
     files = (own_file(str(path), root) for path in sorted(root.rglob("*.py")) if path.is_file())
     binary = [file for file in files if file and b"\0" in (root / file).read_bytes()]
@@ -90,6 +92,13 @@ def _not_text(exception: BaseException, root: Path) -> str:
         return ""
     names = " or ".join(binary[:_FILES])
     return f"; {names} is no text in UTF-8 (in UTF-16, perhaps): save it as UTF-8"
+
+
+def _is_of_null_bytes(exception: BaseException) -> bool:
+    """Whether source was not compiled for its null bytes: a ValueError until Python 3.11.3."""
+    if isinstance(exception, SyntaxError):
+        return exception.filename is None
+    return isinstance(exception, ValueError) and exception.args == (_NULL_BYTES,)
 
 
 def _operands(exception: BaseException, innermost: TracebackType | None) -> tuple[Operand, ...]:

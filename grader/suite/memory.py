@@ -1,31 +1,21 @@
-"""What became of tests when the same answers were given before: a test is a function of them."""
+"""What came of tests when the same answers were given before: a test is a function of them."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
-from grader.evidence import Picture
 from grader.sandbox.replies import Reply, opened
-from grader.testing.observation import Observation
 from grader.testing.outcome import StudentFault
-from grader.verdict import Status, Verdict
 from grader.wire.calls import Answer, Call, encode_call
 
 _MOST_FOR_A_TEST = 48
 
+Outcome = TypeVar("Outcome")
 Ask = Callable[[Call], Reply]
 Digests = tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A verdict that was reached, and what its test left for the diagnosis and for reports."""
-
-    verdict: Verdict
-    observations: tuple[Observation, ...]
-    pictures: tuple[Picture, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +33,13 @@ class Asked:
     def is_for(self, call: Call) -> bool:
         """Whether another call asks for the very same, to the last bit."""
         return self.call is call or encode_call(self.call) == encode_call(call)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached(Generic[Outcome]):
+    """The outcome of a test, once all of its calls were answered."""
+
+    outcome: Outcome
 
 
 class Interview:
@@ -79,34 +76,32 @@ def asked_for(call: Call, ask: Ask) -> Asked:
         return Asked(call, fault)
 
 
-class Memory:
-    """Answers, by their digests, lead to a test's next call or to its verdict.
+class Memory(Generic[Outcome]):
+    """Answers, by their digests, lead to a test's next call or to its outcome.
 
     Only answers that have a digest are remembered, and of each test only the latest.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, OrderedDict[Digests, Call | Remembered]] = {}
+        self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
 
-    def follow(self, test: str, ask: Ask) -> tuple[Sequence[Asked], Remembered | None]:
+    def follow(self, test: str, ask: Ask) -> tuple[Sequence[Asked], Outcome | None]:
         """Makes the calls that a test is known to make, as far as that is known, or to its end."""
         known = self._known.get(test, OrderedDict())
         digests: Digests = ()
         asked: list[Asked] = []
         while (step := known.get(digests)) is not None:
             known.move_to_end(digests)
-            if isinstance(step, Remembered):
-                return asked, step
+            if isinstance(step, _Reached):
+                return asked, step.outcome
             asked.append(asked_for(step, ask))
             if (digest := asked[-1].digest) is None:
                 break
             digests = (*digests, digest)
         return asked, None
 
-    def learn(self, test: str, asked: Sequence[Asked], outcome: Remembered) -> None:
-        """Remembers the calls that a test made, and where their answers led, unless nowhere."""
-        if outcome.verdict.status is Status.NOT_GRADED:
-            return
+    def learn(self, test: str, asked: Sequence[Asked], outcome: Outcome) -> None:
+        """Remembers the calls that a test made, and where their answers led."""
         known = self._known.setdefault(test, OrderedDict())
         digests: Digests = ()
         for one in asked:
@@ -115,6 +110,6 @@ class Memory:
             if one.digest is None:
                 return
             digests = (*digests, one.digest)
-        known[digests] = outcome
+        known[digests] = _Reached(outcome)
         while len(known) > _MOST_FOR_A_TEST:
             known.popitem(last=False)

@@ -1,0 +1,60 @@
+"""`grader explain`: the words that are missing in a folder of results."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import click
+
+from grader.assignment import find_assignment
+from grader.cli.commands.report import write_pages
+from grader.cli.options import FOLDER, INTERRUPTED, assignment_option
+from grader.cli.progress import ExplainingProgress
+from grader.dispatch.pools import chosen_pools
+from grader.dispatch.words import Explanation, explain_folder
+from grader.intake.naming import several
+
+
+@click.command(short_help="Add what explains the grades of a class.")
+@click.argument("results", type=FOLDER, metavar="DIR")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="one for each processor",
+    help="How many submissions are explained at a time.",
+)
+@assignment_option
+def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
+    """Adds the words that are missing in DIR, a folder of results: mistakes, lines, pictures.
+
+    That is after `grader batch --no-explain`, or where explaining was late or was stopped. No
+    grade is changed. The submissions must lie where they lay when they were graded.
+    """
+    assignment = find_assignment(assignment_folder)
+    total = 0
+
+    def begin(explanation: Explanation) -> None:
+        nonlocal total
+        total = explanation.waiting
+        if explanation.changed:
+            gone = several(explanation.changed)
+            click.echo(f"changed or gone since they were graded, and left out: {gone}", err=True)
+
+    still = 0
+    try:
+        with (
+            chosen_pools(None, jobs, click.echo) as pools,
+            ExplainingProgress() as progress,
+            contextlib.closing(explain_folder(results, assignment, pools, begin)) as words,
+        ):
+            for explained in words:
+                progress.advance(explained, total)
+                still += explained.words.missing is not None
+    except KeyboardInterrupt:
+        click.echo("stopped: what was explained is kept; run it again to go on", err=True)
+        sys.exit(INTERRUPTED)
+    click.echo(f"{total - still} submissions explained, {still} without all of their words")
+    write_pages(results)

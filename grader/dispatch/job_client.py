@@ -1,0 +1,260 @@
+"""The coordinator's end of a job's process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from grader.assignment import BadAssignment
+from grader.intake import Entry
+from grader.job.roles import Role
+from grader.job.shorthand import ShorthandReader
+from grader.settings import Settings
+from grader.verdict import Grade, Verdict
+from grader.words import Words
+
+Follow = Callable[[Verdict], None]
+START_SECONDS = 300.0
+# What a judge may take beside the submission's own time: its copy, the references, the tests.
+OWN_SECONDS = 180.0
+# What an explainer may take to stop by itself.
+_GRACE_SECONDS = 5.0
+# One line of words: a submission says much of what is in it.
+_LONGEST_LINE = 64 << 20
+
+
+class JobLost(Exception):
+    """A job's process ended or does not answer; the text says which."""
+
+
+class JobClient:
+    """One job, which grades or explains one submission at a time; used by one thread.
+
+    `command` starts its process.
+    """
+
+    command: ClassVar[Sequence[str]] = (sys.executable, "-m", "grader.job.process")
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self._role: Role | None = None
+        self._child = 0
+        self._selector = selectors.DefaultSelector()
+        self._unread = bytearray()
+        self._shorthand = ShorthandReader()
+
+    def grade(
+        self,
+        entry: Entry,
+        submission_hash: str,
+        follow: Follow | None = None,
+        exercises: Sequence[str] | None = None,
+    ) -> Grade:
+        """The grade of a submission; `follow` is given each verdict when it is reached.
+
+        If only some `exercises` are wanted, it has the verdicts of these alone.
+
+        Raises:
+            JobLost: if the judge ended, or does not answer.
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        self._become(Role.JUDGE)
+        job = {"entry": entry.as_json(), "submission_hash": submission_hash}
+        self._send(job | {"follow": follow is not None, "exercises": exercises})
+        seconds = self._settings.timeout + OWN_SECONDS
+        deadline = time.monotonic() + seconds
+        while True:
+            reply = self._receive(seconds, deadline)
+            if "ended" in reply:
+                self._role = None
+                raise JobLost(f"the judge was lost: it ended{_code_in_words(reply['ended'])}")
+            if "grade" in reply:
+                return self._shorthand.read(reply["grade"])
+            if follow is not None:
+                follow(Verdict.from_json(reply["verdict"]))
+
+    def explain(self, entry: Entry, grade: Grade) -> Words:
+        """The words for a submission that has this grade; if they are not to be had, they say why.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        job = {
+            "entry": entry.as_json(),
+            "status": grade.status,
+            "message": grade.message,
+            "statuses": {test.id: test.status for test in grade.tests},
+        }
+        words = Words()
+        seconds = self._settings.explain_seconds
+        try:
+            self._become(Role.EXPLAINER)
+            self._send(job)
+            deadline = time.monotonic() + seconds + _GRACE_SECONDS
+            while "explained" not in (reply := self._receive(seconds, deadline, is_patient=True)):
+                if "ended" in reply:
+                    self._role = None
+                    why = f"the explainer was lost: it ended{_code_in_words(reply['ended'])}"
+                    return replace(words, missing=why)
+                if not reply:
+                    return replace(words, missing=self._stopped(seconds))
+                words = Words.from_json(reply["words"])
+        except JobLost as lost:
+            return replace(words, missing=str(lost))
+        return words
+
+    def close(self) -> None:
+        """Ends the job; it takes its fork server and workers with it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._kill(process)
+        self._forget(process)
+
+    def kill(self) -> None:
+        """Ends the job at once, from any thread."""
+        if self._process is not None:
+            self._kill(self._process)
+
+    def _become(self, role: Role) -> None:
+        """Has the job's process be the judge or the explainer."""
+        if self._process is None:
+            self._start()
+        if self._role is role:
+            return
+        deadline = time.monotonic() + START_SECONDS
+        if self._role is not None:
+            self._send({"leave": True})
+            while "ended" not in self._receive(START_SECONDS, deadline):
+                continue
+        self._role = None
+        self._send({"be": role} | ({"seed": self._settings.seed} if role is Role.JUDGE else {}))
+        reply = self._receive(START_SECONDS, deadline)
+        if "ready" not in reply:
+            raise JobLost(f"the {role} was lost: it ended{_code_in_words(reply.get('ended'))}")
+        self._role, self._child = role, reply["ready"]["pid"]
+        self._shorthand = ShorthandReader()
+
+    def _stopped(self, seconds: float) -> str:
+        """Ends an explainer that is late; why there are no more words."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._child, signal.SIGKILL)
+        self._role = None
+        self._unread.clear()
+        deadline = time.monotonic() + START_SECONDS
+        while "ended" not in self._receive(START_SECONDS, deadline):
+            continue
+        return f"the explainer took longer than {seconds:.3g} seconds and was stopped"
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=_environment(),
+            start_new_session=True,
+        )
+        self._role = None
+        self._unread.clear()
+        if self._process.stdout is not None:
+            self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        # What the explainer does not have it cannot let out.
+        self._send(replace(self._settings, seed=0).as_json())
+        self._receive(START_SECONDS, time.monotonic() + START_SECONDS)
+
+    def _send(self, line: dict[str, Any]) -> None:
+        try:
+            if self._process is not None and self._process.stdin is not None:
+                self._process.stdin.write(json.dumps(line).encode() + b"\n")
+                self._process.stdin.flush()
+        except OSError as error:
+            raise self._lost(f"it does not listen ({error.strerror})") from error
+
+    def _receive(
+        self, seconds: float, deadline: float, is_patient: bool = False
+    ) -> Mapping[str, Any]:
+        """The next line; the `seconds` that it may take end at `deadline`.
+
+        If none came by then, the job is lost; whoever is patient gets an empty one.
+        """
+        while b"\n" not in self._unread:
+            if not self._selector.select(max(deadline - time.monotonic(), 0)):
+                if is_patient:
+                    return {}
+                raise self._lost(f"it did not answer within {seconds:.0f} seconds")
+            pipe = self._process.stdout if self._process else None
+            data = os.read(pipe.fileno(), 1 << 20) if pipe else b""
+            if not data:
+                raise self._lost("it ended")
+            self._unread += data
+            if len(self._unread) > _LONGEST_LINE:
+                raise self._lost("it says more than anybody can read")
+        line, _, rest = bytes(self._unread).partition(b"\n")
+        self._unread = bytearray(rest)
+        try:
+            reply: dict[str, Any] = json.loads(line)
+        except ValueError:  # it was killed in the midst of a line
+            return self._receive(seconds, deadline, is_patient)
+        if "stopped" in reply:
+            self.close()
+            raise BadAssignment(str(reply["stopped"]))
+        return reply
+
+    def _lost(self, why: str) -> JobLost:
+        role = self._role or "job"
+        process, self._process = self._process, None
+        self._role = None
+        if process is None:
+            return JobLost(f"the {role} was lost: {why}")
+        self._kill(process)
+        code = process.wait()
+        self._forget(process)
+        return JobLost(f"the {role} was lost: {why}{_code_in_words(code)}")
+
+    def _forget(self, process: subprocess.Popen[bytes]) -> None:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(KeyError, ValueError):
+                    self._selector.unregister(pipe)
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    @staticmethod
+    def _kill(process: subprocess.Popen[bytes]) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _code_in_words(code: int | None) -> str:
+    if code is None:
+        return ""
+    return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"
+
+
+def _environment() -> dict[str, str]:
+    """One thread for each job, whatever the machine has."""
+    engine = str(Path(__file__).resolve().parents[2])
+    paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }

@@ -1,0 +1,108 @@
+"""Words for grades that lack them: asked for, stored, and yielded as they arrive."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from pathlib import Path
+
+from grader.assignment import Assignment
+from grader.dispatch.options import Options
+from grader.dispatch.pool import Pool, Pools
+from grader.dispatch.task import Explained, Question
+from grader.intake import Entry, discover, fingerprint
+from grader.store import Store, StoreError
+from grader.store.database import LINES
+from grader.verdict import Grade
+from grader.words import Words
+
+_CHANGED = "it was changed or taken away since it was graded: grade it anew"
+
+
+def questions(store: Store, entries: Iterable[Entry], names: Collection[str]) -> list[Question]:
+    """Those of the submissions that are among `names`, as questions."""
+    return [
+        Question(entry, _grade_of(store, entry.name)) for entry in entries if entry.name in names
+    ]
+
+
+def answered(pool: Pool, store: Store, asked: list[Question]) -> Iterator[Explained]:
+    """The words for all questions: each is stored, then yielded."""
+    for explained in pool.explain(asked) if asked else ():
+        store.add_words(explained.question.entry.name, explained.words)
+        yield explained
+
+
+class Explanation:
+    """The grades in a folder that lack words; a generator's worth of work.
+
+    `waiting` counts them, `changed` are the names of those that are no longer as they were graded.
+    """
+
+    def __init__(self, store: Store, assignment: Assignment) -> None:
+        options = store.options()
+        if options is None:
+            raise StoreError("no batch was run over these results: there is nothing to explain")
+        self._store = store
+        self._settings = Options.from_json(options).settings(assignment)
+        lacking = store.unexplained()
+        there = _unchanged(store, lacking, self._settings.adapters)
+        self._questions = questions(store, there, lacking)
+        self.waiting = len(self._questions)
+        self.changed = [name for name in lacking if name not in {one.name for one in there}]
+
+    def words(self, pools: Pools) -> Generator[Explained]:
+        """Has jobs of a pool explain what lacks words.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+            StoreError: if words cannot be stored.
+        """
+        for name in self.changed:
+            self._store.add_words(name, Words(missing=_CHANGED))
+        if self._questions:
+            with pools(self._settings) as pool:
+                yield from answered(pool, self._store, self._questions)
+
+
+def explain_folder(
+    out: Path, assignment: Assignment, pools: Pools, begin: Callable[[Explanation], None]
+) -> Generator[Explained]:
+    """Adds the words that are missing in a folder of results; `begin` is told what there is to do.
+
+    Raises:
+        StoreError: if there are no such results, or they cannot be written.
+        BadAssignment: if the assignment's tests cannot be run.
+        NothingToGrade: if the submissions are no longer where they were.
+    """
+    Store.read(out)
+    with Store.open(out, assignment.name) as store:
+        explanation = Explanation(store, assignment)
+        begin(explanation)
+        try:
+            yield from explanation.words(pools)
+        finally:
+            store.update_jsonl(out / LINES)
+
+
+def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[Entry]:
+    """The submissions that lack words and are as they were when they were graded."""
+    if not lacking:
+        return []
+    hashes = store.submission_hashes()
+    return [
+        entry
+        for entry in discover([Path(path) for path in store.paths()], adapters).entries
+        if entry.name in lacking and fingerprint(entry) == hashes.get(entry.name)
+    ]
+
+
+def _grade_of(store: Store, submission: str) -> Callable[[], Grade]:
+    return functools.partial(_read, store, submission)
+
+
+def _read(store: Store, submission: str) -> Grade:
+    grade = store.grade(submission)
+    if grade is None:
+        raise StoreError(f"the grade of {submission} is gone")
+    return grade

@@ -1,0 +1,216 @@
+"""Explains verdicts: has the failed tests run again on the inputs that students have at home.
+
+Nothing of the graded draw is known here. What is said is what `pytest` says on a student's own
+machine, number for number, and what the author of a mistake wrote.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from grader.evidence import Evidence, Picture, Walk
+from grader.explaining.deadline import Deadline
+from grader.explaining.lines.astray import Astray
+from grader.explaining.lines.locating import locate
+from grader.explaining.naming.diagnosis import WATCHED_ASPECTS, Finding, diagnose
+from grader.explaining.naming.mistakes import KnownMistakes
+from grader.explaining.wording import InFull, words_of
+from grader.home.bench import SEED, HomeCases
+from grader.plain_text import plain
+from grader.sandbox.replies import Reply, opened
+from grader.suite.memory import Interview, Memory
+from grader.suite.suite import Suite
+from grader.suite.test import Test
+from grader.testing.assertions import WrongNumbers
+from grader.testing.bench import Bench
+from grader.testing.observation import Observation
+from grader.testing.outcome import StudentFault
+from grader.verdict import Aspect, Status, Visibility, Where
+from grader.wire.calls import Answer, Call
+from grader.words import Told, Words
+
+# A hang or a crash is not waited for a second time.
+REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
+_OTHERWISE = {
+    Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "
+    "drawn for grading: does an answer come by chance, or from known inputs?",
+    Visibility.HIDDEN: "it passes on some inputs, and fails on those that were drawn for grading: "
+    "does an answer come by chance?",
+}
+
+Ask = Callable[[Call], Reply]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came of a test on a student's inputs: words if it failed, answers, pictures."""
+
+    words: Told | None
+    observations: tuple[Observation, ...]
+    pictures: tuple[Picture, ...]
+
+
+class Explainer:
+    """Explains one submission after another, by the tests of an open suite.
+
+    What is equal in a class is looked at once: a test is a function of the answers to its calls.
+    """
+
+    def __init__(self, suite: Suite, mistakes: KnownMistakes) -> None:
+        self._suite = suite
+        self._mistakes = mistakes
+        self._memory = Memory[Seen]()
+        self._interview: Interview | None = None
+        self._observations: dict[str, list[Observation]] = {}
+        self._bench = Bench(
+            suite.contract,
+            self._ask,
+            suite.references,
+            HomeCases(suite.assignment.root, fresh=True),
+            SEED,
+            InFull(),
+            observations=self._observations,
+        )
+
+    def explain(
+        self, ask: Ask, statuses: Mapping[str, Status], deadline: Deadline
+    ) -> Iterator[Words]:
+        """The words for the tests of a submission that were not passed; more with each step.
+
+        `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are.
+        """
+        told: dict[str, Told] = {}
+        seen: dict[str, Seen] = {}
+        for test in self._in_turn(statuses):
+            if deadline.passed:
+                break
+            found = self._look(test, ask)
+            if found is None:
+                continue
+            seen[test.id] = found
+            if statuses[test.id] in REPEATED:
+                told[test.id] = found.words or Told(_OTHERWISE[test.visibility])
+        pictures = tuple(
+            itertools.chain.from_iterable(seen[test].pictures for test in statuses if test in seen)
+        )
+        yield Words(told, evidence=Evidence(pictures))
+        failed = self._failed(statuses)
+        if not failed or deadline.passed:
+            return
+        answers = self._answers(statuses, seen)
+        wrong = {name: answers[name] for name in failed}
+        findings = diagnose(self._mistakes, wrong, deadline)
+        told = {test: self._named(test, words, findings) for test, words in told.items()}
+        yield Words(told, evidence=Evidence(pictures))
+        located = locate(
+            self._mistakes, lambda call: opened(ask(call)), answers, findings, failed, deadline
+        )
+        told = {test: _located(words, located.get(test)) for test, words in told.items()}
+        yield Words(told, evidence=Evidence(pictures, self._walks(located)))
+
+    def names(self, ask: Ask, statuses: Mapping[str, Status]) -> dict[str, str]:
+        """By exercise, the mistake that explains its failed tests, where one does."""
+        seen = {
+            test.id: found
+            for test in self._in_turn(statuses)
+            if (found := self._look(test, ask)) is not None
+        }
+        answers, failed = self._answers(statuses, seen), self._failed(statuses)
+        findings = diagnose(self._mistakes, {name: answers[name] for name in failed})
+        return {name: finding.diagnosis.mistake for name, finding in findings.items()}
+
+    def _in_turn(self, statuses: Mapping[str, Status]) -> Iterator[Test]:
+        """The tests to look at: what was not passed, then what helps to tell why."""
+        tests = [self._suite.tests[test] for test in statuses if test in self._suite.tests]
+        yield from (test for test in tests if statuses[test.id] in REPEATED)
+        failed = self._failed(statuses)
+        if not failed:
+            return
+        passed = [test for test in tests if statuses[test.id] is Status.PASSED]
+        flawed = self._flawed(statuses)
+        for test in passed:
+            if test.exercise in failed and test.aspect in WATCHED_ASPECTS:
+                yield test
+        for test in passed:
+            if test.exercise not in flawed and test.aspect is Aspect.VALUES:
+                yield test
+
+    def _look(self, test: Test, ask: Ask) -> Seen | None:
+        """What comes of a test; nothing where the submission hung, crashed or was late."""
+        asked, seen = self._memory.follow(test.id, ask)
+        if seen is not None:
+            return seen
+        self._interview = Interview(ask, asked)
+        self._observations.clear()
+        raised = self._suite.run(test.id, self._bench).raised
+        if isinstance(raised, StudentFault) and raised.status not in REPEATED:
+            return None
+        observations = tuple(self._observations.get(test.exercise, ()))
+        pictures: Iterable[Picture] = ()
+        if isinstance(raised, WrongNumbers) and test.visibility is Visibility.PUBLIC:
+            pictures = raised.pictures(test.id)
+        words = None if raised is None else words_of(raised, test.about)
+        seen = Seen(words, observations, tuple(pictures))
+        self._memory.learn(test.id, self._interview.asked, seen)
+        return seen
+
+    def _ask(self, call: Call) -> Answer:
+        if self._interview is None:
+            raise RuntimeError("a test asked for a submission while none was being explained")
+        return self._interview.ask(call)
+
+    def _failed(self, statuses: Mapping[str, Status]) -> dict[str, list[str]]:
+        failed: dict[str, list[str]] = {}
+        for test, status in statuses.items():
+            if status is Status.FAILED and test in self._suite.tests:
+                failed.setdefault(self._suite.tests[test].exercise, []).append(test)
+        return failed
+
+    def _flawed(self, statuses: Mapping[str, Status]) -> set[str]:
+        return {
+            self._suite.tests[test].exercise
+            for test, status in statuses.items()
+            if status is not Status.PASSED and test in self._suite.tests
+        }
+
+    def _answers(
+        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
+    ) -> dict[str, list[Observation]]:
+        """The answers of failed exercises and of right ones, in the order of the assignment."""
+        wanted = self._failed(statuses).keys() | (
+            set(self._suite.assignment.points) - self._flawed(statuses)
+        )
+        answers: dict[str, list[Observation]] = {
+            name: [] for name in self._suite.assignment.points if name in wanted
+        }
+        for test in self._suite.tests.values():
+            if test.id in seen and test.exercise in answers:
+                answers[test.exercise] += seen[test.id].observations
+        return answers
+
+    def _named(self, test: str, words: Told, findings: Mapping[str, Finding]) -> Told:
+        finding = findings.get(self._suite.tests[test].exercise)
+        if finding is None or test not in finding.tests:
+            return words
+        return words._replace(diagnosis=finding.diagnosis)
+
+    def _walks(self, located: Mapping[str, Astray]) -> tuple[Walk, ...]:
+        """The steps of one call of each exercise whose line was looked for."""
+        walks: dict[str, Walk] = {}
+        for test in self._suite.tests.values():
+            place = located.get(test.id)
+            if place is not None and place.walk:
+                walks.setdefault(test.exercise, Walk(test.exercise, test.id, place.walk))
+        return tuple(walks.values())
+
+
+def _located(words: Told, place: Astray | None) -> Told:
+    """The words, and the line at which the result goes astray, if it is known."""
+    if place is None:
+        return words
+    message = "\n".join(filter(None, [words.message, plain(place.in_words())]))
+    line = place.line
+    where = words.where if line is None else Where(plain(line.file), line.line, place.step)
+    return words._replace(message=message, where=where)

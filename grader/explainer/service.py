@@ -1,0 +1,135 @@
+"""The explainer at work: verdicts come in, one submission's after another's, and words go out."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.evidence import Evidence
+from grader.explainer.explainer import REPEATED, Explainer
+from grader.explaining.deadline import Deadline
+from grader.explaining.excerpts import excerpts
+from grader.explaining.mentions import find_mentions
+from grader.explaining.naming.mistakes import KnownMistakes
+from grader.explaining.wording import InFull
+from grader.intake import CopyFailed, Entry
+from grader.plain_text import plain
+from grader.sandbox.forkserver import ForkServerLost
+from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.seat import Seat, Seats
+from grader.sandbox.sitting import Limits
+from grader.settings import Settings
+from grader.submission import Submission, Unreadable
+from grader.suite.suite import Suite
+from grader.testing.uses import WISH, in_words
+from grader.verdict import GradeStatus, Status, Where
+from grader.words import Told, Words
+
+# Beyond what it holds when it begins.
+_MEMORY = 1 << 30
+_LARGEST_FILE = 64 << 20
+_LATE = "its time for an explanation was over before all was told"
+
+
+class ExplainerService:
+    """Explains the submissions that come in."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        mistakes: KnownMistakes,
+        settings: Settings,
+        servers: ForkServers,
+        scratch: Path,
+    ) -> None:
+        assignment = suite.assignment
+        self._suite = suite
+        self._settings = settings
+        self._explainer = Explainer(suite, mistakes)
+        self._seats = Seats(assignment, settings.adapters, servers, scratch, InFull())
+
+    def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
+        """The words that a job asks for, more with each step.
+
+        Whatever goes wrong costs words, and says so.
+        """
+        deadline = Deadline.after(self._settings.explain_seconds)
+        words = Words()
+        try:
+            with self._seats.taken(Entry.from_json(job["entry"]), self._limits) as seat:
+                for words in self._words(seat, job, deadline):
+                    yield words
+            if deadline.passed:
+                yield replace(words, missing=_LATE)
+        except Unreadable:
+            return
+        except (CopyFailed, ForkServerLost) as problem:
+            yield replace(words, missing=str(problem))
+        except MemoryError:
+            yield replace(words, missing="it takes more memory to explain than an explainer has")
+        except Exception as problem:
+            why = f"the explainer could not deal with it ({type(problem).__name__})"
+            yield replace(words, missing=why)
+
+    @property
+    def _limits(self) -> Limits:
+        settings, call_timeout = self._settings, self._suite.assignment.call_timeout
+        seconds = min(settings.timeout, settings.explain_seconds)
+        return Limits(seconds, call_timeout, settings.memory_mb << 20, settings.device)
+
+    def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
+        root, sitting = seat.submission.root, seat.sitting
+        statuses = {test: Status(status) for test, status in job["statuses"].items()}
+        remark = self._remark(seat.submission, job["message"])
+        if not any(status in REPEATED for status in statuses.values()):
+            yield Words(message=remark)
+            return
+        problem = sitting.open()
+        if problem is not None:
+            yield self._of_import(root, job, statuses, problem.message, problem.where)
+            return
+        for words in self._explainer.explain(sitting.ask, statuses, deadline):
+            places = [one.where for one in words.tests.values()]
+            evidence = replace(
+                words.evidence, excerpts=excerpts(root, places), printed=sitting.printed
+            )
+            yield replace(words, message=remark, evidence=evidence)
+
+    def _of_import(
+        self,
+        root: Path,
+        job: Mapping[str, Any],
+        tests: Iterable[str],
+        message: str,
+        where: Where | None,
+    ) -> Words:
+        """The words for a submission that cannot be imported: the same for every test."""
+        if job["status"] != GradeStatus.UNREADABLE:
+            return Words(missing=f"it was imported once, and not again: {plain(message)}")
+        said = Told(plain(message), where=where)
+        evidence = Evidence(excerpts=excerpts(root, [where]))
+        return Words(dict.fromkeys(tests, said), said.message, evidence)
+
+    def _remark(self, submission: Submission, called: str | None) -> str | None:
+        """What the source names of what is forbidden, beside what was `called` of it."""
+        mentioned = find_mentions(submission.root, self._suite.assignment.forbidden)
+        named = [use for use in mentioned if use.name not in (called or "")]
+        if not named:
+            return None
+        words = plain(in_words(named))
+        if called:
+            return f"{called}; its source also names {words}"
+        return f"its source names {words}, {WISH}; no call of it was seen"
+
+
+def bound_this_process() -> None:
+    """Bounds the memory of an explainer, and what it may write."""
+    if sys.platform != "linux":
+        return
+    held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_DATA, (held + _MEMORY,) * 2)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE,) * 2)

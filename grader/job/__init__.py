@@ -1,0 +1,1 @@
+"""A job: the process that collects the tests once, and is the judge and then the explainer."""

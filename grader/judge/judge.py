@@ -1,0 +1,97 @@
+"""The judge: asks one submission after another, compares and reaches verdicts, and no more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterator
+from typing import Protocol
+
+from grader.judge.gate import gated
+from grader.sandbox.replies import Reply
+from grader.settings import CPU
+from grader.suite.memory import Interview, Memory
+from grader.suite.suite import Ended, Suite
+from grader.suite.test import Test
+from grader.testing.bench import Bench
+from grader.testing.cases import Case, fresh_case
+from grader.testing.handle import BrokenReference
+from grader.testing.wording import Plainly
+from grader.verdict import Status, Verdict
+from grader.wire.calls import Answer, Call
+from grader.worker.performing import perform
+
+
+class Examinee(Protocol):
+    """Whoever answers the calls of the tests for one submission."""
+
+    def ask(self, call: Call) -> Reply:
+        """The answer to a call; raises StudentFault if there is none."""
+
+
+class Judge:
+    """Reaches verdicts on one submission after another, by the tests of an open suite.
+
+    Cases are drawn once and kept: every submission of a batch gets the same inputs. They are put on
+    `device` where a submission's function is called.
+    """
+
+    def __init__(self, suite: Suite, seed: int, device: str = CPU) -> None:
+        self._suite = suite
+        self._seed = seed
+        self._cases: dict[str, Case] = {}
+        self._memory = Memory[Verdict]()
+        self._interview: Interview | None = None
+        self._bench = Bench(
+            suite.contract, self._ask, suite.references, self._case, seed, Plainly(), device=device
+        )
+
+    def grade(
+        self, examinee: Examinee, exercises: Container[str] | None = None
+    ) -> Iterator[Verdict]:
+        """The verdict of every test (of `exercises`) on a submission, as each is reached."""
+        wanted = (
+            test
+            for test in self._suite.tests.values()
+            if exercises is None or test.exercise in exercises
+        )
+        yield from gated(self._examine(test, examinee) for test in wanted)
+
+    def _examine(self, test: Test, examinee: Examinee) -> Verdict:
+        """The verdict on a test: remembered, if the same answers were given before, or reached."""
+        started = time.monotonic()
+        asked, verdict = self._memory.follow(test.id, examinee.ask)
+        if verdict is None:
+            self._interview = Interview(examinee.ask, asked)
+            verdict = self._reached(test)
+            if verdict.status is not Status.NOT_GRADED:
+                self._memory.learn(test.id, self._interview.asked, verdict)
+        return verdict._replace(duration_s=round(time.monotonic() - started, 6))
+
+    def _reached(self, test: Test) -> Verdict:
+        ended = self._suite.run(test.id, self._bench)
+        if not test.is_outcome(ended.raised) and self._is_passed_by_the_reference(test):
+            # The test holds up where answers are right: these answers broke it.
+            ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)
+        return test.ended(ended.raised, ended.observed)
+
+    def _is_passed_by_the_reference(self, test: Test) -> bool:
+        """Whether a test that broke passes when the reference answers in the submission's place."""
+        asked, self._interview = self._interview, Interview(self._ask_the_reference, ())
+        try:
+            return self._suite.run(test.id, self._bench).raised is None
+        finally:
+            self._interview = asked
+
+    def _ask_the_reference(self, call: Call) -> Answer:
+        return perform(self._suite.references[call.adapter], call, self._suite.assignment.root)
+
+    def _ask(self, call: Call) -> Answer:
+        if self._interview is None:
+            raise BrokenReference("a test asked for a submission while none was being graded")
+        return self._interview.ask(call)
+
+    def _case(self, test_id: str) -> Case:
+        """What a test draws and expects: the same for every submission."""
+        if test_id not in self._cases:
+            self._cases[test_id] = fresh_case(self._seed, test_id)
+        return self._cases[test_id]

@@ -1,0 +1,85 @@
+"""A submission's seat: its private copy, and a sitting at which it can be asked."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.assignment import Assignment
+from grader.intake import Entry, take_in
+from grader.removal import removed_afterwards
+from grader.sandbox.device import turn_on
+from grader.sandbox.environment import Environment
+from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.replies import Unremarkable
+from grader.sandbox.scratch import PASSABLE
+from grader.sandbox.sitting import Limits, Sitting
+from grader.sandbox.uses import Uses
+from grader.submission import Submission
+from grader.testing.wording import Wording
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A submission that was taken in, its sitting, what it uses and what it finds installed."""
+
+    submission: Submission
+    sitting: Sitting
+    uses: Uses
+    environment: Environment
+
+
+class Seats:
+    """Where one submission after another takes its seat."""
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        adapters: str,
+        servers: ForkServers,
+        scratch: Path,
+        wording: Wording,
+    ) -> None:
+        self._assignment = assignment
+        self._adapters = adapters
+        self._servers = servers
+        self._scratch = scratch
+        self._wording = wording
+        self._familiar = Unremarkable()
+
+    @contextlib.contextmanager
+    def taken(self, entry: Entry, limits: Limits) -> Iterator[Seat]:
+        """A seat for a submission; whatever it leaves there is removed.
+
+        Raises:
+            Unreadable: if there is nothing in it that could be asked.
+            CopyFailed: if this machine has no room for it.
+            ForkServerLost: if nobody knows whose turn it is on the device.
+        """
+        with self._folder() as folder:
+            copies = folder / "taken-in"
+            copies.mkdir()
+            submission = take_in(entry, copies, self._adapters)
+            uses = Uses(self._assignment.forbidden, submission.root)
+            environment = Environment(self._assignment, submission.root)
+            sitting = Sitting(
+                self._servers.current,
+                submission,
+                limits,
+                folder,
+                uses,
+                environment,
+                self._familiar,
+                self._wording,
+            )
+            with turn_on(limits.device), contextlib.closing(sitting):
+                yield Seat(submission, sitting, uses, environment)
+
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[Path]:
+        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._scratch))) as folder:
+            folder.chmod(PASSABLE)
+            yield folder

@@ -1,0 +1,1 @@
+"""An assignment's tests: collected once, then run again and again, at whoever's bench."""

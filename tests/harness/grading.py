@@ -1,0 +1,38 @@
+"""Jobs that grade a submission and explain the grade, as a batch does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.dispatch.job_client import Follow, JobClient
+from grader.intake import Entry
+from grader.settings import Settings
+from grader.verdict import Grade
+from grader.words import explained
+
+
+class GradingJob:
+    """Grades of one submission after another, with their words.
+
+    One job is the judge and another the explainer: nothing that either remembers is lost between.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.judge = JobClient(settings)
+        self.explainer = JobClient(settings)
+
+    def grade(
+        self,
+        entry: Entry,
+        submission_hash: str,
+        follow: Follow | None = None,
+        exercises: Sequence[str] | None = None,
+    ) -> Grade:
+        """The grade of a submission, with the words for it."""
+        grade = self.judge.grade(entry, submission_hash, follow, exercises)
+        return explained(grade, self.explainer.explain(entry, grade))
+
+    def close(self) -> None:
+        """Ends the jobs."""
+        self.judge.close()
+        self.explainer.close()

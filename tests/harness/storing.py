@@ -1,0 +1,46 @@
+"""A grade with its words, put into a store as a batch does it: the verdicts first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from grader.evidence import Evidence
+from grader.store import Store
+from grader.verdict import Grade, Status
+from grader.words import Told, Words
+
+
+def add(
+    store: Store,
+    grade: Grade,
+    key: str,
+    position: int,
+    exercise_keys: Mapping[str, str] | None = None,
+) -> None:
+    """Adds what a judge would have said of a grade, then what an explainer would have."""
+    store.add(plainly(grade), key, position, exercise_keys or {})
+    words = words_in(grade)
+    if words != Words():
+        store.add_words(grade.submission, words)
+
+
+def plainly(grade: Grade) -> Grade:
+    """The grade as its judge gives it."""
+    tests = tuple(
+        test
+        if test.status is Status.PASSED
+        else test._replace(message="wrong", measurement=None, diagnosis=None, where=None)
+        for test in grade.tests
+    )
+    return replace(grade, tests=tests, evidence=Evidence(), unexplained=None)
+
+
+def words_in(grade: Grade) -> Words:
+    """What in a grade is the explainer's."""
+    told = {
+        test.id: Told(test.message or "", test.measurement, test.diagnosis, test.where)
+        for test in grade.tests
+        if test.status is not Status.PASSED
+    }
+    return Words(told, None, grade.evidence, grade.unexplained)

@@ -1,0 +1,167 @@
+"""Cleaning up after strangers: it never raises, never recurses, never depends on what was left."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.removal import remove
+from grader.sandbox.scratch import new_scratch
+from grader.sandbox.usage import fits
+
+NOBODY = 65534
+
+
+def in_closed_folders(folder: Path) -> None:
+    """As an ordinary user, makes folders that nobody may list, enter or write to."""
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            os.chdir(folder)
+            for name, mode in (("closed", 0), ("open", 0o100), ("listed", 0o500)):
+                Path(name, "inner", "innermost").mkdir(parents=True)
+                Path(name, "inner", "file").touch()
+                Path(name, "inner").chmod(mode)
+                Path(name).chmod(mode)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def nested(folder: Path, depth: int, name: str = "d") -> None:
+    """Folders inside one another, deeper than any path can be long; a file in each."""
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(folder)
+        for _ in range(depth):
+            Path(name).mkdir()
+            os.chdir(name)
+            Path("file").touch()
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
+@pytest.mark.parametrize(("depth", "name"), [(1500, "d"), (100, "d" * 255)])
+def test_folders_inside_one_another_are_removed_however_deep(tmp_path, depth, name):
+    """Neither the stack, nor the length of a path, nor the number of open files bounds it."""
+    folder = tmp_path / "left"
+    folder.mkdir()
+    nested(folder, depth, name)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 8, hard)
+    )
+    try:
+        assert remove(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert not folder.exists()
+
+
+def test_a_tree_that_is_wide_and_deep_is_removed(tmp_path):
+    """Folders that are moved up meet others of the same name."""
+    folder = tmp_path / "left"
+    for way in ("a/a/a/a", "a/a/b", "b/a/a", "b/b", "a/b/a/b"):
+        (folder / way).mkdir(parents=True, exist_ok=True)
+        (folder / way / "file").touch()
+    assert remove(folder)
+    assert not folder.exists()
+
+
+def test_what_links_point_at_stays(tmp_path):
+    """A stranger's link leads anywhere."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    folder = tmp_path / "left"
+    (folder / "deep").mkdir(parents=True)
+    for place in (folder, folder / "deep"):
+        (place / "folder").symlink_to(kept)
+        (place / "file").symlink_to(kept / "file")
+        (place / "nowhere").symlink_to(tmp_path / "nowhere")
+    alone = tmp_path / "alone"
+    alone.symlink_to(kept)
+    assert remove(folder)
+    assert remove(alone)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept"]
+    assert (kept / "file").exists()
+
+
+def test_folders_that_are_closed_are_removed_by_their_owner(tmp_path):
+    """A folder of mode 0 cannot be listed, and one without w cannot be emptied or moved."""
+    left = tmp_path / "left"
+    left.mkdir()
+    left.chmod(0o777)
+    for parent in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        parent.chmod(0o755)
+    in_closed_folders(left)
+    assert remove(left)
+    assert not left.exists()
+
+
+def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path):
+    """Whoever cleans up goes on."""
+    assert remove(tmp_path / "not there")
+    assert not remove(Path("/proc/self"))
+    assert not remove(Path("nul\0"))
+    file = tmp_path / "file"
+    file.touch()
+    assert remove(file)
+    assert not file.exists()
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder where judges keep their own."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_judge_starts_whatever_lies_in_the_temporary_folder(temporary):
+    """Names that no process can have, deep folders, links, files, pipes: none keeps it."""
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                          capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    deep = temporary / f"grader-{gone}-deep"
+    deep.mkdir()
+    nested(deep, 50, "d" * 200)
+    stay = ["grader-99999999999999999999-x", "grader-999999999-", "grader-٣-x", "grader--x",
+            "grader-1-" + "x" * 200, "grader-0-x", "grader-1-\udcff\n"]  # fmt: skip
+    for name in stay[:1] + stay[2:]:
+        (temporary / name).mkdir()
+    (temporary / f"grader-{gone}-file").touch()
+    (temporary / f"grader-{gone}-link").symlink_to("/etc")
+    os.mkfifo(temporary / f"grader-{gone}-pipe")
+    scratch = new_scratch()
+    assert scratch.is_dir()
+    left = {path.name for path in temporary.iterdir()}
+    assert deep.name not in left
+    assert {*stay[:1], *stay[2:], f"grader-{gone}-file", f"grader-{gone}-link"} <= left
+
+
+@pytest.mark.usefixtures("temporary")
+def test_a_judge_starts_where_folders_may_not_be_listed(monkeypatch):
+    """Others' folders are no business of a judge, nor is what it may not see."""
+
+    def refused(_path):
+        raise PermissionError
+
+    monkeypatch.setattr("os.scandir", refused)
+    assert new_scratch().is_dir()
+
+
+def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
+    """Below the longest path nobody can count, and counting along long paths takes for ever."""
+    nested(tmp_path, 20)
+    assert fits(tmp_path, 1 << 30, 1000)
+    nested(tmp_path / "d" / "d", 120, "e")
+    assert not fits(tmp_path, 1 << 30, 10_000)
