@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from grader.intake import Entry
+from grader.processors import processors
 from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from tests.harness.grading import GradingJob
@@ -21,6 +22,13 @@ from tests.harness.pages_browser import chromium_executable, running_chromium
 from tests.harness.warm import Warm
 
 ROOT = Path(__file__).parents[2]
+# What takes longest is begun first, so that no processor waits for another one at the end.
+LONGEST = (
+    *("test_hostile.py", "test_corpus.py", "test_cluster.py", "test_verification.py"),
+    *("test_docs.py", "test_second_assignment.py", "test_example_class.py", "test_batch.py"),
+    *("test_ci_run.py", "test_gradescope_zip.py", "test_cache_by_exercise.py", "test_new.py"),
+)
+MOST_PROCESSES = 4
 
 TINY = {
     "pyproject.toml": """
@@ -187,6 +195,17 @@ def run_double(x):
 def run_count(x):
     return x.numel()
 """
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """As many as there are processors; each needs a gigabyte of memory at times."""
+    return min(processors(), MOST_PROCESSES)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files come first, the others as they are."""
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:

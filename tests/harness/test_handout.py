@@ -147,3 +147,19 @@ def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
     assert done.returncode == 2
     assert "not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
+    """Once for an exercise, below the table of the tests that they ran."""
+    by_torch = "torch.nn.functional.scaled_dot_product_attention"
+    call = f"    return {by_torch}(Q, K, V, attn_mask=mask)"
+    written = f"\n\ndef scaled_dot_product_attention(Q, K, V, mask=None):\n{call}\n"
+    attention = mine / "assignment" / "attention.py"
+    attention.write_text(f"{attention.read_text()}\nimport torch.nn.functional\n{written}")
+    printed = pytest_in(mine, "-q", "tests/public/test_scaled_dot_product_attention.py")
+    line = attention.read_text().splitlines().index(call) + 1
+    assert (
+        f"note on run_scaled_dot_product_attention: calls {by_torch} "
+        f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
+    ) in printed
+    assert printed.count(f"calls {by_torch} ") == 1
