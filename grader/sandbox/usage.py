@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
-# Folders inside one another; where paths get too long, nothing can be counted.
-_DEEPEST = 100
+_DEEPEST = 100  # folders inside one another
+_UNCOUNTABLE = (errno.ENAMETOOLONG, errno.EACCES)
 
 
 def family(pid: int) -> list[int]:
@@ -37,21 +38,26 @@ def private_memory(pids: list[int]) -> int:
 
 
 def fits(folder: Path, size: int, files: int) -> bool:
-    """Whether what lies in a folder stays within so many bytes and files, and is not too deep."""
+    """Whether what lies in a folder stays within so many bytes and files.
+
+    What is too deep or too closed to be counted does not.
+    """
     waiting = [(folder, _DEEPEST)]
     while waiting:
         path, depth = waiting.pop()
-        if depth < 0:
-            return False
-        with contextlib.suppress(OSError), os.scandir(path) as entries:
-            for entry in entries:
-                files -= 1
-                with contextlib.suppress(OSError):
-                    size -= entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append((Path(entry.path), depth - 1))
-                if files < 0 or size < 0:
-                    return False
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    files -= 1
+                    with contextlib.suppress(FileNotFoundError):
+                        size -= entry.stat(follow_symlinks=False).st_blocks * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append((Path(entry.path), depth - 1))
+                    if files < 0 or size < 0 or depth < 0:
+                        return False
+        except OSError as error:
+            if error.errno in _UNCOUNTABLE:
+                return False
     return True
 
 

@@ -286,7 +286,7 @@ class Worker:
             raise WorkerLost(
                 Status.CRASHED,
                 f"it wrote more than the {allowance.disk >> 20} MB or {allowance.files} files "
-                "that it may, or folders too deep inside one another",
+                "that it may, or where they cannot be counted",
             )
         if not is_alive(self._pid):
             raise EOFError

@@ -30,6 +30,7 @@ from tests.harness.hostile.listener import Listener
 from tests.harness.hostile.staging import (
     ENGINE,
     HERE,
+    NO_JUDGES,
     RIGHT,
     WRONG,
     Stage,
@@ -231,7 +232,11 @@ def _graded(root: Path, tiny: Path, prefix: Sequence[str], wanted: Any) -> Outco
         left = [
             *traces.processes_of(root),
             *traces.files_named(stage.marker, ENGINE, *watched, stage.out),
-            *(f"{path} in the scratch folder" for path in stage.scratch.iterdir()),
+            *(
+                f"{path} in the scratch folder"
+                for path in stage.scratch.iterdir()
+                if path.name != NO_JUDGES
+            ),
         ]
     left += [*orphans, *traces.kernel_objects(stage.marker)]
     return Outcome(

@@ -165,3 +165,14 @@ def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
     assert fits(tmp_path, 1 << 30, 1000)
     nested(tmp_path / "d" / "d", 120, "e")
     assert not fits(tmp_path, 1 << 30, 10_000)
+
+
+def test_a_scratch_folder_whose_paths_are_too_long_does_not_fit(tmp_path):
+    """What lies at their end would be nobody's."""
+    nested(tmp_path, 30, "d" * 255)
+    assert not fits(tmp_path, 1 << 30, 10_000)
+
+
+def test_what_is_gone_while_it_is_counted_takes_no_room(tmp_path):
+    """Workers remove what they wrote, too."""
+    assert fits(tmp_path / "gone", 0, 0)

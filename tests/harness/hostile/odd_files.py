@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import tarfile
 import zipfile
@@ -28,6 +29,7 @@ SHADOWED = (
     "torch", "json", "random", "pytest", "solutions", "socket", "typing", "struct", "os", "tests",
     "assignment", "numpy", "resource", "linecache",
 )  # fmt: skip
+_FORBIDDEN = "scaled_dot_product_attention"
 SHADOW = "def __getattr__(name):\n    return lambda *_, **__: True\n"
 CUSTOMIZE = "import builtins, os\nbuiltins.isinstance = lambda *_: True\nos._exit(0)\n"
 POINTS = """
@@ -182,6 +184,36 @@ def _deep_expression(place: Path, _secret: Path, _marker: str) -> None:
     _files(place, adapters=RIGHT + "x = " + "-" * 100_000 + "1\ny = " + "(" * 90 + ")" * 90 + "\n")
 
 
+def _scopes_inside_one_another(place: Path, _secret: Path, _marker: str) -> None:
+    heads = "".join(f"{' ' * depth}def f{depth}():\n" for depth in range(19))
+    scopes = f"{heads}{' ' * 19}return unknown.{_FORBIDDEN}\n"
+    lambdas = f"g = {'lambda: ' * 90}unknown.{_FORBIDDEN}\n"
+    _files(place, adapters=RIGHT + scopes + lambdas)
+
+
+def _names_very_long(place: Path, _secret: Path, _marker: str) -> None:
+    dotted = "torch." + "nn." * 3000 + _FORBIDDEN
+    imports = f"import {dotted}\n    from {dotted} import a, b"
+    never = f"\ndef never():\n    {imports}\n    torch{'.nn' * 300}.{_FORBIDDEN}()\n"
+    call = f"F.{_FORBIDDEN}(*[torch.ones(1, 2, 2)] * 3)"
+    called = (
+        "import torch\nfrom torch.nn import functional as F\n"
+        f"exec(compile({call!r}, 'a.' * 5000 + 'py', 'exec'))\n"
+        f"exec(compile({call!r}, 'a/' * 5000 + 'a' * 300 + '.py', 'exec'))\n"
+    )
+    _files(place, adapters=RIGHT + never + called)
+
+
+def _notebook_without_a_name(place: Path, _secret: Path, _marker: str) -> None:
+    place.mkdir()
+    cell = {"cell_type": "code", "source": RIGHT, "metadata": {}, "outputs": []}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (place / "work.ipynb").write_text(json.dumps(notebook))
+    (place / "adapters.py").mkdir()
+    for name in ("adapters.py/a.txt", *(f"notebook_{number}.py" for number in range(1, 100))):
+        (place / name).touch()
+
+
 def _bytes_as_source(place: Path, _secret: Path, _marker: str) -> None:
     _files(place)
     (place / "adapters.py").write_bytes(b"\xff\xfe\0\0# coding: rot13\n\0" + RIGHT.encode())
@@ -239,7 +271,8 @@ KINDS: dict[str, Callable[[Path, Path, str], None]] = {
         _archive_bomb_of_tar, _archive_that_lies, _archive_of_many, _archive_cut_off,
         _link_to_solutions, _link_to_folder, _link_as_submission, _pipe_as_adapters,
         _pipe_as_submission, _unreadable, _many_files, _huge_file, _huge_adapters,
-        _deep_expression, _bytes_as_source, _pytest_plugin, _settings, _customize, _own_grader,
+        _deep_expression, _scopes_inside_one_another, _names_very_long, _notebook_without_a_name,
+        _bytes_as_source, _pytest_plugin, _settings, _customize, _own_grader,
         _shadows, _shadows_that_exit,
     )
 }  # fmt: skip

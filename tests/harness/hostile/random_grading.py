@@ -1,0 +1,100 @@
+"""Grades random programs with jobs of their own, and says which of these ended."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.dispatch.job_client import JobClient, JobLost
+from grader.intake import Entry
+from grader.settings import Settings
+from grader.verdict import Grade, GradeStatus
+from tests.harness.hostile.random_programs import write
+
+ROOT = Path(__file__).parents[3]
+_MEMORY_MB = 1024
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What became of one program: its grade, or why its judge ended; and why words are missing.
+
+    `seconds` are those of the judge, `explaining` those of the explainer.
+    """
+
+    number: int
+    grade: Grade | None
+    seconds: float
+    problem: str = ""
+    explaining: float = 0.0
+    missing: str = ""
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether a judge ended, or something was not graded: the grader's own fault."""
+        return self.grade is None or self.grade.status is GradeStatus.NOT_GRADED
+
+
+class _Jobs:
+    """A judge, and an explainer for what it has graded."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._judge = JobClient(settings)
+        self._explainer = JobClient(settings)
+
+    def graded(self, number: int, place: Path) -> Graded:
+        entry, started = Entry(place.name, place), time.monotonic()
+        try:
+            grade = self._judge.grade(entry, "hash")
+        except JobLost as lost:
+            return Graded(number, None, time.monotonic() - started, str(lost))
+        judged = time.monotonic()
+        words = self._explainer.explain(entry, grade)
+        return Graded(
+            number,
+            grade,
+            judged - started,
+            grade.message or "",
+            time.monotonic() - judged,
+            words.missing or "",
+        )
+
+    def close(self) -> None:
+        self._judge.close()
+        self._explainer.close()
+
+
+def graded(
+    numbers: Sequence[int],
+    jobs: int,
+    timeout: float,
+    folder: Path,
+    exercises: Sequence[str] = (),
+) -> Iterator[Graded]:
+    """The programs of some numbers, each once, with a judge and an explainer for each job."""
+    settings = Settings(
+        str(ROOT), 1, tuple(exercises), "adapters.py", timeout, _MEMORY_MB, "random"
+    )
+    free: queue.LifoQueue[_Jobs] = queue.LifoQueue()
+    pairs = [_Jobs(settings) for _ in range(jobs)]
+    for pair in pairs:
+        free.put(pair)
+
+    def one(number: int) -> Graded:
+        place = write(folder / f"program-{number}", number)
+        pair = free.get()
+        try:
+            return pair.graded(number, place)
+        finally:
+            free.put(pair)
+
+    try:
+        with ThreadPoolExecutor(jobs) as pool:
+            yield from pool.map(one, numbers)
+    finally:
+        for pair in pairs:
+            pair.close()
