@@ -9,8 +9,9 @@ One submission, many times over (each copy differs in a comment), is
 Printed are seconds of processor and wall time for one more submission, and the ratios b/a and a/c
 of the processor time, for a right submission, for one full of mistakes, and for a class of
 different right ones (without c). Then, apart from the verdicts, what `grader explain` adds for a
-submission that errs like one before it, and for one that errs in its own way. Ratios within one run are what counts: machines differ, are busy,
-and change their speed; (b) and (c) are measured before and after each (a).
+submission that errs like one before it, and for one that errs in its own way. Ratios within one run
+are what counts: machines differ, are busy, and change their speed; (b) and (c) are measured before
+and after each (a).
 
     .venv/bin/python benchmarks/throughput.py [COPIES]
 """
