@@ -26,6 +26,7 @@ from grader.export.platforms.gradescope import Display, not_graded
 # Of a container of 768 MB the grader's own processes take up to 600; half a processor is slow.
 MEMORY_MB = 128
 TIMEOUT = 240.0
+EXPLAIN_TIMEOUT = 40.0
 _SECONDS_BESIDE = 300
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _SCRIPTS = ("setup.sh", "run_autograder")
@@ -45,11 +46,13 @@ class Autograder:
     display: Display
     torch_index: str | None = None
     require_isolation: bool = False
+    explain: bool = True
 
     @property
     def seconds(self) -> int:
         """How long `run_autograder` takes at most; Gradescope's limit must be longer."""
-        return int(self.options.timeout) + _SECONDS_BESIDE
+        explaining = self.options.explain_seconds if self.explain else 0
+        return int(self.options.timeout + explaining) + _SECONDS_BESIDE
 
 
 def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
@@ -93,6 +96,7 @@ def _command_line(autograder: Autograder) -> str:
     """The options of `grader run` that were chosen."""
     options, display = autograder.options, autograder.display
     words = ["--timeout", f"{options.timeout:g}", "--memory", str(options.memory_mb)]
+    words += ["--explain-timeout", f"{options.explain_seconds:g}"]
     words += ["--adapters", options.adapters, "--hidden-tests", str(display.hidden_tests)]
     if options.seed is not None:
         words += ["--seed", str(options.seed)]
@@ -100,6 +104,8 @@ def _command_line(autograder: Autograder) -> str:
         words += ["--exercise", exercise]
     if display.leaderboard:
         words.append("--leaderboard")
+    if not autograder.explain:
+        words.append("--no-explain")
     if autograder.require_isolation:
         words.append("--require-isolation")
     return shlex.join(words)

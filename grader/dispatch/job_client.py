@@ -97,6 +97,7 @@ class JobClient:
             "status": grade.status,
             "message": grade.message,
             "statuses": {test.id: test.status for test in grade.tests},
+            "remarks": _remarks(grade),
             "lost": {test.id: test.message for test in grade.tests if test.status in _LOST},
         }
         words = Words()
@@ -243,6 +244,16 @@ class JobClient:
     def _kill(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _remarks(grade: Grade) -> dict[str, str]:
+    """What a judge added to what it says of tests that were not passed, by test."""
+    parts = {
+        test.id: test.message.partition("\n")[2]
+        for test in grade.tests
+        if test.status is not Status.PASSED and test.message
+    }
+    return {test: remark for test, remark in parts.items() if remark}
 
 
 def _code_in_words(code: int | None) -> str:

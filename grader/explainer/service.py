@@ -86,7 +86,7 @@ class ExplainerService:
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
         root, sitting = seat.submission.root, seat.sitting
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
-        remark = self._remark(seat.submission, job["message"])
+        remark, remarks = self._remark(seat.submission, job["message"]), job["remarks"]
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
             yield Words(message=remark)
             return
@@ -95,11 +95,17 @@ class ExplainerService:
             yield self._of_import(root, job, statuses, problem.message, problem.where)
             return
         for words in self._explainer.explain(sitting.ask, statuses, deadline, job["lost"]):
-            places = [one.where for one in words.tests.values()]
+            told = {
+                test: one._replace(message="\n".join([one.message, remarks[test]]))
+                if test in remarks
+                else one
+                for test, one in words.tests.items()
+            }
+            places = [one.where for one in told.values()]
             evidence = replace(
                 words.evidence, excerpts=excerpts(root, places), printed=sitting.printed
             )
-            yield replace(words, message=remark, evidence=evidence)
+            yield replace(words, tests=told, message=remark, evidence=evidence)
 
     def _of_import(
         self,

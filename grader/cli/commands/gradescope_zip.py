@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from grader.autograder.archive import MEMORY_MB, TIMEOUT, Autograder, autograder_zip
+from grader.autograder.archive import (
+    EXPLAIN_TIMEOUT,
+    MEMORY_MB,
+    TIMEOUT,
+    Autograder,
+    autograder_zip,
+)
 from grader.cli.options import FILE, chosen_options, display_options, grading_options
 from grader.export.platforms.gradescope import Display, Shown
 from grader.export.whole_file import write_whole
@@ -20,10 +26,13 @@ def _address(_context: click.Context, _option: click.Parameter, address: str | N
     return address
 
 
+_DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
+
+
 @click.command(
     "gradescope-zip",
     short_help="Write the autograder for Gradescope.",
-    context_settings={"default_map": {"timeout": TIMEOUT, "memory": MEMORY_MB}},
+    context_settings={"default_map": _DEFAULTS},
 )
 @click.argument("file", type=FILE)
 @click.option(
@@ -53,7 +62,7 @@ def gradescope_zip(
       grader gradescope-zip autograder.zip --torch-index URL
       grader gradescope-zip autograder.zip --hidden-tests after_due_date
     """
-    required = chosen.pop("require_isolation")
+    required, no_explain = chosen.pop("require_isolation"), chosen.pop("no_explain")
     assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
     if options.device != CPU:
         raise click.UsageError(
@@ -61,7 +70,7 @@ def gradescope_zip(
             "torch for CPUs: leave --device out"
         )
     display = Display(hidden_tests=Shown(hidden_tests), leaderboard=leaderboard)
-    autograder = Autograder(options, display, torch_index, required)
+    autograder = Autograder(options, display, torch_index, required, not no_explain)
     content = autograder_zip(assignment, autograder)
     write_whole(file, content)
     click.echo(
