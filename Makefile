@@ -14,6 +14,8 @@ setup: .venv/installed
 demo: setup
 	$(BIN)/grader batch examples/class --out demo-results
 
+# The tests write and read file names and programs' output as UTF-8, whatever the locale says.
+test: export PYTHONUTF8 = 1
 test: setup
 	$(BIN)/grader verify
 	$(BIN)/pytest tests/harness/test_hostile.py

@@ -78,6 +78,11 @@ class Words:
         )
 
 
+def lack_in_words(missing: str) -> str:
+    """That there are no words, or not all, as a sentence: the grade stands all the same."""
+    return f"Not all is explained, and the grade stands as it is: {missing}."
+
+
 def wants_words(grade: Grade, names_matter: bool) -> bool:
     """Whether there is something to explain; `names_matter` where an assignment forbids some."""
     if grade.status is GradeStatus.NOT_GRADED:

@@ -219,7 +219,9 @@ class HomeReport:
             carried = _in_words(sum(tally.possible for tally in tallies))
             show("")
             if any(tally.counts_less for tally in tallies):
-                show("Of an exercise, other points count only as far as its values are right.")
+                show(
+                    "Without right values no points: the rest of an exercise counts as far as they are."
+                )
             show(
                 f"{reached} of the {carried} points that these tests carry. "
                 "Your course grades with more tests than these: other shapes, sizes and values."

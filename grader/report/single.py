@@ -16,6 +16,7 @@ from grader.report.failures import account, brief_account, failures, follows, no
 from grader.report.standing import ExerciseStanding, Standing, standings
 from grader.report.text import one_line, points
 from grader.verdict import Grade, GradeStatus, Verdict
+from grader.words import lack_in_words
 
 _IDS = 3
 _NOTE = 500
@@ -32,6 +33,8 @@ def print_grade(grade: Grade, console: Console) -> None:
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
         _print_failures(grade, exercises, console)
         _print_notes(grade, console)
+    if grade.unexplained:
+        console.print(Text(plain(lack_in_words(grade.unexplained)), style="bold"))
     if grade.notes:
         console.print(Text("about what was handed in", style="bold"))
     for note in grade.notes:

@@ -35,6 +35,12 @@ def print_summary(results: Results, console: Console, rows: int = _ROWS) -> bool
     if len(found) > rows:
         console.print(Text(f"and {len(found) - rows} more, counted below"))
     console.print(Text(_counts(found)))
+    if unexplained := results.count_unexplained():
+        noun = "submission is" if unexplained == 1 else "submissions are"
+        words = (
+            f"{unexplained} {noun} not explained, or not wholly: grader explain {results.folder}"
+        )
+        console.print(Text(words), soft_wrap=True)
     not_graded = [row for row in found if row.status is GradeStatus.NOT_GRADED]
     if not_graded:
         console.print(_alarm(results, not_graded))

@@ -154,6 +154,16 @@ class Results:
             of_one = db.execute(VERDICTS, row)
             return tuple(verdict_of(tests, row) for row in of_one)
 
+    def count_unexplained(self) -> int:
+        """How many submissions lack words, or some of them.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        counted = "SELECT COUNT(*) FROM submission WHERE unexplained IS NOT NULL"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return int(db.execute(counted).fetchone()[0])
+
     def class_imports(self) -> ClassImports:
         """What the submissions import of installed packages, and which are not there.
 

@@ -15,6 +15,7 @@ from grader.report.text import one_line
 from grader.report.tolerances import Spread
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Status, Verdict, Visibility
+from grader.words import lack_in_words
 
 BINS = 20
 # One letter for the outcome of a test; a test that a submission has no verdict for is a dot.
@@ -109,6 +110,8 @@ class ClassData:
         place, grade = len(self.entries), graded.grade
         self.entries.append(_entry(graded, authors, late))
         self.notes += [(place, one_line(note, 300)) for note in grade.notes]
+        if grade.unexplained:
+            self.notes.append((place, one_line(lack_in_words(grade.unexplained), 300)))
         for each in graded.exercises:
             name = one_line(each.exercise)
             count = self.exercises.setdefault(name, ExerciseCount(name))

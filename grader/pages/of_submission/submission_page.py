@@ -20,6 +20,7 @@ from grader.report.feedback import shortened
 from grader.report.standing import ExerciseStanding, Standing
 from grader.report.text import one_line
 from grader.verdict import Grade, GradeStatus, Verdict, Visibility, Where
+from grader.words import lack_in_words
 
 _FAILURES = 5
 _TESTS = 8
@@ -104,6 +105,7 @@ def submission_page(assignment: str, graded: Graded, evidence: Evidence) -> str:
         exercises=[] if unreadable else exercises,
         sections=sections,
         remarks=_remarks(grade.tests),
+        unexplained=lack_in_words(one_line(grade.unexplained)) if grade.unexplained else "",
         printed=plain(evidence.printed).strip("\n"),
     )
 
