@@ -4,7 +4,7 @@ The submissions are copies of right ones; each differs in a comment, so that not
 graded. One exercise of the assignment is graded: that starts a worker, imports and judges like any
 other, and takes a fifth of the time, so that a thousand can be graded while one waits.
 
-  graded    `grader batch --jobs 1` over 100 and 1,000.
+  graded    `grader batch --no-explain --jobs 1` over 100 and 1,000.
   replayed  the same command over 100, 1,000 and 10,000, whose judge answers at once with grades
             that were given before (`benchmarks/replay.py`). Everything but the judging is real, and
             what the coordinator costs is not lost beside what judges do.
@@ -41,7 +41,7 @@ EXERCISE = "run_scaled_dot_product_attention"
 FEW, SOME, SIZES = 10, 200, (100, 1000, 10_000)
 FLAT, MEGABYTES, SECONDS, TWO_JOBS = 1.10, 300, 5.0, 1.8
 REPEATS = 2
-REAL = [sys.executable, "-m", "grader", "batch"]
+REAL = [sys.executable, "-m", "grader", "batch", "--no-explain"]
 
 
 @dataclass(frozen=True)

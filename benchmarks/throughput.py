@@ -2,14 +2,16 @@
 
 One submission, many times over (each copy differs in a comment), is
 
-  (a) graded by `grader batch --jobs 1`, with isolation and everything else;
+  (a) graded by `grader batch --jobs 1 --no-explain`, with isolation and everything else;
   (b) tested by a fresh `pytest` process for each copy, on the same suite, without isolation;
   (c) called in one warm process: the calls that the suite makes, nothing checked.
 
 Printed are seconds of processor and wall time for one more submission, and the ratios b/a and a/c
 of the processor time, for a right submission, for one full of mistakes, and for a class of
-different right ones (without c). Ratios within one run are what counts: machines differ, are busy,
-and change their speed; (b) and (c) are measured before and after each (a).
+different right ones (without c). Then, apart from the verdicts, what `grader explain` adds for a
+submission that errs like one before it, and for one that errs in its own way. Ratios within one run
+are what counts: machines differ, are busy, and change their speed; (b) and (c) are measured before
+and after each (a).
 
     .venv/bin/python benchmarks/throughput.py [COPIES]
 """
@@ -35,6 +37,7 @@ from benchmarks.machine import description  # noqa: E402
 
 CLASS = ROOT / "examples" / "class"
 RIGHT, WRONG = ["alice-jones"], ["jonas-berg"]
+ERRING = ["jonas-berg", "ines-pereira", "kavya-rao", "liam-osullivan", "mei-tanaka", "hugo-martin"]
 MIXED = ["alice-jones", "chen-wei", "dana-okafor", "elif-yilmaz", "farid-haddad", "bikram-thapa.py"]
 
 
@@ -64,6 +67,10 @@ def main() -> None:
         print(f"(b) a pytest process   {(b := mean(fresh))}   b/a {b.cpu / batch.cpu:5.1f}")
         if bare:
             print(f"(c) the bare calls     {(c := mean(bare))}   a/c {batch.cpu / c.cpu:5.1f}")
+    one = explaining(WRONG, 1)
+    print("\nwords")
+    print(f"a mistake like another {per(explaining(WRONG, 1 + copies), one, copies)}")
+    print(f"a mistake of its own   {per(explaining(ERRING, len(ERRING)), one, len(ERRING) - 1)}")
 
 
 def mean(costs: Sequence[Cost]) -> Cost:
@@ -75,17 +82,34 @@ def mean(costs: Sequence[Cost]) -> Cost:
 def batched(names: Sequence[str], copies: int) -> Cost:
     """(a): the difference between a large and a small class, so that starting costs nothing."""
     few = max(copies // 10, 2 * len(names))
-    small, large = (measured(lambda n=n: grade_copies(names, n)) for n in (few, few + copies))
-    return Cost((large.cpu - small.cpu) / copies, (large.wall - small.wall) / copies)
+    small, large = (graded_and_explained(names, n)[0] for n in (few, few + copies))
+    return per(large, small, copies)
 
 
-def grade_copies(names: Sequence[str], copies: int) -> None:
-    """Grades so many copies of submissions, no two of them alike."""
+def explaining(names: Sequence[str], copies: int) -> Cost:
+    """What explaining so many copies takes, once they are graded."""
+    return graded_and_explained(names, copies, explain=True)[1]
+
+
+def per(large: Cost, small: Cost, more: int) -> Cost:
+    """What each of so many more took."""
+    return Cost((large.cpu - small.cpu) / more, (large.wall - small.wall) / more)
+
+
+def graded_and_explained(
+    names: Sequence[str], copies: int, explain: bool = False
+) -> tuple[Cost, Cost]:
+    """What grading so many copies of submissions takes, no two of them alike, and explaining."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         submissions = copies_of([CLASS / it for it in names], folder / "submissions", copies)
-        command = [sys.executable, "-m", "grader", "batch", submissions]
-        run([*command, "--out", folder / "out", "--jobs", "1", "--seed", "1"], ROOT)
+        grader = [sys.executable, "-m", "grader"]
+        batch = [*grader, "batch", submissions, "--out", folder / "out", "--jobs", "1"]
+        verdicts = measured(lambda: run([*batch, "--seed", "1", "--no-explain"], ROOT))
+        words = Cost(0.0, 0.0)
+        if explain:
+            words = measured(lambda: run([*grader, "explain", folder / "out", "--jobs", "1"], ROOT))
+        return verdicts, words
 
 
 def fresh_process(name: str) -> Cost:

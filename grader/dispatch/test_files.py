@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 _MARK = "exercise"
@@ -33,6 +33,8 @@ def _text(file: Path) -> str:
 
 def _mentions(text: str, file: Path) -> bool:
     """Whether the file's name occurs, other than where a function of that name is defined."""
+    if file.stem not in text:
+        return False
     stem = re.escape(file.stem)
     return re.search(rf"\b{stem}\b", re.sub(rf"\bdef {stem}\(", "def (", text)) is not None
 
@@ -43,11 +45,12 @@ def _marked(source: str) -> set[str]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return set()
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    nodes = [*ast.walk(tree)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     marks = {id(call.func): call for call in calls if _is_mark(call)}
-    if any(_is_doubtful(node, marks) for node in ast.walk(tree)):
+    if any(_is_doubtful(node, marks) for node in nodes):
         return set()
-    if not all(_has_mark(test) for test in _tests(tree)):
+    if not all(_has_mark(test) for test in _tests(nodes)):
         return set()
     return {str(_name(mark)) for mark in marks.values()}
 
@@ -89,8 +92,8 @@ def _is_test(name: str) -> bool:
     return name.lower().startswith("test")
 
 
-def _tests(tree: ast.Module) -> Iterator[Function]:
-    for node in ast.walk(tree):
+def _tests(nodes: Iterable[ast.AST]) -> Iterator[Function]:
+    for node in nodes:
         if isinstance(node, Function) and _is_test(node.name):
             yield node
 

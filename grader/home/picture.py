@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.testing.comparison import Comparison
+from grader.testing.comparison import Comparison, place_of, place_of_largest
 
 _SIDE = 12
 _SLICES = 2
@@ -59,8 +59,7 @@ def picture(comparison: Comparison, axes: Sequence[str], ink: Ink) -> list[str]:
     wrong = [int(number) for number in worst.argsort(descending=True, stable=True)]
     for number in itertools.islice((one for one in wrong if worst[one] > 1), _SLICES):
         if leading:
-            place = torch.unravel_index(torch.tensor(number), shape[:-2])
-            lines.append(f"at {[int(i) for i in place]}:")
+            lines.append(f"at {[*place_of(number, shape[:-2])]}:")
         lines += _side_by_side(want[number], got[number], ratio[number], (low, high), ink)
     return lines
 
@@ -72,7 +71,7 @@ def _side_by_side(
     scale: tuple[float, float],
     ink: Ink,
 ) -> Iterator[str]:
-    row, column = (int(i) for i in torch.unravel_index(ratio.argmax(), ratio.shape))
+    row, column = place_of_largest(ratio)
     rows, columns = _window(row, want.shape[0]), _window(column, want.shape[1])
     want, got, ratio = (tensor[rows, columns] for tensor in (want, got, ratio))
     off = (got - want).abs()

@@ -220,7 +220,8 @@ class HomeReport:
             show("")
             if any(tally.counts_less for tally in tallies):
                 show(
-                    "Without right values no points: the rest of an exercise counts as far as they are."
+                    "Without right values no points: "
+                    "the rest of an exercise counts as far as they are."
                 )
             show(
                 f"{reached} of the {carried} points that these tests carry. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy
 import torch
 
 from grader.verdict import Measurement
@@ -91,9 +92,10 @@ def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:
     return place_of(numbers.argmax(), numbers.shape)
 
 
-def place_of(number: torch.Tensor, shape: torch.Size) -> tuple[int, ...]:
+def place_of(number: torch.Tensor | int, shape: torch.Size) -> tuple[int, ...]:
     """The index of the element that is the `number`-th in memory."""
-    return tuple(int(i) for i in torch.unravel_index(number, shape))
+    # torch's own would load the packages for symbolic sizes first.
+    return tuple(int(i) for i in numpy.unravel_index(int(number), shape))
 
 
 def _largest(errors: torch.Tensor) -> float:

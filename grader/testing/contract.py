@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import torch
 
 from grader.wire.frames import Elsewhere, Value
@@ -78,7 +79,8 @@ class Adapter:
                 own, lead = _sizes(tensor_type, tuple(value.shape))
                 sizes |= own
                 leads.append(lead)
-        return sizes, tuple(torch.broadcast_shapes(*leads))  # type: ignore[no-untyped-call]
+        # torch's own would load the packages for symbolic sizes first.
+        return sizes, numpy.broadcast_shapes(*leads)
 
 
 def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,12 +14,21 @@ import pytest
 from playwright.sync_api import Browser
 
 from grader.intake import Entry
+from grader.processors import processors
 from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from tests.harness.grading import GradingJob
 from tests.harness.pages_browser import chromium_executable, running_chromium
+from tests.harness.warm import Warm
 
 ROOT = Path(__file__).parents[2]
+# What takes longest is begun first, so that no processor waits for another one at the end.
+LONGEST = (
+    *("test_hostile.py", "test_corpus.py", "test_cluster.py", "test_verification.py"),
+    *("test_docs.py", "test_second_assignment.py", "test_example_class.py", "test_batch.py"),
+    *("test_ci_run.py", "test_gradescope_zip.py", "test_cache_by_exercise.py", "test_new.py"),
+)
+MOST_PROCESSES = 4
 
 TINY = {
     "pyproject.toml": """
@@ -188,6 +197,17 @@ def run_count(x):
 """
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """As many as there are processors; each needs a gigabyte of memory at times."""
+    return min(processors(), MOST_PROCESSES)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files come first, the others as they are."""
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+
+
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:
     """Writes files (dedented) below a folder."""
     for name, text in files.items():
@@ -241,18 +261,39 @@ def grade(judge: GradingJob, tmp_path: Path) -> Callable[..., Graded]:
 
 
 @pytest.fixture(scope="session")
-def grader() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs the command `grader` in a folder, and returns what it printed."""
+def warm() -> Iterator[Warm]:
+    """What commands are forked from."""
+    running = Warm()
+    yield running
+    running.close()
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def grader(warm: Warm) -> Run:
+    """Runs the command `grader` in a folder, and returns what it printed.
+
+    A class of two or three is graded by one judge, unless a test says otherwise: starting another
+    one takes longer than all of them.
+    """
 
     def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "grader", *map(str, arguments)],
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        alone = arguments[:1] == ("batch",) and not {"--jobs", "--scheduler"} & {*arguments}
+        return warm.run("grader", [*arguments, *(["--jobs", 1] if alone else [])], cwd, os.environ)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def home_pytest(warm: Warm) -> Run:
+    """Runs `pytest` in a student's folder, without the engine of this checkout in reach."""
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        arguments = ("-p", "no:cacheprovider", *arguments)
+        return warm.run("pytest", arguments, folder, without | environment, finds_cwd=False)
 
     return run
 

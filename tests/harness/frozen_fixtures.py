@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from grader.testing.diagnosis import LENIENCY
 from safetensors import safe_open
 
+from grader.explaining.naming.diagnosis import LENIENCY
 from grader.testing.comparison import FLOAT32, Tolerance, all_within
 
 # Processors add up in another order: float64 then differs far behind what float32 holds.

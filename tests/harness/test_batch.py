@@ -2,15 +2,19 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+
+from tests.harness.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x.numel()\n"
@@ -37,13 +41,69 @@ def rows(out: Path) -> dict[str, dict]:
     return {row["submission"]: row for row in map(json.loads, lines)}
 
 
-def test_results_have_the_documented_form(grader, tiny, submissions, tmp_path):
-    """Programs outside depend on the fields of `results.jsonl`."""
-    hand_in(submissions, "alice")
-    hand_in(submissions, "bob", RIGHT.replace("2 * x", "3 * x"))
-    out = tmp_path / "out"
-    done = grader("batch", submissions, "--out", out, "--seed", 7, cwd=tiny)
+@dataclass(frozen=True)
+class Graded:
+    """A class, its results, and what was printed when it was graded."""
+
+    submissions: Path
+    out: Path
+    printed: str
+    said: str
+
+
+def graded_in(folder: Path, grader: Run, tiny: Path, *options: object) -> Graded:
+    """Grades the class that was handed in there."""
+    submissions, out = folder / "submissions", folder / "out"
+    done = grader("batch", submissions, "--out", out, *options, cwd=tiny)
     assert done.returncode == 0, done.stderr
+    return Graded(submissions, out, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def pair(grader, tiny, tmp_path_factory) -> Graded:
+    """A right and a wrong submission, with seed 7."""
+    folder = tmp_path_factory.mktemp("pair")
+    (folder / "submissions").mkdir()
+    hand_in(folder / "submissions", "alice")
+    hand_in(folder / "submissions", "bob", RIGHT.replace("2 * x", "3 * x"))
+    return graded_in(folder, grader, tiny, "--seed", 7)
+
+
+@pytest.fixture
+def again(pair, tmp_path) -> Graded:
+    """A copy of them, to be graded once more."""
+    return replace(
+        pair,
+        submissions=Path(shutil.copytree(pair.submissions, tmp_path / "again" / "submissions")),
+        out=Path(shutil.copytree(pair.out, tmp_path / "again" / "out")),
+    )
+
+
+@pytest.fixture(scope="module")
+def odd(grader, tiny, tmp_path_factory) -> Graded:
+    """A right submission among whatever people hand in."""
+    folder = tmp_path_factory.mktemp("odd")
+    submissions = folder / "submissions"
+    submissions.mkdir()
+    hand_in(submissions, "right")
+    hand_in(submissions, "syntax-error", "def run_double(x:\n    return 2 * x\n")
+    hand_in(submissions, "newer-python", "type Number = int | float\n" + RIGHT)
+    hand_in(submissions, "newer-typing", "from typing import TypeIs\n" + RIGHT)
+    hand_in(submissions, "no-such-package", "import attention_tools\n" + RIGHT)
+    hand_in(submissions, "not-utf8", b"name = 'caf\xe9'\n" + RIGHT.encode())
+    (submissions / "empty").mkdir()
+    (submissions / "no-adapters").mkdir()
+    (submissions / "no-adapters" / "model.py").write_text("x = 1\n")
+    (submissions / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
+    hand_in(submissions, "twice")
+    with zipfile.ZipFile(submissions / "twice.zip", "w") as archive:
+        archive.writestr("adapters.py", RIGHT.replace("2 * x", "3 * x"))
+    return graded_in(folder, grader, tiny)
+
+
+def test_results_have_the_documented_form(pair):
+    """Programs outside depend on the fields of `results.jsonl`."""
+    out = pair.out
     alice, bob = rows(out)["alice"], rows(out)["bob"]
     assert (alice["score"], alice["max_score"], alice["status"]) == (5.0, 5.0, "graded")
     assert set(bob) == {
@@ -59,27 +119,14 @@ def test_results_have_the_documented_form(grader, tiny, submissions, tmp_path):
     }  # fmt: skip
     assert (wrong["status"], wrong["visibility"], wrong["aspect"]) == ("failed", "public", "values")
     assert wrong["max_rel_error"] == pytest.approx(0.5, rel=1e-3)
-    assert "alice" in done.stdout
-    assert "5 / 5" in done.stdout
-    assert str(out) in done.stdout
+    assert "alice" in pair.printed
+    assert "5 / 5" in pair.printed
+    assert str(out) in pair.printed
 
 
-def test_bad_submissions_are_one_row_each_and_say_why(grader, tiny, submissions, tmp_path):
+def test_bad_submissions_are_one_row_each_and_say_why(odd):
     """One broken submission neither stops the batch nor loses another's grade."""
-    hand_in(submissions, "right")
-    hand_in(submissions, "syntax-error", "def run_double(x:\n    return 2 * x\n")
-    hand_in(submissions, "newer-python", "type Number = int | float\n" + RIGHT)
-    hand_in(submissions, "newer-typing", "from typing import TypeIs\n" + RIGHT)
-    hand_in(submissions, "no-such-package", "import attention_tools\n" + RIGHT)
-    hand_in(submissions, "not-utf8", b"name = 'caf\xe9'\n" + RIGHT.encode())
-    (submissions / "empty").mkdir()
-    (submissions / "no-adapters").mkdir()
-    (submissions / "no-adapters" / "model.py").write_text("x = 1\n")
-    (submissions / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
-    out = tmp_path / "out"
-    done = grader("batch", submissions, "--out", out, cwd=tiny)
-    assert done.returncode == 0, done.stderr
-    graded = rows(out)
+    graded = {name: row for name, row in rows(odd.out).items() if not name.startswith("twice")}
     assert graded.pop("right")["score"] == 5.0
     assert {row["status"] for row in graded.values()} == {"unreadable"}
     assert {row["score"] for row in graded.values()} == {0.0}
@@ -92,18 +139,15 @@ def test_bad_submissions_are_one_row_each_and_say_why(grader, tiny, submissions,
     assert "empty" in said["empty"]
     assert "adapters.py" in said["no-adapters"]
     assert "zip" in said["broken"]
-    assert "Traceback" not in done.stdout + done.stderr + "".join(said.values())
+    assert "Traceback" not in odd.printed + odd.said + "".join(said.values())
 
 
-def test_the_same_name_twice_loses_nobody(grader, tiny, submissions, tmp_path):
+def test_the_same_name_twice_loses_nobody(odd):
     """A folder and an archive of one name are two submissions, and both are graded."""
-    hand_in(submissions, "alice")
-    with zipfile.ZipFile(submissions / "alice.zip", "w") as archive:
-        archive.writestr("adapters.py", RIGHT.replace("2 * x", "3 * x"))
-    out = tmp_path / "out"
-    done = grader("batch", submissions, "--out", out, cwd=tiny)
-    assert len(rows(out)) == 2
-    assert "more than once" in done.stderr
+    twice = [row for name, row in rows(odd.out).items() if name.startswith("twice")]
+    assert [row["status"] for row in twice] == ["graded", "graded"]
+    assert twice[0]["score"] != twice[1]["score"]
+    assert "more than once" in odd.said
 
 
 @pytest.mark.parametrize(
@@ -137,45 +181,30 @@ def test_outside_an_assignment_the_command_says_where_to_run_it(grader, submissi
     assert "--assignment" in done.stderr
 
 
-def test_results_of_another_assignment_are_not_overwritten(grader, tiny, submissions, tmp_path):
+def test_results_of_another_assignment_are_not_overwritten(grader, again):
     """An `--out` that is in use elsewhere is refused, and stays as it was."""
-    hand_in(submissions, "alice")
-    out = tmp_path / "out"
-    assert grader("batch", submissions, "--out", out, cwd=tiny).returncode == 0
-    before = (out / "results.jsonl").read_bytes()
-    done = grader("batch", submissions, "--out", out, cwd=ROOT)
+    before = (again.out / "results.jsonl").read_bytes()
+    done = grader("batch", again.submissions, "--out", again.out, cwd=ROOT)
     assert done.returncode == 2
     assert "tiny" in done.stderr
-    assert (out / "results.jsonl").read_bytes() == before
+    assert (again.out / "results.jsonl").read_bytes() == before
 
 
-def test_a_second_run_grades_only_what_is_new_or_changed(grader, tiny, submissions, tmp_path):
+def test_a_second_run_grades_only_what_is_new_or_changed(grader, tiny, again):
     """Also the seed of the first run is kept, so that the class sees the same inputs."""
-    hand_in(submissions, "alice")
-    hand_in(submissions, "bob")
-    out = tmp_path / "out"
-    grader("batch", submissions, "--out", out, cwd=tiny)
-    seed = rows(out)["alice"]["seed"]
-    (submissions / "bob" / "adapters.py").write_text(RIGHT.replace("2 * x", "x"))
-    hand_in(submissions, "carol")
-    done = grader("batch", submissions, "--out", out, cwd=tiny)
+    (again.submissions / "bob" / "adapters.py").write_text(RIGHT.replace("2 * x", "x"))
+    hand_in(again.submissions, "carol")
+    done = grader("batch", again.submissions, "--out", again.out, cwd=tiny)
     assert "1 graded before and unchanged; 2 to grade" in done.stderr
-    assert {row["seed"] for row in rows(out).values()} == {seed}
-    assert rows(out)["bob"]["score"] < 5
+    assert {row["seed"] for row in rows(again.out).values()} == {7}
+    assert rows(again.out)["bob"]["score"] < 5
 
 
-def test_a_submission_that_is_no_longer_handed_in_leaves_the_results(
-    grader, tiny, submissions, tmp_path
-):
+def test_a_submission_that_is_no_longer_handed_in_leaves_the_results(grader, tiny, again):
     """The results are those of the class as it stands."""
-    hand_in(submissions, "alice")
-    hand_in(submissions, "bob")
-    out = tmp_path / "out"
-    grader("batch", submissions, "--out", out, cwd=tiny)
-    (submissions / "bob" / "adapters.py").unlink()
-    (submissions / "bob").rmdir()
-    done = grader("batch", submissions, "--out", out, cwd=tiny)
-    assert list(rows(out)) == ["alice"]
+    shutil.rmtree(again.submissions / "bob")
+    done = grader("batch", again.submissions, "--out", again.out, cwd=tiny)
+    assert list(rows(again.out)) == ["alice"]
     assert "no longer handed in, and out of the results: bob" in done.stderr
 
 
@@ -232,7 +261,7 @@ def stored(out: Path) -> int:
 
 def test_a_batch_that_is_killed_goes_on_where_it_was(grader, tiny, submissions, tmp_path):
     """`kill -9` at any moment loses at most what was under way; each is graded once."""
-    count = 40
+    count = 20
     for number in range(count):
         slow = "import time; time.sleep(0.3)\n"
         hand_in(submissions, f"student-{number:02}", slow + RIGHT)
@@ -253,7 +282,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(grader, tiny, submissions, 
 
 def test_ctrl_c_ends_a_batch_cleanly(tiny, submissions, tmp_path):
     """What was graded is kept, and nothing goes on running."""
-    for number in range(30):
+    for number in range(20):
         hand_in(submissions, f"student-{number:02}", "import time; time.sleep(0.3)\n" + RIGHT)
     out = tmp_path / "out"
     batch = start_batch(tiny, submissions, out)
@@ -285,15 +314,14 @@ def test_one_submission_alone(grader, tiny, submissions):
     assert done.returncode == 0, done.stderr
     assert "run_double" in done.stdout
     assert "numbers in the result are wrong" in " ".join(done.stdout.split())
-    as_json = grader("run", submissions / "alice", "--format", "json", cwd=tiny)
+    below = ("--format", "json", "--fail-under", 90)
+    as_json = grader("run", submissions / "alice", *below, cwd=tiny)
     assert json.loads(as_json.stdout)["submission"] == "alice"
-    assert grader("run", submissions / "alice", "--fail-under", 90, cwd=tiny).returncode == 1
+    assert as_json.returncode == 1
 
 
 def test_tests_that_cannot_be_collected_grade_nobody(grader, tiny, submissions, tmp_path):
     """A broken hidden test is the author's fault: no submission pays for it."""
-    import shutil
-
     broken = tmp_path / "broken"
     shutil.copytree(tiny, broken)
     (broken / "tests" / "hidden" / "test_tiny.py").write_text("import nothing_of_this_name\n")
@@ -306,8 +334,6 @@ def test_tests_that_cannot_be_collected_grade_nobody(grader, tiny, submissions, 
 
 def test_a_reference_that_breaks_is_not_the_submission_s_fault(grader, tiny, submissions, tmp_path):
     """*Not graded* is an outcome of its own: it costs no points, and the batch says so loudly."""
-    import shutil
-
     broken = tmp_path / "broken"
     shutil.copytree(tiny, broken)
     (broken / "solutions" / "__init__.py").write_text(

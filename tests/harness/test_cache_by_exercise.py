@@ -1,10 +1,13 @@
 """A grade depends on the parts of the assignment by exercise: only what is stale is graded."""
 
+import contextlib
 import dataclasses
 import shutil
+import sqlite3
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -12,6 +15,7 @@ import grader
 from grader.assignment import find_assignment
 from grader.dispatch.fingerprints import SUITE, exercise_hashes
 from grader.dispatch.test_files import exercises_of
+from grader.store import Store
 from grader.verdict import Grade
 from tests.harness.conftest import RIGHT, TINY, write_files
 
@@ -64,18 +68,29 @@ ZEROED = "def run_double(x):\n    return 0 * x\n\ndef run_count(x):\n    return 
 COUNTS_ARE_ONE_MORE = ("reference(x))", "reference(x) + 1)")
 
 
+# A class: who is wrong is explained by all exercises together, and so is graded as a whole.
+RIGHTLY, WRONGLY, WITH_WORDS = "alice", "bob", "carol"
+CLASS = {
+    RIGHTLY: RIGHT,
+    WRONGLY: ZEROED,
+    WITH_WORDS: RIGHT.replace("return x.numel()", "print('so many')\n    return x.numel()"),
+}
+
+
 class Course:
-    """An assignment with a module of tests for each exercise, and one submission."""
+    """An assignment with a module of tests for each exercise, and the submissions to it."""
 
     def __init__(self, folder: Path) -> None:
+        self.root, self.submissions = folder / "course", folder / "class"
+
+    def write(self, submissions: Mapping[str, str]) -> Self:
+        """Writes both."""
         tests = {"tests/hidden/test_double.py": DOUBLE, "tests/hidden/test_count.py": COUNT}
         parts = {n: t for n, t in TINY.items() if not n.startswith("tests/")} | tests
-        self.root = write_files(folder / "course", parts | {"tests/conftest.py": CONFTEST})
-        self.submissions = folder / "class"
-        self.hand_in(RIGHT)
-
-    def hand_in(self, adapters: str) -> None:
-        write_files(self.submissions / "alice", {"adapters.py": adapters})
+        write_files(self.root, parts | {"tests/conftest.py": CONFTEST})
+        files = {f"{name}/adapters.py": text for name, text in submissions.items()}
+        write_files(self.submissions, files)
+        return self
 
     def change(self, part: str, old: str, new: str) -> None:
         file = self.root / part
@@ -83,14 +98,12 @@ class Course:
         assert old in text
         file.write_text(text.replace(old, new))
 
-    def grade(self, out: Path) -> tuple[Grade, set[str]]:
-        """The grade, and the names of the tests that were run for it."""
+    def grade(self, out: Path) -> tuple[list[Grade], set[str]]:
+        """The grades, and the names of the tests that were run for them."""
         log = self.root / "run.log"
         log.write_text("")
-        (grade,) = grader.batch(
-            self.submissions, out, assignment=self.root, seed=7, jobs=1
-        ).grades()
-        return grade, set(log.read_text().split())
+        results = grader.batch(self.submissions, out, assignment=self.root, seed=7, jobs=1)
+        return [*results.grades()], set(log.read_text().split())
 
     def hashes(self) -> dict[str, str]:
         return exercise_hashes(find_assignment(self.root))
@@ -102,8 +115,19 @@ def timeless(grade: Grade) -> Grade:
     return dataclasses.replace(grade, tests=tests, duration_s=0)
 
 
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course with one right submission, and its results beside it."""
+    folder = tmp_path_factory.mktemp("graded")
+    _, run = Course(folder).write({RIGHTLY: RIGHT}).grade(folder / "out")
+    assert run == DOUBLES | COUNTS
+    return folder
+
+
 @pytest.fixture
-def course(tmp_path: Path) -> Course:
+def course(graded: Path, tmp_path: Path) -> Course:
+    """A copy of it, whose results are in the folder `out` of the test."""
+    shutil.copytree(graded, tmp_path, dirs_exist_ok=True)
     return Course(tmp_path)
 
 
@@ -124,55 +148,81 @@ DOUBLES, COUNTS = {"test_doubles", "test_doubles_more"}, {"test_counts", "test_c
 
 
 @pytest.mark.parametrize(
-    ("change", "run"),
-    [
-        (doubles_in_another_way, DOUBLES),
-        (counting_is_worth_more, COUNTS),
-        (counting_is_dropped, set()),
-    ],
+    ("change", "run"), [(counting_is_worth_more, COUNTS), (counting_is_dropped, set())]
 )
 def test_only_the_exercise_that_changed_is_graded_again(
     course: Course, tmp_path: Path, change: Callable[[Course], None], run: set[str]
 ) -> None:
     """The grade is the one that grading everything afresh would have come to."""
-    before, everything = course.grade(tmp_path / "out")
-    assert everything == DOUBLES | COUNTS
+    (before,) = Store.read(tmp_path / "out").grades()
     change(course)
-    after, run_again = course.grade(tmp_path / "out")
+    (after,), run_again = course.grade(tmp_path / "out")
     assert run_again == run
     assert after.suite_hash != before.suite_hash
     assert after.score == after.max_score
-    afresh, _ = course.grade(tmp_path / "afresh")
+    (afresh,), _ = course.grade(tmp_path / "afresh")
     assert timeless(after) == timeless(afresh)
-    assert course.grade(tmp_path / "out") == (after, set())
+    assert course.grade(tmp_path / "out") == ([after], set())
 
 
-def test_what_was_wrong_is_not_kept(course: Course, tmp_path: Path) -> None:
-    """Its explanation may lie in the exercise that changed."""
-    course.hand_in(ZEROED)
-    course.grade(tmp_path / "out")
+# What no verdict takes, so that those that are kept are known by it.
+LONG = 1000.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """A class before and after its tests of doubling changed, and as it is afresh."""
+
+    before: Mapping[str, Grade]
+    after: Mapping[str, Grade]
+    afresh: Mapping[str, Grade]
+
+    def kept(self, name: str) -> set[str]:
+        """The exercises whose verdicts are the very ones of before, by their durations."""
+        return {test.exercise for test in self.after[name].tests if test.duration_s == LONG}
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Changed:
+    """What became of the class."""
+    folder = tmp_path_factory.mktemp("changed")
+    course = Course(folder).write(CLASS)
+    before, _ = course.grade(folder / "out")
+    with contextlib.closing(sqlite3.connect(folder / "out" / "results.sqlite")) as store, store:
+        store.execute("UPDATE verdict SET duration_s = ?", (LONG,))
     doubles_in_another_way(course)
-    after, run_again = course.grade(tmp_path / "out")
-    assert run_again == DOUBLES | COUNTS
-    assert timeless(after) == timeless(course.grade(tmp_path / "afresh")[0])
+    after, _ = course.grade(folder / "out")
+    afresh, _ = course.grade(folder / "afresh")
+    grades = ({grade.submission: grade for grade in grades} for grades in (before, after, afresh))
+    return Changed(*grades)
+
+
+def test_of_who_is_right_only_the_exercise_that_changed_is_graded(changed: Changed) -> None:
+    """The others' verdicts are the very ones of before; the grade is as if all were graded now."""
+    assert changed.kept(RIGHTLY) == {"run_count"}
+    assert changed.after[RIGHTLY].suite_hash != changed.before[RIGHTLY].suite_hash
+    assert timeless(changed.after[RIGHTLY]) == timeless(changed.afresh[RIGHTLY])
+
+
+def test_what_was_wrong_is_not_kept(changed: Changed) -> None:
+    """Its explanation may lie in the exercise that changed."""
+    assert changed.kept(WRONGLY) == set()
+    assert timeless(changed.after[WRONGLY]) == timeless(changed.afresh[WRONGLY])
+
+
+def test_what_prints_is_graded_as_a_whole(changed: Changed) -> None:
+    """The printed text that reports show is that of all exercises."""
+    assert changed.kept(WITH_WORDS) == set()
 
 
 def test_what_is_wrong_now_is_explained_with_all_exercises(course: Course, tmp_path: Path) -> None:
     """Grading one exercise finds it wrong: then what the others answer counts as well."""
-    course.grade(tmp_path / "out")
     course.change("tests/hidden/test_count.py", *COUNTS_ARE_ONE_MORE)
-    after, run_again = course.grade(tmp_path / "out")
+    (after,), run_again = course.grade(tmp_path / "out")
     assert run_again == DOUBLES | COUNTS
     assert {test.status for test in after.tests if test.exercise == "run_count"} == {"failed"}
-    assert timeless(after) == timeless(course.grade(tmp_path / "afresh")[0])
-
-
-def test_what_prints_is_graded_as_a_whole(course: Course, tmp_path: Path) -> None:
-    """The printed text that reports show is that of all exercises."""
-    course.hand_in(RIGHT.replace("return x.numel()", "print('so many')\n    return x.numel()"))
-    course.grade(tmp_path / "out")
-    doubles_in_another_way(course)
-    assert course.grade(tmp_path / "out")[1] == DOUBLES | COUNTS
+    (afresh,), _ = course.grade(tmp_path / "afresh")
+    assert timeless(after) == timeless(afresh)
 
 
 @pytest.mark.parametrize(

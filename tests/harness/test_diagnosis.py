@@ -1,9 +1,6 @@
 """Known mistakes are named when they explain every answer, and nothing is said otherwise."""
 
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -84,7 +81,7 @@ def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade
     assert graded["test_counts"].diagnosis.explanation == "The same mistake as in run_double."
 
 
-def test_a_student_at_home_reads_the_same(grader, tiny, tmp_path):
+def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
     """The answers of the mistakes are frozen beside the public tests; no code of them is."""
     course = shutil.copytree(tiny, tmp_path / "course")
     public = course / "tests" / "public" / "test_tiny.py"
@@ -99,15 +96,7 @@ def test_a_student_at_home_reads_the_same(grader, tiny, tmp_path):
     (handout / "adapters.py").write_text(
         (handout / "adapters.py").read_text().replace("assignment.double(x)", "3 * x")
     )
-    printed = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider"],
-        cwd=handout,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    ).stdout
+    printed = home_pytest(handout).stdout
     assert "Every number is tripled.\nHint: How often is x added?" in printed
     assert "3 * x" not in (handout / "tests/public/fixtures/test_tiny.safetensors").read_text(
         errors="replace"

@@ -1,11 +1,9 @@
 """What students get, and what they see in it."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,18 +28,15 @@ def mine(handout, tmp_path) -> Path:
     return Path(shutil.copytree(handout, tmp_path / "mine"))
 
 
-def pytest_in(folder: Path, *arguments: str) -> str:
-    """What `pytest` prints in a folder, without the engine of this checkout in reach."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def pytest_in(home_pytest) -> Callable[..., str]:
+    """All that `pytest` prints in a folder."""
+
+    def run(folder: Path, *arguments: str) -> str:
+        done = home_pytest(folder, *arguments)
+        return done.stdout + done.stderr
+
+    return run
 
 
 def names_of_hidden_tests() -> set[str]:
@@ -70,15 +65,16 @@ def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
         and not line.strip().startswith(("#", '"', "from", "import", "def"))
     }
     stubs = "".join(file.read_text() for file in (ROOT / "assignment").glob("*.py"))
-    secret = [re.escape(line) for line in solutions if line not in stubs]
-    secret += [rf"\b{name}\b(?!\.)" for name in names_of_hidden_tests()]
+    secret = [line for line in solutions if line not in stubs]
+    name_of_one = re.compile(rf"\b({'|'.join(names_of_hidden_tests())})\b(?!\.)")
     for file in handout.rglob("*"):
         if file.is_file():
             content = file.read_bytes().decode("utf-8", errors="replace")
-            assert not [text for text in secret if re.search(text, content)], file
+            assert not [text for text in secret if text in content], file
+            assert not name_of_one.search(content), file
 
 
-def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine):
+def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine, pytest_in):
     """One quiet line per exercise, and the command works at once."""
     printed = pytest_in(mine)
     assert printed.count("not implemented yet") == 15
@@ -87,7 +83,7 @@ def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine):
     assert "Error" not in printed
 
 
-def test_right_code_passes_on_the_frozen_fixture_tensors(mine):
+def test_right_code_passes_on_the_frozen_fixture_tensors(mine, pytest_in):
     """The expected values were made from the references, which are not there."""
     shutil.copytree(ROOT / "solutions", mine / "assignment" / "model_answers")
     for part in ("warmup", "attention", "positions"):
@@ -100,7 +96,7 @@ def test_right_code_passes_on_the_frozen_fixture_tensors(mine):
     assert re.search(r"run_rope +(\d+) of \1 passed", printed)
 
 
-def test_a_failure_reads_as_a_short_paragraph(mine):
+def test_a_failure_reads_as_a_short_paragraph(mine, pytest_in):
     """What the test is about and what was wrong; no page of traceback."""
     stub = mine / "assignment" / "warmup.py"
     text = stub.read_text()
@@ -114,7 +110,7 @@ def test_a_failure_reads_as_a_short_paragraph(mine):
     assert "def test_" not in printed
 
 
-def test_an_import_that_fails_says_what_and_where(mine):
+def test_an_import_that_fails_says_what_and_where(mine, pytest_in):
     """A syntax error is one sentence, for every test the same."""
     (mine / "assignment" / "warmup.py").write_text("def softmax(:\n")
     printed = pytest_in(mine, "-k", "softmax")
@@ -123,7 +119,7 @@ def test_an_import_that_fails_says_what_and_where(mine):
     assert "importlib" not in printed
 
 
-def test_home_and_class_give_the_same_verdicts(mine, grader):
+def test_home_and_class_give_the_same_verdicts(mine, grader, pytest_in):
     """A pass at home is a pass in class, test by test, for code that is right only in part."""
     shutil.copytree(ROOT / "examples" / "class" / "hugo-martin", mine, dirs_exist_ok=True)
     printed = pytest_in(mine, "-rA", "-q")
@@ -151,3 +147,19 @@ def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
     assert done.returncode == 2
     assert "not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
+    """Once for an exercise, below the table of the tests that they ran."""
+    by_torch = "torch.nn.functional.scaled_dot_product_attention"
+    call = f"    return {by_torch}(Q, K, V, attn_mask=mask)"
+    written = f"\n\ndef scaled_dot_product_attention(Q, K, V, mask=None):\n{call}\n"
+    attention = mine / "assignment" / "attention.py"
+    attention.write_text(f"{attention.read_text()}\nimport torch.nn.functional\n{written}")
+    printed = pytest_in(mine, "-q", "tests/public/test_scaled_dot_product_attention.py")
+    line = attention.read_text().splitlines().index(call) + 1
+    assert (
+        f"note on run_scaled_dot_product_attention: calls {by_torch} "
+        f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
+    ) in printed
+    assert printed.count(f"calls {by_torch} ") == 1

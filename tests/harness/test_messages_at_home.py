@@ -26,7 +26,7 @@ def handout(grader, tiny, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def at_home(handout, tmp_path):
+def at_home(handout, home_pytest, tmp_path):
     """Runs pytest in a student's copy, with these bodies of `double` and `count`."""
     mine = Path(shutil.copytree(handout, tmp_path / "mine"))
 
@@ -36,19 +36,7 @@ def at_home(handout, tmp_path):
         parts = [f"def {name}(x):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
                  for name, body in (("double", double), ("count", count))]  # fmt: skip
         (mine / "assignment" / "__init__.py").write_text("import torch\n\n" + "\n".join(parts))
-        environment = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
-        environment["PYTHONIOENCODING"] = "utf-8"
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *options],
-            cwd=mine,
-            env=environment | variables,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
+        return home_pytest(mine, *options, **variables)
 
     run.folder = mine
     return run
@@ -181,7 +169,16 @@ def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
 def test_another_python_without_torch_is_told_in_a_sentence(at_home, tmp_path):
     """The pytest of the system instead of the environment's is a common slip."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['safetensors'] = None\n")
-    done = at_home("return 2 * x", PYTHONPATH=str(tmp_path))
+    at_home("return 2 * x")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest"],
+        cwd=at_home.folder,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert "safetensors is not installed for this Python" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 

@@ -35,22 +35,22 @@ def run(*arguments: object, cwd: Path, **environment: str) -> subprocess.Complet
     )
 
 
-def test_it_passes_its_own_tests_at_once(fresh):
+def test_it_passes_its_own_tests_at_once(fresh, home_pytest):
     """Which grade a right and a wrong submission, and verify the tests."""
-    done = run("pytest", "-p", "no:cacheprovider", cwd=fresh)
+    done = home_pytest(fresh)
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
 
 
-def test_students_see_what_is_to_be_done(fresh, grader, tmp_path):
+def test_students_see_what_is_to_be_done(fresh, grader, home_pytest, tmp_path):
     """Its handout is one of any assignment."""
     handout = tmp_path / "handout"
     done = grader("handout", handout, cwd=fresh)
     assert done.returncode == 0, done.stderr
-    printed = run("pytest", "-p", "no:cacheprovider", cwd=handout).stdout
+    printed = home_pytest(handout).stdout
     assert "run_unit_vectors  not implemented yet" in printed
     shutil.copy(fresh / "examples" / "wrong.py", handout / "adapters.py")
-    printed = run("pytest", "-p", "no:cacheprovider", cwd=handout).stdout
+    printed = home_pytest(handout).stdout
     assert "You divide each vector by the square of its length." in printed
 
 

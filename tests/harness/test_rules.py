@@ -4,8 +4,6 @@ import copy
 import inspect
 import json
 import shutil
-import subprocess
-import sys
 import textwrap
 from io import StringIO
 from pathlib import Path
@@ -395,26 +393,6 @@ def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
     assert [note for note in notes(graded) if SDPA in note] == [
         f"calls {SDPA} (adapters.py, line 5), which this assignment wants written by hand"
     ]
-
-
-def test_students_hear_of_it_at_home(grader, tmp_path):
-    """Once for an exercise, below the table of the tests that they ran."""
-    handout = tmp_path / "handout"
-    assert grader("handout", handout).returncode == 0
-    attention = handout / "assignment" / "attention.py"
-    written = BY_TORCH.replace("run_scaled", "scaled")
-    attention.write_text(attention.read_text() + written)
-    tests = "tests/public/test_scaled_dot_product_attention.py"
-    command = [sys.executable, "-m", "pytest", "-q", tests]
-    done = subprocess.run(
-        command, cwd=handout, capture_output=True, text=True, timeout=300, check=False
-    )
-    line = attention.read_text().splitlines().index(BY_TORCH.splitlines()[4]) + 1
-    assert done.stdout.count(SDPA) == 1
-    assert (
-        f"note on run_scaled_dot_product_attention: calls {SDPA} "
-        f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
-    ) in done.stdout
 
 
 # --- What the author writes ---------------------------------------------------------------------

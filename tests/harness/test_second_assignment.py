@@ -1,10 +1,10 @@
 """Another assignment in the same engine: `examples/feed_forward`, from verifying to handing out."""
 
-import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,21 +24,18 @@ def handout(grader, tmp_path_factory) -> Path:
     return folder
 
 
-def pytest_in(folder: Path) -> str:
-    """What `pytest` prints in a folder, without the engine of this checkout in reach."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider"],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def pytest_in(home_pytest) -> Callable[[Path], str]:
+    """All that `pytest` prints in a folder."""
+
+    def run(folder: Path) -> str:
+        done = home_pytest(folder)
+        return done.stdout + done.stderr
+
+    return run
 
 
-def test_its_own_tests_pass():
+def test_its_own_tests_pass(pytest_in):
     """Its class of nine gets what it deserves: right in two styles, wrong, missing, raising."""
     printed = pytest_in(ASSIGNMENT)
     assert re.search(r"\b10 passed", printed), printed
@@ -68,7 +65,7 @@ def test_its_tests_catch_every_known_mistake_and_only_those(grader):
     assert (wrong, caught, named, misnamed) == (48, 48, 48 - habits, 0)
 
 
-def test_the_handout_is_ready_to_be_filled_in(handout):
+def test_the_handout_is_ready_to_be_filled_in(handout, pytest_in):
     """Nothing of the solutions is in it, and `pytest` says what is to be done."""
     parts = {path.relative_to(handout).parts[0] for path in handout.rglob("*")}
     assert parts == {
@@ -78,7 +75,7 @@ def test_the_handout_is_ready_to_be_filled_in(handout):
     assert pytest_in(handout).count("not implemented yet") == 4
 
 
-def test_right_code_passes_at_home_and_a_mistake_is_named(handout, tmp_path):
+def test_right_code_passes_at_home_and_a_mistake_is_named(handout, pytest_in, tmp_path):
     """On fixture tensors, without the references."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(ASSIGNMENT / "class" / "ada-lindgren", mine, dirs_exist_ok=True)
