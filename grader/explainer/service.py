@@ -48,6 +48,7 @@ class ExplainerService:
     ) -> None:
         assignment = suite.assignment
         self._suite = suite
+        self._mistakes = mistakes
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
         self._seats = Seats(assignment, settings.adapters, servers, scratch, InFull())
@@ -70,6 +71,8 @@ class ExplainerService:
         except (CopyFailed, ForkServerLost) as problem:
             yield replace(words, missing=str(problem))
         except MemoryError:
+            # What others answered may be what fills it.
+            self._explainer = Explainer(self._suite, self._mistakes)
             yield replace(words, missing="it takes more memory to explain than an explainer has")
         except Exception as problem:
             why = f"the explainer could not deal with it ({type(problem).__name__})"
@@ -86,7 +89,8 @@ class ExplainerService:
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
         root, sitting = seat.submission.root, seat.sitting
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
-        remark, remarks = self._remark(seat.submission, job["message"]), job["remarks"]
+        remark = self._remark(seat.submission, job["message"], deadline)
+        remarks = job["remarks"]
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
             yield Words(message=remark)
             return
@@ -122,9 +126,9 @@ class ExplainerService:
         evidence = Evidence(excerpts=excerpts(root, [where]))
         return Words(dict.fromkeys(tests, said), said.message, evidence)
 
-    def _remark(self, submission: Submission, called: str | None) -> str | None:
+    def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
         """What the source names of what is forbidden, beside what was `called` of it."""
-        mentioned = find_mentions(submission.root, self._suite.assignment.forbidden)
+        mentioned = find_mentions(submission.root, self._suite.assignment.forbidden, deadline)
         named = [use for use in mentioned if use.name not in (called or "")]
         if not named:
             return None

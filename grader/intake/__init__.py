@@ -1,7 +1,7 @@
 """Taking in what was handed in: finding submissions, copying them privately, running nothing."""
 
 from grader.intake.copying.limits import Allowance, Limits
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
 from grader.intake.copying.staging import take_in
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Piece, Skipped
@@ -24,6 +24,7 @@ __all__ = [
     "attribute",
     "discover",
     "fingerprint",
+    "is_of_the_machine",
     "read_roster",
     "single",
     "take_in",

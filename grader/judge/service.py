@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.imports import Imports
-from grader.intake import CopyFailed, Entry
+from grader.intake import CopyFailed, Entry, is_of_the_machine
 from grader.judge.judge import Judge
 from grader.judge.rules import applied, summary
 from grader.plain_text import plain
@@ -117,6 +117,9 @@ class JudgeService:
             why = "this machine has no memory left for a judge"
             return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
         except Exception as problem:
+            if is_of_the_machine(problem):
+                why = f"this machine has no room for a judge: {problem}"
+                return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
             why = f"what it holds or answers cannot be dealt with ({type(problem).__name__})"
             return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
 

@@ -165,7 +165,7 @@ class _Payload:
     """The bytes of a frame's tensors, which are taken one after another."""
 
     def __init__(self, body: bytearray, start: int) -> None:
-        self._body = body
+        self._body = memoryview(body)
         self._place = start
 
     @property
@@ -179,7 +179,8 @@ class _Payload:
         if size > len(self._body) - start:
             raise BadFrame("a frame has fewer bytes than its tensors say")
         self._place = start + size
-        return self._body[start : self._place]
+        # A slice of a bytearray for which there is no memory is no clean MemoryError in Python.
+        return bytearray(self._body[start : self._place])
 
 
 def _description(tensor: torch.Tensor) -> list[Any]:

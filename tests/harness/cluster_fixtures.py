@@ -111,16 +111,17 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
         cluster.end()
 
 
-def judges_of(worker: psutil.Process) -> list[psutil.Process]:
-    """The judges that a worker started."""
+def jobs_of(worker: psutil.Process) -> list[psutil.Process]:
+    """The jobs that a worker started; what they are at the time is a child of each."""
     try:
-        children = worker.children(recursive=True)
+        found = [child for child in worker.children(recursive=True) if _is_job(child)]
     except psutil.NoSuchProcess:
         return []
-    return [child for child in children if _is_judge(child)]
+    jobs = {process.pid for process in found}
+    return [process for process in found if process.ppid() not in jobs]
 
 
-def _is_judge(process: psutil.Process) -> bool:
+def _is_job(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
         return "grader.job.process" in process.cmdline()
     return False

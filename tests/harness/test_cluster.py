@@ -26,7 +26,7 @@ from grader.dispatch.task import Graded, Task
 from grader.intake import Entry
 from grader.store import Store
 from grader.verdict import Grade, GradeStatus
-from tests.harness.cluster_fixtures import Cluster, eventually, judges_of, running_cluster
+from tests.harness.cluster_fixtures import Cluster, eventually, jobs_of, running_cluster
 from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
 
 SLOW = "import time\n" + RIGHT.replace("return x + x", "time.sleep(0.1); return x + x")
@@ -152,11 +152,11 @@ def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_p
         def kill(grade: Grade) -> None:
             arrived.append(grade.submission)
             if len(arrived) == 1:
-                (judge,) = judges_of(first)
-                ended.append(judge)
-                judge.kill()
+                (job,) = jobs_of(first)
+                ended.append(job)
+                job.kill()
             if len(arrived) == 3:
-                ended.extend(judges_of(first))
+                ended.extend(jobs_of(first))
                 for process in first.children():
                     process.kill()
                 cluster.worker("second", wait=False)
@@ -188,14 +188,14 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
         for line in running.stderr:
             if line.startswith("1/12"):
                 break
-        assert any(judges_of(worker) for worker in cluster.workers)
+        assert any(jobs_of(worker) for worker in cluster.workers)
         running.send_signal(signal.SIGINT)
         assert running.wait(timeout=60) == 130
         assert "what was graded is kept" in running.stderr.read()
     finally:
         running.kill()
         running.communicate()
-    assert not any(judges_of(worker) for worker in cluster.workers)
+    assert not any(jobs_of(worker) for worker in cluster.workers)
     done = subprocess.run(
         command, cwd=tiny, capture_output=True, text=True, timeout=120, check=False
     )
