@@ -20,7 +20,7 @@ from grader.intake import Entry
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandReader
 from grader.settings import Settings
-from grader.verdict import Grade, Verdict
+from grader.verdict import Grade, Status, Verdict
 from grader.words import Words
 
 Follow = Callable[[Verdict], None]
@@ -29,6 +29,8 @@ START_SECONDS = 300.0
 OWN_SECONDS = 180.0
 # What an explainer may take to stop by itself.
 _GRACE_SECONDS = 5.0
+# Of these a judge says what an explainer cannot see for itself: how long it waited.
+_LOST = (Status.TIMEOUT, Status.CRASHED)
 # One line of words: a submission says much of what is in it.
 _LONGEST_LINE = 64 << 20
 
@@ -95,6 +97,7 @@ class JobClient:
             "status": grade.status,
             "message": grade.message,
             "statuses": {test.id: test.status for test in grade.tests},
+            "lost": {test.id: test.message for test in grade.tests if test.status in _LOST},
         }
         words = Words()
         seconds = self._settings.explain_seconds

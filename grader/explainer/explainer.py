@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.evidence import Evidence, Picture, Walk
 from grader.explaining.deadline import Deadline
@@ -31,14 +31,17 @@ from grader.verdict import Aspect, Status, Visibility, Where
 from grader.wire.calls import Answer, Call
 from grader.words import Told, Words
 
-# A hang or a crash is not waited for a second time.
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
+# Of each exercise one hang or crash is repeated, after all else, for what was printed before.
+LOST = (Status.TIMEOUT, Status.CRASHED)
 _OTHERWISE = {
     Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "
     "drawn for grading: does an answer come by chance, or from known inputs?",
     Visibility.HIDDEN: "it passes on some inputs, and fails on those that were drawn for grading: "
     "does an answer come by chance?",
 }
+
+_NOTHING_LOST: Mapping[str, str] = {}
 
 Ask = Callable[[Call], Reply]
 
@@ -75,11 +78,16 @@ class Explainer:
         )
 
     def explain(
-        self, ask: Ask, statuses: Mapping[str, Status], deadline: Deadline
+        self,
+        ask: Ask,
+        statuses: Mapping[str, Status],
+        deadline: Deadline,
+        lost: Mapping[str, str] = _NOTHING_LOST,
     ) -> Iterator[Words]:
         """The words for the tests of a submission that were not passed; more with each step.
 
-        `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are.
+        `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are;
+        `lost` is what the judge said where no answer came.
         """
         told: dict[str, Told] = {}
         seen: dict[str, Seen] = {}
@@ -96,19 +104,51 @@ class Explainer:
             itertools.chain.from_iterable(seen[test].pictures for test in statuses if test in seen)
         )
         yield Words(told, evidence=Evidence(pictures))
+        evidence = Evidence(pictures)
         failed = self._failed(statuses)
-        if not failed or deadline.passed:
-            return
-        answers = self._answers(statuses, seen)
+        if failed and not deadline.passed:
+            more = self._explained(ask, statuses, seen, told, evidence, deadline)
+            for step in more:
+                told, evidence = step
+                yield Words(told, evidence=evidence)
+        if lost and not deadline.passed:
+            yield Words(told | self._printed(ask, lost), evidence=evidence)
+
+    def _explained(
+        self,
+        ask: Ask,
+        statuses: Mapping[str, Status],
+        seen: Mapping[str, Seen],
+        told: Mapping[str, Told],
+        evidence: Evidence,
+        deadline: Deadline,
+    ) -> Iterator[tuple[dict[str, Told], Evidence]]:
+        """With the mistakes that explain wrong answers, then with the lines."""
+        failed, answers = self._failed(statuses), self._answers(statuses, seen)
         wrong = {name: answers[name] for name in failed}
         findings = diagnose(self._mistakes, wrong, deadline)
-        told = {test: self._named(test, words, findings) for test, words in told.items()}
-        yield Words(told, evidence=Evidence(pictures))
+        named = {test: self._named(test, words, findings) for test, words in told.items()}
+        yield named, evidence
         located = locate(
             self._mistakes, lambda call: opened(ask(call)), answers, findings, failed, deadline
         )
-        told = {test: _located(words, located.get(test)) for test, words in told.items()}
-        yield Words(told, evidence=Evidence(pictures, self._walks(located)))
+        placed = {test: _located(words, located.get(test)) for test, words in named.items()}
+        yield placed, replace(evidence, walks=self._walks(located))
+
+    def _printed(self, ask: Ask, lost: Mapping[str, str]) -> dict[str, Told]:
+        """What the judge said of the first of each exercise's lost tests, and what was printed."""
+        first: dict[str, str] = {}
+        for test in lost:
+            if test in self._suite.tests:
+                first.setdefault(self._suite.tests[test].exercise, test)
+        told = {}
+        for test in first.values():
+            self._interview = Interview(ask, ())
+            raised = self._suite.run(test, self._bench).raised
+            if isinstance(raised, StudentFault) and raised.status in LOST:
+                said = [lost[test], *raised.message.splitlines()[1:]]
+                told[test] = Told(plain("\n".join(said)))
+        return told
 
     def names(self, ask: Ask, statuses: Mapping[str, Status]) -> dict[str, str]:
         """By exercise, the mistake that explains its failed tests, where one does."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.evidence import Evidence
-from grader.explainer.explainer import REPEATED, Explainer
+from grader.explainer.explainer import LOST, REPEATED, Explainer
 from grader.explaining.deadline import Deadline
 from grader.explaining.excerpts import excerpts
 from grader.explaining.mentions import find_mentions
@@ -78,21 +78,23 @@ class ExplainerService:
     @property
     def _limits(self) -> Limits:
         settings, call_timeout = self._settings, self._suite.assignment.call_timeout
-        seconds = min(settings.timeout, settings.explain_seconds)
-        return Limits(seconds, call_timeout, settings.memory_mb << 20, settings.device)
+        # Who is late is stopped, whatever the submission has left.
+        whole = 2 * settings.explain_seconds
+        call = min(call_timeout, settings.explain_seconds / 4)
+        return Limits(whole, call, settings.memory_mb << 20, settings.device)
 
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
         root, sitting = seat.submission.root, seat.sitting
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
         remark = self._remark(seat.submission, job["message"])
-        if not any(status in REPEATED for status in statuses.values()):
+        if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
             yield Words(message=remark)
             return
         problem = sitting.open()
         if problem is not None:
             yield self._of_import(root, job, statuses, problem.message, problem.where)
             return
-        for words in self._explainer.explain(sitting.ask, statuses, deadline):
+        for words in self._explainer.explain(sitting.ask, statuses, deadline, job["lost"]):
             places = [one.where for one in words.tests.values()]
             evidence = replace(
                 words.evidence, excerpts=excerpts(root, places), printed=sitting.printed

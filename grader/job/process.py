@@ -32,7 +32,7 @@ from grader.judge.service import JudgeService
 from grader.removal import remove
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
-from grader.sandbox.scratch import PASSABLE, new_scratch
+from grader.sandbox.scratch import new_scratch
 from grader.settings import Settings
 from grader.suite.suite import Suite
 
@@ -85,7 +85,8 @@ class Job:
                 if code != 0:
                     # Nobody knows what is left of its workers, unread of their answers, or unsaid.
                     self._servers.give_up()
-                    remove(self._scratch / order["be"])
+                    for left in self._scratch.iterdir():
+                        remove(left)
                     self._replies.write("\n")
                 self._say({"ended": code})
 
@@ -110,18 +111,16 @@ class Job:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def _be(self, suite: Suite, mistakes: KnownMistakes, order: dict[str, Any]) -> None:
-        role = Role(order["be"])
-        scratch = self._scratch / role
-        scratch.mkdir(exist_ok=True)
-        scratch.chmod(PASSABLE)
-        if role is Role.JUDGE:
-            self._judge(suite, replace(self._settings, seed=order["seed"]), scratch)
+        if Role(order["be"]) is Role.JUDGE:
+            self._judge(suite, replace(self._settings, seed=order["seed"]))
         else:
             bound_this_process()
-            self._explain(ExplainerService(suite, mistakes, self._settings, self._servers, scratch))
+            self._explain(
+                ExplainerService(suite, mistakes, self._settings, self._servers, self._scratch)
+            )
 
-    def _judge(self, suite: Suite, settings: Settings, scratch: Path) -> None:
-        service = JudgeService(suite, settings, self._servers, scratch, self._say)
+    def _judge(self, suite: Suite, settings: Settings) -> None:
+        service = JudgeService(suite, settings, self._servers, self._scratch, self._say)
         service.prepare()
         shorthand = ShorthandWriter()
         self._say({"ready": {"pid": os.getpid()}})

@@ -21,7 +21,9 @@ import pytest
 
 import grader as verbs
 from grader.dispatch.cluster.connection import connected
-from grader.dispatch.cluster.errand import BadReply, grade_in, packed_reply, unpacked_reply
+from grader.dispatch.cluster.errand import BadReply, packed_reply, result_in, unpacked_reply
+from grader.dispatch.task import Graded, Task
+from grader.intake import Entry
 from grader.store import Store
 from grader.verdict import Grade, GradeStatus
 from tests.harness.cluster_fixtures import Cluster, eventually, judges_of, running_cluster
@@ -305,6 +307,11 @@ def test_what_comes_back_is_data_or_nothing(reply: object) -> None:
         unpacked_reply(reply)
 
 
+def task_of(name: str) -> Task:
+    """What is asked of a station: the grade of a submission."""
+    return Task(Entry(name, Path(name)), 0, "hash", "key")
+
+
 @pytest.mark.parametrize(
     "reply",
     [{}, {"grade": 1}, {"grade": {"submission": "alice"}}, {"grade": {"tests": [{"id": 3}]}}],
@@ -313,13 +320,13 @@ def test_what_comes_back_is_data_or_nothing(reply: object) -> None:
 def test_an_answer_without_a_whole_grade_is_none(reply: dict[str, object]) -> None:
     """The submission is then graded elsewhere; the batch goes on."""
     with pytest.raises(BadReply, match="holds no grade"):
-        grade_in(reply, "alice")
+        result_in(reply, task_of("alice"))
 
 
 def test_the_grade_of_another_submission_is_no_answer() -> None:
     """A worker that mixes up what it was sent must not mix up the class."""
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 1.0, 7, "hash", "suite", 0.1, None, {}, ())
     reply = {"grade": json.loads(json.dumps(grade.as_json(whole=True)))}
-    assert grade_in(reply, "bob") == grade
+    assert result_in(reply, task_of("bob")) == Graded(task_of("bob"), grade)
     with pytest.raises(BadReply, match="'bob'"):
-        grade_in(reply, "alice")
+        result_in(reply, task_of("alice"))

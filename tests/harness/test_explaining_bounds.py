@@ -6,15 +6,15 @@ import time
 
 import pytest
 import torch
-from grader.explaining.explanation import explain
 
 from grader.explaining.deadline import NEVER, Deadline, TooLate
 from grader.explaining.lines.blame import proof_of
 from grader.explaining.lines.layouts import RESULT, KnownSteps, Likeness
 from grader.explaining.lines.locating import locate
+from grader.explaining.naming.diagnosis import diagnose
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.testing.observation import Observation
-from grader.verdict import Aspect, Status, Verdict, Visibility
+from grader.verdict import Aspect
 from grader.wire.calls import Answer, Call
 from grader.wire.records import Line, Record
 
@@ -26,10 +26,6 @@ def shuffled(tensor: torch.Tensor) -> torch.Tensor:
 
 def observation(test: str, value: torch.Tensor) -> Observation:
     return Observation(test, 0, Aspect.VALUES, Call("run_it", {"x": torch.arange(1.0, 4.0)}), value)
-
-
-def verdict(test: str) -> Verdict:
-    return Verdict(test, "run_it", Aspect.VALUES, Status.FAILED, 0.0, 1.0, Visibility.PUBLIC, 0.0)
 
 
 @pytest.fixture
@@ -88,17 +84,17 @@ def test_calls_that_tell_nothing_are_counted_too(catalogue):
     assert 0 < len(calls) < 12
 
 
-def test_after_the_deadline_nobody_is_asked_and_the_verdicts_stand(catalogue):
+def test_after_the_deadline_nobody_is_asked(catalogue):
     """Words may be missing, and nothing else."""
 
     def ask(_call: Call) -> Answer:
         raise AssertionError("it was asked")
 
     wrong = [observation(f"test {number}", torch.zeros(3)) for number in range(5)]
-    verdicts = [verdict(one.test) for one in wrong]
-    explained, walks = explain(verdicts, catalogue, ask, {"run_it": wrong}, Deadline.after(0))
-    assert explained == tuple(verdicts)
-    assert walks == ()
+    failed = {"run_it": [one.test for one in wrong]}
+    over = Deadline.after(0)
+    assert locate(catalogue, ask, {"run_it": wrong}, {}, failed, over) == {}
+    assert diagnose(catalogue, {"run_it": wrong}, over) == {}
 
 
 def test_what_was_found_before_the_deadline_is_said(catalogue):

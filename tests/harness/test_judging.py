@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.dispatch.job_client import JobClient
+from grader.intake import Entry
 from grader.points import total
+from grader.settings import Settings
+from tests.harness.conftest import TINY, Graded, write_files
 
 
 def with_double(body: str) -> str:
@@ -16,11 +20,11 @@ def with_double(body: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def patient(tmp_path_factory) -> Iterator[JudgeClient]:
+def patient(tmp_path_factory) -> Iterator[JobClient]:
     """A judge that gives a busy machine all the time in which to reach another limit."""
     slow = TINY["pyproject.toml"].replace("call_timeout = 2", "call_timeout = 120")
     folder = write_files(tmp_path_factory.mktemp("patient"), TINY | {"pyproject.toml": slow})
-    client = JudgeClient(Settings(str(folder), 1, (), "adapters.py", 480.0, 512, "suite"))
+    client = JobClient(Settings(str(folder), 1, (), "adapters.py", 480.0, 512, "suite"))
     yield client
     client.close()
 

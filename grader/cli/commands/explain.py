@@ -32,6 +32,11 @@ def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
 
     That is after `grader batch --no-explain`, or where explaining was late or was stopped. No
     grade is changed. The submissions must lie where they lay when they were graded.
+
+    \b
+    Examples:
+      grader explain results/
+      grader explain results/ --jobs 4
     """
     assignment = find_assignment(assignment_folder)
     total = 0

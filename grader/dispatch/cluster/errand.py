@@ -38,7 +38,8 @@ class Errand:
         """The errand for a wish."""
         if isinstance(wish, Question):
             return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
-        wanted = {"submission_hash": wish.submission_hash, "exercises": wish.exercises}
+        exercises = None if wish.exercises is None else list(wish.exercises)
+        wanted = {"submission_hash": wish.submission_hash, "exercises": exercises}
         return cls(wish.entry.name, wanted, parcel)
 
     def wish_for(self, entry: Entry) -> Task | Question:
