@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import pytest
@@ -32,9 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "aspect(name): the aspect that one parameter looks at")
     if BENCH not in config.stash:
         try:
-            config.pluginmanager.import_plugin("grader.home.plugin")
+            home = importlib.import_module("grader.home.plugin")
         except ModuleNotFoundError as missing:
             raise pytest.UsageError(_not_installed(missing)) from None
+        config.pluginmanager.register(home)
 
 
 @pytest.fixture

@@ -280,7 +280,8 @@ def grader(warm: Warm) -> Run:
     """
 
     def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-        alone = arguments[:1] == ("batch",) and not {"--jobs", "--scheduler"} & {*arguments}
+        pooled = arguments[0] in ("batch", "explain") if arguments else False
+        alone = pooled and not {"--jobs", "--scheduler"} & {*arguments}
         return warm.run("grader", [*arguments, *(["--jobs", 1] if alone else [])], cwd, os.environ)
 
     return run

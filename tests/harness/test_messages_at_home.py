@@ -171,7 +171,7 @@ def test_another_python_without_torch_is_told_in_a_sentence(at_home, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['safetensors'] = None\n")
     at_home("return 2 * x")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest"],
+        [sys.executable, "-P", "-m", "pytest"],
         cwd=at_home.folder,
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,

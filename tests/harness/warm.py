@@ -72,7 +72,7 @@ class Warm:
 
 def _text(file: Any) -> str:
     file.seek(0)
-    text: str = file.read().decode("utf-8")
+    text: str = file.read().decode("utf-8", errors="replace")
     return text.replace("\r\n", "\n")
 
 
