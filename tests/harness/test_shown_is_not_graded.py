@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,13 @@ from grader.suite.suite import Suite
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case, seed_of
 from grader.testing.wording import Plainly
-from grader.verdict import Visibility
+from grader.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call
 from tests.harness.corpus.remembered.answers import inputs_of, shapes_of
 from tests.harness.test_no_work import ANSWERS, PROGRAM, TRIVIAL
 
 ROOT = Path(__file__).parents[2]
+JONAS = ROOT / "examples" / "class" / "jonas-berg"
 REMEMBERED = Path(__file__).parent / "corpus" / "remembered"
 GRADED, OTHERWISE = 20, 21
 # In training chance decides: nothing can be remembered of what is right.
@@ -43,12 +44,26 @@ ORDERS = {
     "by-shapes": ("shapes", "seed", "inputs", "turn"),
     "by-turn": ("turn", "seed", "shapes", "inputs"),
 }
+# The adapters of the handout, whose types are the contract, with other functions in them.
 REPLACING = """
 import {module}
 
 globals().update({module}.replaced(dict(globals())))
 """
+ANSWERING = """
+import functools
+import {module}
+
+def replaced(adapters):
+    named = [(name, value) for name, value in adapters.items() if name.startswith("run_")]
+    return {{name: functools.wraps(old)(getattr({module}, name)) for name, old in named}}
+"""
+EXPORTS = ("csv", "canvas", "json", "junit")
+FORMATS = ("text", "gradescope", "github", "junit", "prairielearn")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
+
+
+Triple = tuple[str, str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,26 +81,32 @@ class Draw:
 
     cases: Mapping[str, Case]
     asked: Sequence[Asked]
+    values: frozenset[str]
 
-    def numbers(self) -> Iterator[list[float]]:
-        """The numbers of each tensor that was drawn or expected."""
+    def triples(self) -> set[Triple]:
+        """Three neighbours in a tensor that was drawn or expected, as four digits tell them."""
+        found: set[Triple] = set()
         for case in self.cases.values():
             expected = itertools.chain.from_iterable(each.values() for each in case.expected)
             for tensor in (*case.drawn, *expected):
                 if tensor.is_floating_point():
-                    yield tensor.to(torch.float64).flatten().tolist()
+                    found |= triples_in(tensor.double().flatten().tolist())
+        return found
 
 
 def drawn(seed: int, visibility: Sequence[Visibility]) -> Draw:
     """What the tests of the bundled assignment ask with a seed, and the references' answers."""
     cases: dict[str, Case] = {}
     asked: list[Asked] = []
+    values: list[str] = []
 
     def look(suite: Suite) -> None:
         answer = DirectCalls(importlib.import_module("solutions"), ROOT)
         for test in suite.tests.values():
             if test.visibility not in visibility:
                 continue
+
+            values.extend([test.id] if test.aspect is Aspect.VALUES else [])
 
             def ask(call: Call, test: str = test.id) -> Answer:
                 answered = answer(call)
@@ -102,24 +123,26 @@ def drawn(seed: int, visibility: Sequence[Visibility]) -> Draw:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the suite sets it for good
         Suite(find_assignment(ROOT)).open(look)
-    return Draw(cases, asked)
+    return Draw(cases, asked, frozenset(values))
 
 
-@dataclasses.dataclass(frozen=True)
-class FirstRound:
-    """Wrong submissions, graded: where their results are, and all that was written."""
+def triples_in(numbers: Iterable[float]) -> set[Triple]:
+    """Three numbers in a row, as four digits tell them; none that may be there by chance."""
+    told = [f"{number:.4g}" for number in numbers]
+    return {
+        triple
+        for triple in zip(told, told[1:], told[2:], strict=False)
+        if all(len(number.strip("-0.")) >= 4 for number in triple) and len(set(triple)) == 3
+    }
 
-    students: Path
-    out: Path
-    text: str
 
-
-def with_module(folder: Path, handout: Path, module: str, text: str) -> Path:
-    """A submission as it is handed out, but for the adapters, which a module replaces."""
+def submission(folder: Path, handout: Path, files: Mapping[str, str]) -> Path:
+    """What was handed out, with adapters that the first of these modules replaces."""
     shutil.copytree(handout / "assignment", folder / "assignment")
-    adapters = (handout / "adapters.py").read_text() + REPLACING.format(module=module)
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    adapters = (handout / "adapters.py").read_text() + REPLACING.format(module=next(iter(files)))
     (folder / "adapters.py").write_text(adapters)
-    (folder / f"{module}.py").write_text(text)
     return folder
 
 
@@ -133,26 +156,51 @@ def handout(grader, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def first_round(grader, handout, tmp_path_factory) -> FirstRound:
-    """Submissions that make as much as possible be shown, and all that is written of them."""
-    folder = tmp_path_factory.mktemp("first")
-    students, out = folder / "class", folder / "results"
-    (students / "zeros").mkdir(parents=True)
-    (students / "zeros" / "answer.py").write_text(PROGRAM.format(ANSWERS["zeros"]))
-    shutil.copy(TRIVIAL / "attention.py", students / "zeros" / "adapters.py")
-    text = (REMEMBERED / "shouting.py").read_text()
-    with_module(students / "shouting", handout, "shouting", text)
-    batch = grader("batch", students, "--out", out, "--seed", GRADED, "--jobs", 2)
-    assert batch.returncode == 0, batch.stderr
-    printed = [batch]
-    for form in ("csv", "canvas", "json", "junit"):
-        printed.append(grader("export", out, "--format", form))
-    for form in ("text", "gradescope", "github", "junit", "prairielearn"):
-        shouting = students / "shouting"
-        printed.append(grader("run", shouting, "--format", form, "--seed", GRADED))
-    assert all(done.stdout for done in printed)
-    text = "\n".join([*(done.stdout + done.stderr for done in printed), *written(out)])
-    return FirstRound(students, out, text)
+def students(handout, tmp_path_factory) -> Path:
+    """Wrong submissions that make as much as possible be shown."""
+    folder = tmp_path_factory.mktemp("first") / "class"
+    zeros = {
+        "zeros": ANSWERING.format(module="trivial"),
+        "trivial": (TRIVIAL / "attention.py").read_text(),
+        "answer": PROGRAM.format(ANSWERS["zeros"]),
+    }
+    submission(folder / "zeros", handout, zeros)
+    shouting = {"shouting": (REMEMBERED / "shouting.py").read_text()}
+    submission(folder / "shouting", handout, shouting)
+    mistaken = {
+        "mistaken": ANSWERING.format(module="jonas"),
+        "jonas": (JONAS / "adapters.py").read_text(),
+    }
+    submission(folder / "mistaken", handout, mistaken)
+    shutil.copytree(JONAS / "model", folder / "mistaken" / "model")
+    return folder
+
+
+def graded(grader, students: Path, out: Path, seed: int) -> Batch:
+    """The submissions, graded by the command."""
+    done = grader("batch", students, "--out", out, "--seed", seed, "--jobs", 2)
+    assert done.returncode == 0, done.stderr
+    return Batch(students, out, done.stdout + done.stderr)
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Submissions that were graded: where their results are, and what was printed."""
+
+    students: Path
+    out: Path
+    printed: str
+
+    def __getitem__(self, name: str) -> Grade:
+        """The grade of a submission, with all that there is to see."""
+        (found,) = Store.read(self.out).grades_of([name], whole=True)
+        return found
+
+
+@pytest.fixture(scope="module")
+def first_round(grader, students) -> Batch:
+    """What is known of them before anybody resubmits."""
+    return graded(grader, students, students.parent / "results", GRADED)
 
 
 def written(out: Path) -> Iterator[str]:
@@ -223,41 +271,115 @@ def as_returned(answer: torch.Tensor | int) -> torch.Tensor | int:
 def tables(first_round, home_draw, handout, tmp_path_factory) -> Path:
     """Submissions made of all that was shown, each with a table and an order to look in it."""
     folder = tmp_path_factory.mktemp("tables")
-    (zeros,) = Store.read(first_round.out).grades_of(["zeros"], whole=True)
-    table = table_of(home_draw, zeros.evidence.pictures)
-    assert len(zeros.evidence.pictures) > 20
+    pictures = first_round["zeros"].evidence.pictures
+    assert len(pictures) > 20
     text = (REMEMBERED / "answers.py").read_text()
     for name, order in ORDERS.items():
-        with_module(folder / name, handout, "answers", f"{text}\nORDER = {order!r}\n")
-        torch.save(table, folder / name / "table.pt")
+        submission(folder / name, handout, {"answers": f"{text}\nORDER = {order!r}\n"})
+        torch.save(table_of(home_draw, pictures), folder / name / "table.pt")
     return folder
 
 
 def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables):
     """Resubmitted into the same results, with the same seed, in every exercise."""
-    for folder in tables.iterdir():
-        shutil.copytree(folder, first_round.students / folder.name)
-    done = grader("batch", first_round.students, "--out", first_round.out, "--jobs", 2)
-    assert done.returncode == 0, done.stderr
-    grades = list(Store.read(first_round.out).grades_of(ORDERS))
-    assert {(grade.submission, grade.seed) for grade in grades} == {(n, GRADED) for n in ORDERS}
+    out = shutil.copytree(first_round.out, tables.parent / "results")
+    again = graded(grader, tables, out, GRADED)
     earned = {
-        (grade.submission, test.id): test.score
-        for grade in grades
-        for test in grade.tests
-        if test.score
+        (name, test.id): test.score for name in ORDERS for test in again[name].tests if test.score
     }
     assert earned == {}
 
 
-def test_the_table_is_good_at_home(tables, handout, tmp_path):
-    """Of what it was made of it knows everything: it fails for nothing but the draw."""
+def test_the_table_is_good_at_home(tables, home_draw, handout, tmp_path):
+    """It knows all that it was made of, and fails for nothing but the draw."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(tables / "by-inputs", mine, dirs_exist_ok=True)
-    done = pytest_at_home(mine, "-k", "values or worked or batch")
-    passed = dict(re.findall(r"^(run_\w+) +(\d+) of", pytest_at_home(mine).stdout, re.MULTILINE))
-    assert done.returncode in (0, 1)
-    assert passed == {}
+    printed = pytest_at_home(mine, "-v").stdout
+    passed = set(re.findall(r"^(tests/\S+) PASSED", printed, re.MULTILINE))
+    assert {test for test in home_draw.values if BY_CHANCE not in test} <= passed
+
+
+def test_nothing_that_was_drawn_for_grading_is_written(grader, first_round, graded_draw, home_draw):
+    """Neither inputs nor what is right: not in results, pages, exports, nor in what is printed."""
+    printed = [first_round.printed]
+    for form in EXPORTS:
+        printed.append(grader("export", first_round.out, "--format", form).stdout)
+    for form in FORMATS:
+        shouting = ("run", first_round.students / "shouting", "--seed", GRADED)
+        done = grader(*shouting, "--format", form, "--exercise", "run_rope")
+        printed.append(done.stdout + done.stderr)
+    assert all(printed)
+    text = "\n".join([*printed, *written(first_round.out)])
+    told = triples_in(map(float, NUMBER.findall(text)))
+    assert len(told & home_draw.triples()) > 100
+    assert told & (graded_draw.triples() - home_draw.triples()) == set()
+
+
+def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, tmp_path):
+    """With another seed the same is written, to the last digit, of whoever fails the same tests."""
+    other = graded(grader, first_round.students, tmp_path / "results", OTHERWISE)
+    for name in ("zeros", "shouting", "mistaken"):
+        assert shown(other[name]) == shown(first_round[name])
+
+
+def shown(grade: Grade) -> tuple[object, ...]:
+    """All that a student may read of a grade; how near a right answer came is no part of it."""
+    tests = [
+        test._replace(duration_s=0.0, measurement=None if passed(test) else test.measurement)
+        for test in grade.tests
+    ]
+    return tests, grade.message, grade.notes, grade.evidence, grade.imports.lacking, grade.score
+
+
+def passed(test: Verdict) -> bool:
+    """Whether a test was passed."""
+    return test.status is Status.PASSED
+
+
+@pytest.mark.parametrize("name", ["zeros", "mistaken"])
+def test_a_public_failure_is_what_pytest_prints_at_home(first_round, handout, tmp_path, name):
+    """Number for number, with the table of the worst ones."""
+    mine = shutil.copytree(handout, tmp_path / "mine")
+    shutil.copytree(first_round.students / name, mine, dirs_exist_ok=True)
+    printed = pytest_at_home(mine, "-v").stdout
+    public = [test for test in first_round[name].tests if test.visibility is Visibility.PUBLIC]
+    wrong = [test for test in public if not passed(test)]
+    assert len(wrong) > 10
+    for test in wrong:
+        said = paragraph(printed, test.id.partition("::")[2])
+        assert said[: len(message := (test.message or "").splitlines())] == message
+
+
+def paragraph(printed: str, test: str) -> list[str]:
+    """What stands below a failed test's heading and the line on what the test is about."""
+    lines = printed.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip("_ ") == test)
+    end = next(i for i in range(start + 1, len(lines)) if lines[i].startswith(("__", "==")))
+    return lines[start + 2 : end]
+
+
+def test_a_call_s_seed_tells_nothing_of_its_test(grade):
+    """It is the same for all calls of a batch."""
+    text = """
+    import torch
+
+    seeds, chances = set(), set()
+
+    def noted(result):
+        seeds.add(torch.initial_seed())
+        chances.add(torch.rand(()).item())
+        assert len(seeds) == len(chances) == 1
+        return result
+
+    def run_double(x):
+        return noted(2 * x)
+
+    def run_count(x):
+        return noted(x.numel())
+    """
+    own = grade(text).grade
+    assert {test.status for test in own.tests if test.aspect is Aspect.VALUES} == {Status.PASSED}
+    assert own.score == own.max_score
 
 
 def pytest_at_home(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

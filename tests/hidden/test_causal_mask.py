@@ -14,8 +14,8 @@ from grader.testing import (
 @pytest.mark.parametrize("shortest", [8, 40])
 def test_causal_mask(student, reference, draw, shortest):
     """Every query may see itself and what came before."""
-    seq_len = int(draw.integers(shortest, 4 * shortest))
-    assert_matches(student(seq_len=seq_len), reference(seq_len=seq_len))
+    for seq_len in draw.integers(shortest, shortest + 100, 2).tolist():
+        assert_matches(student(seq_len=seq_len), reference(seq_len=seq_len))
 
 
 @exercise("run_causal_mask", aspect="generality")

@@ -12,10 +12,11 @@ from tests.hidden.precision import up_to
 
 
 @exercise("run_sinusoidal_positional_encoding")
-@pytest.mark.parametrize(("seq_len", "pairs"), [(6, 3), (12, 16)], ids=str)
-def test_sinusoidal_encoding_of_ordinary_sizes(student, reference, draw, seq_len, pairs):
+@pytest.mark.parametrize("pairs", [3, 16])
+def test_sinusoidal_encoding_of_ordinary_sizes(student, reference, draw, pairs):
     """A short sequence of a few features."""
-    sizes = {"seq_len": seq_len, "d_model": 2 * int(draw.integers(pairs, 4 * pairs))}
+    seq_len, d_model = int(draw.integers(5, 15)), 2 * int(draw.integers(pairs, pairs + 20))
+    sizes = {"seq_len": seq_len, "d_model": d_model}
     assert_matches(student(**sizes), reference(**sizes))
 
 
