@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.assignment import find_assignment
+from grader.api import grade
+from grader.assignment import BadAssignment, find_assignment
 from grader.evidence import Evidence, Picture
 from grader.home.bench import SEED, DirectCalls
 from grader.store import Store
@@ -29,6 +31,7 @@ from grader.testing.cases import Case, fresh_case, seed_of
 from grader.testing.wording import Plainly
 from grader.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call
+from tests.harness.conftest import RIGHT
 from tests.harness.corpus.remembered.answers import inputs_of, shapes_of
 from tests.harness.test_no_work import ANSWERS, PROGRAM, TRIVIAL
 
@@ -38,11 +41,11 @@ REMEMBERED = Path(__file__).parent / "corpus" / "remembered"
 GRADED, OTHERWISE = 20, 21
 # In training chance decides: nothing can be remembered of what is right.
 BY_CHANCE = "run_attention_dropout"
-# What a table is asked by first; all else follows.
+# What those who resubmit look for first in their tables; all else follows.
 ORDERS = {
-    "by-inputs": ("inputs", "seed", "shapes", "turn"),
-    "by-shapes": ("shapes", "seed", "inputs", "turn"),
-    "by-turn": ("turn", "seed", "shapes", "inputs"),
+    "zeros": ("inputs", "seed", "shapes", "turn"),
+    "shouting": ("shapes", "seed", "inputs", "turn"),
+    "mistaken": ("turn", "seed", "shapes", "inputs"),
 }
 # The adapters of the handout, whose types are the contract, with other functions in them.
 REPLACING = """
@@ -196,6 +199,12 @@ class Batch:
         (found,) = Store.read(self.out).grades_of([name], whole=True)
         return found
 
+    @property
+    def lacking(self) -> list[object]:
+        """The packages that the submissions are said to lack."""
+        with sqlite3.connect(self.out / "results.sqlite") as store:
+            return list(store.execute("SELECT * FROM lacking"))
+
 
 @pytest.fixture(scope="module")
 def first_round(grader, students) -> Batch:
@@ -283,7 +292,8 @@ def tables(first_round, home_draw, handout, tmp_path_factory) -> Path:
 def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables):
     """Resubmitted into the same results, with the same seed, in every exercise."""
     out = shutil.copytree(first_round.out, tables.parent / "results")
-    again = graded(grader, tables, out, GRADED)
+    again = graded(grader, tables, Path(out), GRADED)
+    assert all(again[name].submission_hash != first_round[name].submission_hash for name in ORDERS)
     earned = {
         (name, test.id): test.score for name in ORDERS for test in again[name].tests if test.score
     }
@@ -293,7 +303,7 @@ def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables)
 def test_the_table_is_good_at_home(tables, home_draw, handout, tmp_path):
     """It knows all that it was made of, and fails for nothing but the draw."""
     mine = shutil.copytree(handout, tmp_path / "mine")
-    shutil.copytree(tables / "by-inputs", mine, dirs_exist_ok=True)
+    shutil.copytree(tables / "zeros", mine, dirs_exist_ok=True)
     printed = pytest_at_home(mine, "-v").stdout
     passed = set(re.findall(r"^(tests/\S+) PASSED", printed, re.MULTILINE))
     assert {test for test in home_draw.values if BY_CHANCE not in test} <= passed
@@ -318,8 +328,9 @@ def test_nothing_that_was_drawn_for_grading_is_written(grader, first_round, grad
 def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, tmp_path):
     """With another seed the same is written, to the last digit, of whoever fails the same tests."""
     other = graded(grader, first_round.students, tmp_path / "results", OTHERWISE)
-    for name in ("zeros", "shouting", "mistaken"):
+    for name in ORDERS:
         assert shown(other[name]) == shown(first_round[name])
+    assert other.lacking == first_round.lacking
 
 
 def shown(grade: Grade) -> tuple[object, ...]:
@@ -328,7 +339,7 @@ def shown(grade: Grade) -> tuple[object, ...]:
         test._replace(duration_s=0.0, measurement=None if passed(test) else test.measurement)
         for test in grade.tests
     ]
-    return tests, grade.message, grade.notes, grade.evidence, grade.imports.lacking, grade.score
+    return tests, grade.message, grade.notes, grade.evidence, grade.score
 
 
 def passed(test: Verdict) -> bool:
@@ -346,8 +357,9 @@ def test_a_public_failure_is_what_pytest_prints_at_home(first_round, handout, tm
     wrong = [test for test in public if not passed(test)]
     assert len(wrong) > 10
     for test in wrong:
-        said = paragraph(printed, test.id.partition("::")[2])
-        assert said[: len(message := (test.message or "").splitlines())] == message
+        # Which line goes astray is told apart, and known in class alone where mistakes are.
+        message = [line for line in str(test.message).splitlines() if " astray in " not in line]
+        assert paragraph(printed, test.id.partition("::")[2])[: len(message)] == message
 
 
 def paragraph(printed: str, test: str) -> list[str]:
@@ -358,7 +370,16 @@ def paragraph(printed: str, test: str) -> list[str]:
     return lines[start + 2 : end]
 
 
-def test_a_call_s_seed_tells_nothing_of_its_test(grade):
+def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path):
+    """The command says so, and whoever calls the engine hears it, too."""
+    (tmp_path / "right.py").write_text(RIGHT)
+    done = grader("run", tmp_path / "right.py", "--seed", SEED, cwd=tiny)
+    assert (done.returncode, "1<=x" in done.stderr) == (2, True)
+    with pytest.raises(BadAssignment, match="what students have at home"):
+        grade(tmp_path / "right.py", assignment=tiny, seed=SEED)
+
+
+def test_a_call_s_seed_tells_nothing_of_its_test(tiny, tmp_path):
     """It is the same for all calls of a batch."""
     text = """
     import torch
@@ -377,7 +398,8 @@ def test_a_call_s_seed_tells_nothing_of_its_test(grade):
     def run_count(x):
         return noted(x.numel())
     """
-    own = grade(text).grade
+    (tmp_path / "own.py").write_text(textwrap.dedent(text))
+    own = grade(tmp_path / "own.py", assignment=tiny, seed=GRADED)
     assert {test.status for test in own.tests if test.aspect is Aspect.VALUES} == {Status.PASSED}
     assert own.score == own.max_score
 
