@@ -7,7 +7,7 @@ import importlib.util
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +19,9 @@ from grader.home.bench import SEED, DirectCalls
 from grader.judge.judge import Judge
 from grader.suite.suite import Suite
 from grader.testing.course import load_references
-from grader.verdict import Status, Verdict
-from grader.wire.calls import Answer, Call
+from grader.testing.outcome import StudentFault
+from grader.verdict import Aspect, Status, Verdict
+from grader.wire.calls import Answer, Call, encode_call
 
 Function = Callable[..., Any]
 
@@ -43,12 +44,14 @@ class Verification:
     """What the tests make of right and of wrong functions.
 
     `unjust` are the tests that a reference fails, `narrow` those that a right variant of this name
-    fails, `idle` those that no wrong function fails.
+    fails, `idle` those that no wrong function fails, `remembered` those of `values` that are passed
+    by the answers to the calls of another draw.
     """
 
     unjust: tuple[str, ...]
     narrow: tuple[tuple[str, str], ...]
     idle: tuple[str, ...]
+    remembered: tuple[str, ...]
     trials: tuple[Trial, ...]
 
     @property
@@ -73,7 +76,8 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Whether right passes, wrong fails under no false name, and every test has a use."""
-        return not (self.unjust or self.narrow or self.idle or self.uncaught or self.misnamed)
+        faults = (self.unjust, self.narrow, self.idle, self.remembered)
+        return not any((*faults, self.uncaught, self.misnamed))
 
 
 class Functions:
@@ -87,6 +91,36 @@ class Functions:
     def ask(self, call: Call) -> Answer:
         """What the function of the call's exercise answers."""
         return self._calls(call)
+
+
+class Remembering:
+    """Answers as given functions do, and remembers the answer to each call."""
+
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+        self.answers: dict[bytes, Answer] = {}
+
+    def ask(self, call: Call) -> Answer:
+        """What the functions answer."""
+        return self.answers.setdefault(_asked(call), self._functions.ask(call))
+
+
+class Remembered:
+    """Answers the calls to which the answers are remembered, and nothing else."""
+
+    def __init__(self, answers: Mapping[bytes, Answer]) -> None:
+        self._answers = answers
+
+    def ask(self, call: Call) -> Answer:
+        """The remembered answer; raises StudentFault if there is none."""
+        if _asked(call) not in self._answers:
+            raise StudentFault(Status.FAILED, f"{call.adapter} was never called like this")
+        return self._answers[_asked(call)]
+
+
+def _asked(call: Call) -> bytes:
+    """What a call asks for, in whatever draw."""
+    return encode_call(replace(call, seed=0, frame=None))
 
 
 def verify(assignment: Assignment) -> Verification:
@@ -108,7 +142,8 @@ def _verification(suite: Suite) -> Verification:
     root = suite.assignment.root
     judge = Judge(suite, SEED)
     explainer = Explainer(suite, load_mistakes(root, suite.references))
-    right = list(judge.grade(Functions(root, load_references(root))))
+    references = Remembering(Functions(root, load_references(root)))
+    right = list(judge.grade(references))
     unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
     narrow = [
         (variant.name, verdict.id)
@@ -128,7 +163,12 @@ def _verification(suite: Suite) -> Verification:
             trials.append(trial)
             failed |= set(trial.caught_by)
     idle = [verdict.id for verdict in right if verdict.id not in failed]
-    return Verification(tuple(unjust), tuple(narrow), tuple(idle), tuple(trials))
+    remembered = [
+        verdict.id
+        for verdict in Judge(suite, SEED + 1).grade(Remembered(references.answers))
+        if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
+    ]
+    return Verification(tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
 
 
 def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict], named: str | None) -> Trial:

@@ -66,9 +66,9 @@ def grading_options(command: Command) -> Command:
         (
             click.option(
                 "--seed",
-                type=click.IntRange(0, SEEDS),
+                type=click.IntRange(1, SEEDS),
                 metavar="N",
-                help="Draws the tests' inputs (default: a new one).",
+                help="Draws the tests' inputs (default: a new one); 0 is what students have.",
             ),
             click.option(
                 "--exercise",

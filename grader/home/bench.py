@@ -15,7 +15,7 @@ from grader.assignment import BadAssignment, find_assignment
 from grader.explaining.wording import InFull
 from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.testing.bench import Bench
-from grader.testing.cases import Case, fresh_case
+from grader.testing.cases import HOME_SEED, Case, fresh_case
 from grader.testing.course import load_contract, load_references, make_importable
 from grader.testing.outcome import note
 from grader.testing.uses import WISH, in_words
@@ -25,7 +25,7 @@ from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
 from grader.worker.telling.raising import describe_exception
 
-SEED = 0
+SEED = HOME_SEED
 
 
 def home_bench(root: Path) -> tuple[Bench, HomeCases]:

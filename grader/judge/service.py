@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from grader.assignment import BadAssignment
 from grader.imports import Imports
 from grader.intake import CopyFailed, Entry, is_of_the_machine
 from grader.judge.judge import Judge
@@ -24,6 +25,7 @@ from grader.sandbox.sitting import Limits
 from grader.settings import Settings
 from grader.submission import Unreadable
 from grader.suite.suite import Suite
+from grader.testing.cases import HOME_SEED
 from grader.testing.wording import Plainly
 from grader.verdict import Grade, GradeStatus, Status, Verdict
 from grader.wire.calls import Raised
@@ -67,8 +69,12 @@ class JudgeService:
         """Warms up; what there is to say to whoever sends submissions.
 
         Raises:
-            BadAssignment: if no worker can compute on the device.
+            BadAssignment: if no worker can compute on the device, or with the seed of home.
         """
+        if self._settings.seed == HOME_SEED:
+            raise BadAssignment(
+                f"with the seed {HOME_SEED} is drawn what students have at home: choose another"
+            )
         # That it warms up is no submission's time; why it did not, the first one will tell.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()

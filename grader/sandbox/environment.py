@@ -30,14 +30,19 @@ class Environment:
         self._looked_up: dict[str, bool] = {}
         self.lacking: dict[str, None] = {}
 
-    def checked(self, raised: Raised) -> Raised:
-        """What was raised, with the name of the package that it lacks only if that is true."""
+    def checked(self, raised: Raised, asked: bool = False) -> Raised:
+        """What was raised, with the name of the package that it lacks only if that is true.
+
+        Once the submission was `asked`, a name may tell what for: of those that it lacks then, none
+        is kept but one that the assignment lists.
+        """
         if not raised.lacks:
             return raised
         if raised.lacks not in self._looked_up:
             self._looked_up[raised.lacks] = self._is_lacking(raised.lacks)
         lacks = raised.lacks if self._looked_up[raised.lacks] else ""
-        if lacks and len(self.lacking) < _MOST:
+        kept = not asked or lacks in self._assignment.packages
+        if lacks and kept and len(self.lacking) < _MOST:
             self.lacking[lacks] = None
         return dataclasses.replace(raised, lacks=lacks)
 

@@ -107,7 +107,7 @@ class Sitting:
                 if answer.digest is not None and not answer.uses:
                     self._familiar.add(answer.digest)
                 return answer
-            raised = self._redact(answer.raised, worker)
+            raised = self._redact(answer.raised, worker, asked=True)
             fault = self._environment.fault(raised)
             if fault is not None:
                 raise fault
@@ -179,10 +179,11 @@ class Sitting:
         allowance = Allowance(self._limits.memory, cpu_seconds=seconds, device=self._limits.device)
         return Worker.in_new_folder(self._server(), self._scratch, allowance)
 
-    def _redact(self, raised: Raised, worker: Worker) -> Raised:
+    def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
         """What was raised, and printed before, without the folders of this machine."""
         raised = dataclasses.replace(raised, printed=worker.printed_text)
-        return redacted(self._environment.checked(raised), self._submission.root, self._scratch)
+        checked = self._environment.checked(raised, asked)
+        return redacted(checked, self._submission.root, self._scratch)
 
     def _seconds(self, wanted: float) -> tuple[float, bool]:
         """The seconds that the submission gets now, and whether they are the last of its time."""

@@ -139,6 +139,18 @@ def test_verify_finds_a_test_that_asks_for_more_than_a_right_answer(grader, tiny
     assert "one by one" not in done.stdout
 
 
+def test_verify_finds_a_test_of_values_that_remembered_answers_pass(grader, tiny, tmp_path):
+    """Whoever has seen one draw's answers must be right in the next, too."""
+    known = shutil.copytree(tiny, tmp_path / "known")
+    public = known / "tests" / "public" / "test_tiny.py"
+    worked = "x, (drawn, right) = torch.ones(2, 3), (draw(2, 3), reference(draw(3)))"
+    public.write_text(public.read_text().replace("x = draw(2, 3)", worked, 1))
+    done = grader("verify", cwd=known)
+    assert done.returncode == 1
+    (complaint,) = [line for line in done.stdout.splitlines() if "remembered" in line]
+    assert "another draw pass tests/public/test_tiny.py::test_doubles:" in complaint
+
+
 def test_verify_finds_a_reference_that_fails_its_own_tests(grader, tiny, tmp_path):
     """Then no grade would be right."""
     broken = shutil.copytree(tiny, tmp_path / "broken")

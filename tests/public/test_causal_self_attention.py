@@ -5,15 +5,17 @@ import pytest
 from grader.testing import assert_matches, exercise
 from tests.public.tolerances import ROUNDED
 from tests.public.weights import projections
-from tests.public.worked_example import TOKENS, batch_of_two
+from tests.public.worked_example import OF_OTHER_TOKENS, TOKENS, batch_of_two
 from tests.public.worked_heads import CAUSAL_CONTEXTS, W_KEY, W_QUERY, W_VALUE
 
 
 @exercise("run_causal_self_attention")
-def test_causal_self_attention_of_worked_tokens(student):
-    """The worked example's first head."""
-    actual = student(W_QUERY[0], W_KEY[0], W_VALUE[0], batch_of_two(TOKENS))
+def test_causal_self_attention_of_worked_tokens(student, reference, draw):
+    """The worked example's first head, and what it makes of other tokens."""
+    weights, others = (W_QUERY[0], W_KEY[0], W_VALUE[0]), draw.uniform(2, 6, 3)
+    actual = student(*weights, batch_of_two(TOKENS))
     assert_matches(actual, batch_of_two(CAUSAL_CONTEXTS[:, :2]), ROUNDED)
+    assert_matches(student(*weights, others), reference(*weights, others), what=OF_OTHER_TOKENS)
 
 
 @exercise("run_causal_self_attention")

@@ -5,15 +5,16 @@ import pytest
 from grader.testing import assert_matches, exercise
 from tests.public.tolerances import ROUNDED
 from tests.public.weights import projections
-from tests.public.worked_example import TOKENS, batch_of_two
+from tests.public.worked_example import OF_OTHER_TOKENS, TOKENS, batch_of_two
 from tests.public.worked_heads import CAUSAL_CONTEXTS, W_KEY, W_QUERY, W_VALUE
 
 
 @exercise("run_multihead_attention_stacked")
-def test_stacked_heads_of_worked_tokens(student):
-    """The worked example's two heads side by side."""
-    actual = student(W_QUERY, W_KEY, W_VALUE, batch_of_two(TOKENS))
-    assert_matches(actual, batch_of_two(CAUSAL_CONTEXTS), ROUNDED)
+def test_stacked_heads_of_worked_tokens(student, reference, draw):
+    """The worked example's two heads side by side, and what they make of other tokens."""
+    weights, others = (W_QUERY, W_KEY, W_VALUE), draw.uniform(2, 6, 3)
+    assert_matches(student(*weights, batch_of_two(TOKENS)), batch_of_two(CAUSAL_CONTEXTS), ROUNDED)
+    assert_matches(student(*weights, others), reference(*weights, others), what=OF_OTHER_TOKENS)
 
 
 @exercise("run_multihead_attention_stacked")

@@ -4,13 +4,17 @@ from grader.testing import assert_matches, exercise
 
 
 @exercise("run_parameter_count")
-def test_parameter_count_of_gpt2_small(student):
-    """768 features in and out, a bias in the output projection only, or none at all."""
+def test_parameter_count_of_gpt2_small(student, reference, draw):
+    """As many features out as in, 768 and others; a bias in the output projection or none."""
     for out_bias, expected in ((True, 2_360_064), (False, 2_359_296)):
         count = student(d_in=768, d_out=768, qkv_bias=False, out_bias=out_bias)
         assert count == expected, (
             f"768 to 768 features have {expected} parameters with out_bias={out_bias}, not {count}"
         )
+        width = int(draw.integers(100, 1000))
+        sizes = {"d_in": width, "d_out": width, "qkv_bias": False, "out_bias": out_bias}
+        what = f"the count for {width} to {width} features with out_bias={out_bias}"
+        assert_matches(student(**sizes), reference(**sizes), what=what)
 
 
 @exercise("run_parameter_count", aspect="generality")

@@ -13,8 +13,8 @@ from tests.public.tolerances import ROUNDED
 
 
 @exercise("run_rope")
-def test_rope_turns_the_worked_pairs(student):
-    """At position m the first pair turns by m, the second by m / 10 when theta is 100."""
+def test_rope_turns_the_worked_pairs(student, reference, draw):
+    """At position m the first pair turns by m, the second by m / 10, whatever the pairs are."""
     x = torch.tensor([[[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]])
     turned = torch.tensor(
         [
@@ -25,7 +25,10 @@ def test_rope_turns_the_worked_pairs(student):
             ]
         ]
     )
-    assert_matches(student(4, 100.0, 3, x, torch.arange(3)), turned, ROUNDED)
+    positions, others = torch.arange(3), draw(1, 3, 4)
+    assert_matches(student(4, 100.0, 3, x, positions), turned, ROUNDED)
+    expected = reference(4, 100.0, 3, others, positions)
+    assert_matches(student(4, 100.0, 3, others, positions), expected, what="other pairs, turned")
 
 
 @exercise("run_rope")

@@ -11,7 +11,7 @@ from grader.testing import (
     exercise,
 )
 from tests.public.tolerances import LARGE_SCORES, ROUNDED
-from tests.public.worked_example import TOKENS, batch_of_two
+from tests.public.worked_example import OF_OTHER_TOKENS, TOKENS, batch_of_two
 from tests.public.worked_heads import W_KEY, W_QUERY, W_VALUE
 
 
@@ -31,8 +31,8 @@ def test_attention_with_mask(student, reference, draw):
 
 
 @exercise("run_scaled_dot_product_attention")
-def test_attention_of_worked_tokens(student):
-    """The context vectors of the worked example's first head, without a mask."""
+def test_attention_of_worked_tokens(student, reference, draw):
+    """The context vectors of the worked example's first head, without a mask; other tokens'."""
     contexts = torch.tensor(
         [
             [-0.5337, -0.1051],
@@ -45,6 +45,9 @@ def test_attention_of_worked_tokens(student):
     )
     Q, K, V = (batch_of_two(TOKENS @ W[0]) for W in (W_QUERY, W_KEY, W_VALUE))
     assert_matches(student(Q, K, V), batch_of_two(contexts), ROUNDED)
+    others = draw.uniform(2, 6, 3)
+    Q, K, V = (others @ W[0] for W in (W_QUERY, W_KEY, W_VALUE))
+    assert_matches(student(Q, K, V), reference(Q, K, V), what=OF_OTHER_TOKENS)
 
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")

@@ -6,12 +6,19 @@ import torch
 from grader.testing import assert_matches, exercise
 from tests.public.tolerances import ROUNDED
 from tests.public.weights import projections
-from tests.public.worked_example import TOKENS, W_KEY, W_QUERY, W_VALUE, batch_of_two
+from tests.public.worked_example import (
+    OF_OTHER_TOKENS,
+    TOKENS,
+    W_KEY,
+    W_QUERY,
+    W_VALUE,
+    batch_of_two,
+)
 
 
 @exercise("run_self_attention")
-def test_self_attention_of_worked_tokens(student):
-    """The six context vectors of the worked example with weights."""
+def test_self_attention_of_worked_tokens(student, reference, draw):
+    """The six context vectors of the worked example with weights, and those of other tokens."""
     contexts = torch.tensor(
         [
             [0.2996, 0.8053],
@@ -22,8 +29,9 @@ def test_self_attention_of_worked_tokens(student):
             [0.2990, 0.8040],
         ]
     )
-    actual = student(W_QUERY, W_KEY, W_VALUE, batch_of_two(TOKENS))
-    assert_matches(actual, batch_of_two(contexts), ROUNDED)
+    weights, others = (W_QUERY, W_KEY, W_VALUE), draw.uniform(2, 6, 3)
+    assert_matches(student(*weights, batch_of_two(TOKENS)), batch_of_two(contexts), ROUNDED)
+    assert_matches(student(*weights, others), reference(*weights, others), what=OF_OTHER_TOKENS)
 
 
 @exercise("run_self_attention")

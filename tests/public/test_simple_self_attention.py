@@ -5,12 +5,12 @@ import torch
 
 from grader.testing import assert_matches, exercise
 from tests.public.tolerances import ROUNDED
-from tests.public.worked_example import TOKENS, batch_of_two
+from tests.public.worked_example import OF_OTHER_TOKENS, TOKENS, batch_of_two
 
 
 @exercise("run_simple_self_attention")
-def test_simple_self_attention_of_worked_tokens(student):
-    """The six context vectors of the worked example."""
+def test_simple_self_attention_of_worked_tokens(student, reference, draw):
+    """The six context vectors of the worked example, and those of other tokens."""
     contexts = torch.tensor(
         [
             [0.4421, 0.5931, 0.5790],
@@ -22,6 +22,8 @@ def test_simple_self_attention_of_worked_tokens(student):
         ]
     )
     assert_matches(student(batch_of_two(TOKENS)), batch_of_two(contexts), ROUNDED)
+    others = draw.uniform(2, 6, 3)
+    assert_matches(student(others), reference(others), what=OF_OTHER_TOKENS)
 
 
 @exercise("run_simple_self_attention")

@@ -8,8 +8,8 @@ from tests.public.tolerances import ROUNDED
 
 
 @exercise("run_sinusoidal_positional_encoding")
-def test_sinusoidal_encoding_of_three_positions(student):
-    """Angles of 0, 1, 2 in the first pair and a hundredth of that in the second."""
+def test_sinusoidal_encoding_of_three_positions(student, reference, draw):
+    """Angles of 0, 1, 2 in the first pair, a hundredth of that in the second; and more features."""
     encoding = torch.tensor(
         [
             [0.0000, 1.0000, 0.0000, 1.0000],
@@ -18,12 +18,16 @@ def test_sinusoidal_encoding_of_three_positions(student):
         ]
     )
     assert_matches(student(seq_len=3, d_model=4), encoding, ROUNDED)
+    sizes = {"seq_len": 3, "d_model": 2 * int(draw.integers(3, 100))}
+    assert_matches(student(**sizes), reference(**sizes), what=f"the encoding with {sizes}")
 
 
 @exercise("run_sinusoidal_positional_encoding")
-def test_sinusoidal_encoding(student, reference):
-    """Ten positions of sixteen features."""
-    assert_matches(student(seq_len=10, d_model=16), reference(seq_len=10, d_model=16))
+def test_sinusoidal_encoding(student, reference, draw):
+    """A few positions of some features, in two sizes."""
+    for seq_len in draw.integers(8, 17, 2).tolist():
+        sizes = {"seq_len": seq_len, "d_model": 2 * int(draw.integers(4, 33))}
+        assert_matches(student(**sizes), reference(**sizes), what=f"the encoding with {sizes}")
 
 
 @exercise("run_sinusoidal_positional_encoding", aspect="generality")

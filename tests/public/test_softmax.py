@@ -9,11 +9,13 @@ from tests.public.worked_example import batch_of_two
 
 
 @exercise("run_softmax")
-def test_softmax_of_worked_scores(student):
-    """The second token's scores in the worked example become its weights."""
+def test_softmax_of_worked_scores(student, reference, draw):
+    """The second token's scores in the worked example become its weights; so do others."""
     scores = torch.tensor([0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865])
     weights = torch.tensor([0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581])
     assert_matches(student(batch_of_two(scores), dim=-1), batch_of_two(weights), ROUNDED)
+    others = draw(2, 6)
+    assert_matches(student(others, dim=-1), reference(others, dim=-1), what="other weights")
 
 
 @exercise("run_softmax")

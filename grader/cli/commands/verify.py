@@ -27,7 +27,8 @@ def verify_command(assignment_folder: Path, by_test: bool) -> None:
     """Runs references, right variants and known mistakes through the tests, and prints what came.
 
     Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
-    is given another's name, or if there is a test that nothing wrong fails.
+    is given another's name, if there is a test that nothing wrong fails, or one of values that
+    remembered answers pass.
 
     \b
     Examples:
@@ -84,4 +85,8 @@ def _complaints(verification: Verification) -> list[str]:
             for one in verification.misnamed
         ),
         *(f"nothing wrong fails {test}" for test in verification.idle),
+        *(
+            f"answers remembered from another draw pass {test}: let it draw what it asks for"
+            for test in verification.remembered
+        ),
     ]

@@ -22,10 +22,11 @@ def swiglu_inputs(draw, *shape, d_ff=12):
 
 
 @exercise("run_silu")
-def test_silu_of_worked_figures(student):
-    """Each number times its own sigmoid."""
-    x = torch.tensor([[-4.0, -1.0, 0.0, 1.0]])
+def test_silu_of_worked_figures(student, reference, draw):
+    """Each number times its own sigmoid: four worked figures, and four others."""
+    x, others = torch.tensor([[-4.0, -1.0, 0.0, 1.0]]), draw(1, 4)
     assert_matches(student(x), torch.tensor([[-0.0719, -0.2689, 0.0, 0.7311]]), ROUNDED)
+    assert_matches(student(others), reference(others), what="the result for other figures")
 
 
 @exercise("run_silu")
@@ -47,11 +48,13 @@ def test_silu_of_any_shape(student, reference, draw, shape):
 
 
 @exercise("run_swiglu")
-def test_swiglu_of_worked_figures(student):
-    """A gate of silu(1), a projection of 2 and one of 10: 14.6212."""
+def test_swiglu_of_worked_figures(student, reference, draw):
+    """A gate of silu(1), a projection of 2 and one of 10: 14.6212; and other figures."""
     one, x = torch.eye(2), torch.tensor([[[0.0, 1.0]]])
     expected = torch.tensor([[[0.0, 14.6212]]])
     assert_matches(student(one, 2 * one, 10 * one, x), expected, ROUNDED)
+    inputs = swiglu_inputs(draw, 1, 1, 2, d_ff=2)
+    assert_matches(student(**inputs), reference(**inputs), what="the result for other figures")
 
 
 @exercise("run_swiglu")

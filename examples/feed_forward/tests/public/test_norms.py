@@ -19,12 +19,14 @@ def rms_norm_inputs(draw, *shape, eps=1e-6):
 
 
 @exercise("run_layer_norm")
-def test_layer_norm_of_worked_figures(student):
-    """Mean 2 and variance 1, then a gain of 10 and a shift of 5 for the second feature."""
+def test_layer_norm_of_worked_figures(student, reference, draw):
+    """Mean 2, variance 1, a gain of 10 and a shift of 5 for the second feature; and others."""
     x = torch.tensor([[[1.0, 3.0], [3.0, 1.0]]])
     weight, bias = torch.tensor([1.0, 10.0]), torch.tensor([0.0, 5.0])
     expected = torch.tensor([[[-1.0, 15.0], [1.0, -5.0]]])
     assert_matches(student(x, weight, bias, 0.0), expected)
+    inputs = layer_norm_inputs(draw, 1, 2, 2)
+    assert_matches(student(**inputs), reference(**inputs), what="the result for other figures")
 
 
 @exercise("run_layer_norm")
@@ -54,10 +56,12 @@ def test_layer_norm_with_a_large_eps(student, reference, draw, eps):
 
 
 @exercise("run_rms_norm")
-def test_rms_norm_of_worked_figures(student):
-    """The root mean square of 1 and 7 is 5."""
+def test_rms_norm_of_worked_figures(student, reference, draw):
+    """The root mean square of 1 and 7 is 5; and other figures."""
     x, weight = torch.tensor([[[1.0, 7.0], [-7.0, 1.0]]]), torch.tensor([5.0, 10.0])
     assert_matches(student(x, weight, 0.0), torch.tensor([[[1.0, 14.0], [-7.0, 2.0]]]))
+    inputs = rms_norm_inputs(draw, 1, 2, 2)
+    assert_matches(student(**inputs), reference(**inputs), what="the result for other figures")
 
 
 @exercise("run_rms_norm")
