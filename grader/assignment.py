@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.refusal import Refusal
 from grader.verdict import Aspect
 
 _ASPECTS = {
@@ -24,7 +25,7 @@ _ASPECTS = {
 _KEYS = ("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload")
 
 
-class BadAssignment(Exception):
+class BadAssignment(Refusal):
     """The assignment cannot be used; the text is one sentence that says why."""
 
 

@@ -4,47 +4,52 @@ from __future__ import annotations
 
 import io
 import sys
+from importlib import import_module
+from typing import cast
 
 import click
 
 import grader
-from grader.assignment import BadAssignment
-from grader.cli.commands.batch import batch
-from grader.cli.commands.completion import completion
-from grader.cli.commands.doctor import doctor
-from grader.cli.commands.explain import explain
-from grader.cli.commands.export import export
-from grader.cli.commands.freeze import freeze
-from grader.cli.commands.gradescope_zip import gradescope_zip
-from grader.cli.commands.handout import handout
-from grader.cli.commands.new import new
-from grader.cli.commands.report import report
-from grader.cli.commands.run import run
-from grader.cli.commands.tolerances import tolerances
-from grader.cli.commands.verify import verify_command
 from grader.cli.options import INTERRUPTED
-from grader.dispatch.cluster.connection import NoCluster
-from grader.dispatch.isolation import NotIsolated
-from grader.export.remarks import ExportRefused
-from grader.intake import BadRoster, NothingToGrade
-from grader.pages import NotWritten
-from grader.sandbox.forkserver import ForkServerLost
-from grader.store import StoreError
+from grader.refusal import Refusal
 
-_REFUSALS = (
-    BadAssignment,
-    BadRoster,
-    ExportRefused,
-    ForkServerLost,
-    NoCluster,
-    NotIsolated,
-    NothingToGrade,
-    NotWritten,
-    StoreError,
+# By name, in the order of the help: the module below `commands`, and the command in it.
+COMMANDS = {
+    "batch": ("batch", "batch"),
+    "run": ("run", "run"),
+    "explain": ("explain", "explain"),
+    "report": ("report", "report"),
+    "export": ("export", "export"),
+    "new": ("new", "new"),
+    "verify": ("verify", "verify_command"),
+    "freeze": ("freeze", "freeze"),
+    "handout": ("handout", "handout"),
+    "gradescope-zip": ("gradescope_zip", "gradescope_zip"),
+    "tolerances": ("tolerances", "tolerances"),
+    "doctor": ("doctor", "doctor"),
+    "completion": ("completion", "completion"),
+}
+
+
+class _Commands(click.Group):
+    """The commands, each imported when it is used: none pays for what another one needs."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[name]
+        command = getattr(import_module(f"grader.cli.commands.{module}"), attribute)
+        return cast(click.Command, command)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
 )
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(grader.__version__, prog_name="grader")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -63,24 +68,6 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (
-    batch,
-    run,
-    explain,
-    report,
-    export,
-    new,
-    verify_command,
-    freeze,
-    handout,
-    gradescope_zip,
-    tolerances,
-    doctor,
-    completion,
-):
-    cli.add_command(command)
-
-
 def main() -> None:
     """Runs the command line; a refusal is one sentence and exit code 2.
 
@@ -97,7 +84,7 @@ def main() -> None:
     except click.Abort:
         click.echo("grader: stopped", err=True)
         sys.exit(INTERRUPTED)
-    except _REFUSALS as refusal:
+    except Refusal as refusal:
         click.echo(f"grader: {refusal}", err=True)
         sys.exit(2)
 

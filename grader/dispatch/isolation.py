@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from grader.refusal import Refusal
 
-class NotIsolated(Exception):
+
+class NotIsolated(Refusal):
     """This machine does not grant every layer of isolation; the text says which."""
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grader.export.scores import ClassScores
+from grader.refusal import Refusal
 from grader.report.text import one_line
 from grader.submission import Author
 
 
-class ExportRefused(Exception):
+class ExportRefused(Refusal):
     """Nothing can be exported; the text is one sentence that says why."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.refusal import Refusal
 from grader.submission import Author
 
 
@@ -90,5 +91,5 @@ class Discovery:
     absentees: tuple[Author, ...] = ()
 
 
-class NothingToGrade(ValueError):
+class NothingToGrade(Refusal, ValueError):
     """A path that was given holds no submission; the text is one sentence that says why."""

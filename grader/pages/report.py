@@ -13,6 +13,7 @@ from grader.pages.of_class.class_data import ClassData
 from grader.pages.of_class.class_page import class_page
 from grader.pages.pool import stretches
 from grader.pages.stretch import Writing
+from grader.refusal import Refusal
 from grader.store import Results
 
 INDEX = "index.html"
@@ -22,7 +23,7 @@ _OURS = b'<meta name="generator" content="grader">'
 _HEAD = 4096
 
 
-class NotWritten(Exception):
+class NotWritten(Refusal):
     """The pages cannot be written; the text is one sentence that says why, and what to do."""
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.refusal import Refusal
+
 START_SECONDS = 120.0
 _ORDER_SECONDS = 20.0
 _GREETING = 1 << 16
@@ -27,7 +29,7 @@ _BOOT = (
 )
 
 
-class ForkServerLost(Exception):
+class ForkServerLost(Refusal):
     """The fork server did not start, or does not obey; the text says which."""
 
 

@@ -8,6 +8,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from grader.refusal import Refusal
+
 SCHEMA_VERSION = 4
 FILE = "results.sqlite"
 LINES = "results.jsonl"
@@ -130,7 +132,7 @@ CREATE TABLE lacking (
 """
 
 
-class StoreError(Exception):
+class StoreError(Refusal):
     """The results cannot be read or written; the text is one sentence that says why."""
 
 

@@ -78,6 +78,7 @@ LAYERS = [
         "grader.imports",
         "grader.submission",
         "grader.plain_text",
+        "grader.refusal",
         "grader.removal",
         "grader.points",
         "grader.processors",

@@ -105,9 +105,11 @@ def _load() -> None:
     import torch
     import torch._dynamo
 
-    import grader.cli.main
+    from grader.cli.main import COMMANDS, cli
 
-    del click, einops, grader, jinja2, pytest, rich, safetensors, torch
+    for command in COMMANDS:
+        cli.get_command(click.Context(cli), command)
+    del einops, jinja2, pytest, rich, safetensors, torch
     gc.collect()
     gc.freeze()
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from grader.refusal import Refusal
+
 if TYPE_CHECKING:
     from distributed import Client
 
@@ -17,7 +19,7 @@ _SECONDS = 10
 _LOUD = ("distributed", "distributed.client", "distributed.core", "distributed.comm.core")
 
 
-class NoCluster(Exception):
+class NoCluster(Refusal):
     """The judges on other machines are not to be had; the text is one sentence that says why."""
 
 

@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import nbformat
-
 from grader.intake.copying.limits import Allowance
 from grader.intake.naming import shortened, size_in_words
 from grader.intake.notebooks.cells import as_python
@@ -80,6 +78,8 @@ def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
             cell.setdefault("outputs", [])
     document.setdefault("metadata", {})
     try:
+        import nbformat  # most submissions are none, and it brings a schema checker with it
+
         node = nbformat.from_dict(document | {"nbformat": version})  # type: ignore[no-untyped-call]
         return dict(nbformat.convert(node, _VERSION))  # type: ignore[no-untyped-call]
     except Exception as error:  # the converters trust what they read

@@ -12,6 +12,7 @@ from pathlib import Path
 from grader.intake.copying.limits import MIB
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.naming import printable, several
+from grader.refusal import Refusal
 from grader.submission import Author
 
 _LARGEST = 16 * MIB
@@ -33,7 +34,7 @@ _STAFF = re.compile(r"instructor|teacher|assistant|\bta\b|reader|observer|design
 _NUMBERED = re.compile(r"\D+\s(\d{1,18})")  # Moodle's `Participant 1234`, in any language
 
 
-class BadRoster(ValueError):
+class BadRoster(Refusal, ValueError):
     """The roster cannot be used; the text is one sentence that says why."""
 
 
