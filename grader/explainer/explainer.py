@@ -103,37 +103,34 @@ class Explainer:
         pictures = tuple(
             itertools.chain.from_iterable(seen[test].pictures for test in statuses if test in seen)
         )
-        yield Words(told, evidence=Evidence(pictures))
-        evidence = Evidence(pictures)
-        failed = self._failed(statuses)
-        if failed and not deadline.passed:
-            more = self._explained(ask, statuses, seen, told, evidence, deadline)
-            for step in more:
-                told, evidence = step
-                yield Words(told, evidence=evidence)
+        first = words = Words(told, evidence=Evidence(pictures))
+        yield words
+        if self._failed(statuses) and not deadline.passed:
+            for words in self._with_reasons(ask, statuses, seen, first, deadline):
+                yield words
         if lost and not deadline.passed:
-            yield Words(told | self._printed(ask, lost), evidence=evidence)
+            yield replace(words, tests={**words.tests, **self._printed(ask, lost)})
 
-    def _explained(
+    def _with_reasons(
         self,
         ask: Ask,
         statuses: Mapping[str, Status],
         seen: Mapping[str, Seen],
-        told: Mapping[str, Told],
-        evidence: Evidence,
+        words: Words,
         deadline: Deadline,
-    ) -> Iterator[tuple[dict[str, Told], Evidence]]:
-        """With the mistakes that explain wrong answers, then with the lines."""
+    ) -> Iterator[Words]:
+        """The words with the mistakes that explain wrong answers, then with the lines as well."""
         failed, answers = self._failed(statuses), self._answers(statuses, seen)
         wrong = {name: answers[name] for name in failed}
         findings = diagnose(self._mistakes, wrong, deadline)
-        named = {test: self._named(test, words, findings) for test, words in told.items()}
-        yield named, evidence
+        named = {test: self._named(test, told, findings) for test, told in words.tests.items()}
+        yield replace(words, tests=named)
         located = locate(
             self._mistakes, lambda call: opened(ask(call)), answers, findings, failed, deadline
         )
-        placed = {test: _located(words, located.get(test)) for test, words in named.items()}
-        yield placed, replace(evidence, walks=self._walks(located))
+        placed = {test: _located(told, located.get(test)) for test, told in named.items()}
+        evidence = replace(words.evidence, walks=self._walks(located))
+        yield replace(words, tests=placed, evidence=evidence)
 
     def _printed(self, ask: Ask, lost: Mapping[str, str]) -> dict[str, Told]:
         """What the judge said of the first of each exercise's lost tests, and what was printed."""

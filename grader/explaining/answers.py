@@ -9,8 +9,7 @@ import torch
 from grader.explaining.exceptions.account import call_in_words
 from grader.explaining.shapes import wrong_shape
 from grader.testing.answers import single_number
-from grader.testing.axes import counted
-from grader.testing.contract import Adapter, TensorType, category_of
+from grader.testing.contract import Adapter, TensorType, category_of, counted
 from grader.wire.calls import Call
 from grader.wire.frames import Elsewhere, Foreign, Value, tensor_in_words
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.testing.axes import axis_names, counted
-from grader.testing.contract import Adapter, TensorType
+from grader.testing.contract import Adapter, TensorType, axis_names, counted
 from grader.wire.frames import Value
 
 Shape = tuple[int, ...]

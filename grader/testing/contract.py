@@ -16,6 +16,7 @@ import torch
 from grader.wire.frames import Elsewhere, Value
 
 _CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
+_COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +144,23 @@ def is_lead(axis: str) -> bool:
 
 def _size(factor: str, sizes: Mapping[str, int]) -> int | None:
     return int(factor) if factor.isdecimal() else sizes.get(factor)
+
+
+def axis_names(wanted: TensorType, rank: int) -> tuple[str, ...]:
+    """A name for each axis of a result: those of the annotation, and of leading ones their number.
+
+    >>> axis_names(TensorType("floating-point", ("...", "queries", "d_v")), 4)
+    ('the first leading axis', 'the second leading axis', 'queries', 'd_v')
+    """
+    named = [axis for axis in wanted.axes if not is_lead(axis)]
+    leading = rank - len(named)
+    if not named:
+        return tuple(f"axis {place}" for place in range(rank))
+    if leading == 1:
+        return ("the leading axis", *named)
+    return (*(f"the {counted(place)} leading axis" for place in range(leading)), *named)
+
+
+def counted(place: int) -> str:
+    """`first` for 0, `second` for 1, …"""
+    return _COUNTED[place] if place < len(_COUNTED) else f"{place + 1}th"

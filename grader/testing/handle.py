@@ -10,9 +10,8 @@ import torch
 
 from grader.counting import WorkCounter
 from grader.testing.answers import checked
-from grader.testing.axes import axis_names
 from grader.testing.cases import Case
-from grader.testing.contract import Adapter, TensorType
+from grader.testing.contract import Adapter, TensorType, axis_names
 from grader.testing.outcome import StudentFault, returned
 from grader.testing.wording import Wording
 from grader.verdict import Status

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from grader.explaining.shapes import wrong_shape
-from grader.testing.axes import axis_names
 from grader.testing.comparison import FLOAT32, compare
-from grader.testing.contract import Adapter, TensorType
+from grader.testing.contract import Adapter, TensorType, axis_names
 from grader.testing.differences import difference_in_words, worst_in_a_table
 
 Q, K, V = torch.zeros(2, 5, 8), torch.zeros(2, 7, 8), torch.zeros(2, 7, 6)
