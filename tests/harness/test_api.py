@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -35,14 +35,24 @@ def test_one_submission_gets_a_grade(tiny, a_class):
     assert failed[0].diagnosis.mistake == "tripled"
 
 
+def outcome(grade: package.Grade) -> tuple[object, ...]:
+    """What the judge said of a submission."""
+    tests = [(test.id, test.status, test.score, test.duration_s) for test in grade.tests]
+    return grade.submission, grade.status, grade.score, grade.duration_s, tests
+
+
 def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class, tmp_path):
-    """Paths may be strings; over the same folder again, nothing is graded twice."""
+    """Paths may be strings; over the same folder again, nothing is graded twice.
+
+    Words come later than the grades that are told.
+    """
     told, out = [], str(tmp_path / "out")
     results = package.batch(str(a_class), out, assignment=tiny, jobs=1, on_grade=told.append)
     assert isinstance(results, package.Results)
     assert [grade.submission for grade in results.grades()] == ["alice", "bob"]
     kept = [grade.as_json() for grade in results.grades()]
-    assert sorted((grade.as_json() for grade in told), key=itemgetter("submission")) == kept
+    in_order = sorted(told, key=attrgetter("submission"))
+    assert [outcome(grade) for grade in in_order] == [outcome(grade) for grade in results.grades()]
     again = package.batch([a_class], out, assignment=tiny, on_grade=told.append)
     assert len(told) == 2
     assert [grade.as_json() for grade in again.grades()] == kept
