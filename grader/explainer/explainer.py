@@ -41,6 +41,9 @@ _OTHERWISE = {
     "does an answer come by chance?",
 }
 
+# What a class's answers are remembered for is kept small: each is kept with its numbers.
+_MOST_OUTCOMES = 12
+_MOST_NUMBERS = 1 << 14
 _NOTHING_LOST: Mapping[str, str] = {}
 
 Ask = Callable[[Call], Reply]
@@ -64,7 +67,7 @@ class Explainer:
     def __init__(self, suite: Suite, mistakes: KnownMistakes) -> None:
         self._suite = suite
         self._mistakes = mistakes
-        self._memory = Memory[Seen]()
+        self._memory = Memory[Seen](_MOST_OUTCOMES)
         self._interview: Interview | None = None
         self._observations: dict[str, list[Observation]] = {}
         self._bench = Bench(
@@ -190,7 +193,8 @@ class Explainer:
             pictures = raised.pictures(test.id)
         words = None if raised is None else words_of(raised, test.about)
         seen = Seen(words, observations, tuple(pictures))
-        self._memory.learn(test.id, self._interview.asked, seen)
+        if sum(one.value.numel() for one in observations) <= _MOST_NUMBERS:
+            self._memory.learn(test.id, self._interview.asked, seen)
         return seen
 
     def _ask(self, call: Call) -> Answer:

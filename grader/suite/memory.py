@@ -11,8 +11,6 @@ from grader.sandbox.replies import Reply, opened
 from grader.testing.outcome import StudentFault
 from grader.wire.calls import Answer, Call, encode_call
 
-_MOST_FOR_A_TEST = 48
-
 Outcome = TypeVar("Outcome")
 Ask = Callable[[Call], Reply]
 Digests = tuple[bytes, ...]
@@ -79,10 +77,11 @@ def asked_for(call: Call, ask: Ask) -> Asked:
 class Memory(Generic[Outcome]):
     """Answers, by their digests, lead to a test's next call or to its outcome.
 
-    Only answers that have a digest are remembered, and of each test only the latest.
+    Only answers that have a digest are remembered, and of each test only so many, the latest.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 48) -> None:
+        self._most = most
         self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
 
     def follow(self, test: str, ask: Ask) -> tuple[Sequence[Asked], Outcome | None]:
@@ -111,5 +110,5 @@ class Memory(Generic[Outcome]):
                 return
             digests = (*digests, one.digest)
         known[digests] = _Reached(outcome)
-        while len(known) > _MOST_FOR_A_TEST:
+        while len(known) > self._most:
             known.popitem(last=False)
