@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import zipfile
 from pathlib import Path
@@ -112,5 +113,5 @@ def test_the_commands_of_the_instructors_page_run(grader: Any, tiny: Path, tmp_p
     commands = re.findall(r"^    \.venv/bin/grader (.+)$", page, re.MULTILINE)
     assert commands
     for command in commands:
-        done = grader(*command.split(), cwd=course)
+        done = grader(*shlex.split(command, comments=True), cwd=course)
         assert done.returncode == 0, (command, done.stderr)
