@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,36 @@ CLASS = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def a_class(folder: Path) -> Path:
     """A small class, most of it wrong."""
     for name, text in CLASS.items():
-        write_files(tmp_path / "class" / name, {"adapters.py": text})
-    return tmp_path / "class"
+        write_files(folder / "class" / name, {"adapters.py": text})
+    return folder / "class"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A class that a test may change."""
+    return a_class(tmp_path)
+
+
+@dataclass(frozen=True)
+class Plainly:
+    """A class and its results, graded and not explained."""
+
+    folder: Path
+    out: Path
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def plainly(grader, tiny, tmp_path_factory) -> Plainly:
+    """Graded once; who adds words takes a copy of the results."""
+    place = tmp_path_factory.mktemp("plainly")
+    folder, out = a_class(place), place / "out"
+    done = grader("batch", folder, "--out", out, "--seed", 3, "--no-explain", cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    return Plainly(folder, out, done.stdout)
 
 
 def rows(out: Path) -> dict[str, dict[str, Any]]:
@@ -73,14 +98,12 @@ def worded(out: Path) -> dict[str, Any]:
     }
 
 
-def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, folder, tmp_path):
+def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly, tmp_path):
     """`--no-explain`, then `grader explain`: what a batch would have said at once."""
-    once, later = tmp_path / "once", tmp_path / "later"
-    seeded = ("--seed", 3, "--jobs", 1)
-    assert grader("batch", folder, "--out", once, *seeded, cwd=tiny).returncode == 0
-    plainly = grader("batch", folder, "--out", later, *seeded, "--no-explain", cwd=tiny)
-    assert plainly.returncode == 0
-    assert f"grader explain {later}" in plainly.stdout
+    once, later = tmp_path / "once", Path(shutil.copytree(plainly.out, tmp_path / "later"))
+    done = grader("batch", plainly.folder, "--out", once, "--seed", 3, cwd=tiny)
+    assert done.returncode == 0
+    assert f"grader explain {plainly.out}" in plainly.printed
     assert outcomes(later) == outcomes(once)
     assert {row["unexplained"] for row in rows(later).values()} == {None, PENDING}
     assert not any(t["diagnosis"] for row in rows(later).values() for t in row["tests"])
@@ -113,24 +136,22 @@ def test_a_submission_that_changed_since_it_was_graded_is_not_explained(
     assert found["erin"]["unexplained"] is None
 
 
-def test_a_batch_that_is_run_again_adds_the_words_that_are_pending(grader, tiny, folder, tmp_path):
+def test_a_batch_that_is_run_again_adds_the_words_that_are_pending(grader, tiny, plainly, tmp_path):
     """Nothing is graded twice for it."""
-    out = tmp_path / "out"
-    grader("batch", folder, "--out", out, "--seed", 3, "--no-explain", cwd=tiny)
+    out = Path(shutil.copytree(plainly.out, tmp_path / "out"))
     before = outcomes(out)
-    again = grader("batch", folder, "--out", out, cwd=tiny)
+    again = grader("batch", plainly.folder, "--out", out, cwd=tiny)
     assert "5 graded before and unchanged; 0 to grade" in again.stderr
     assert outcomes(out) == before
     assert {row["unexplained"] for row in rows(out).values()} == {None}
 
 
-def test_killing_explainers_again_and_again_changes_no_grade(tiny, folder, tmp_path):
+def test_killing_explainers_again_and_again_changes_no_grade(tiny, plainly, tmp_path):
     """`kill -9` by chance or by a submission: the grade stands, and says what is missing."""
-    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    run_batch(tiny, folder, undisturbed)
-    ended = run_batch(tiny, folder, killed, disturb=kill_explainers)
+    killed = tmp_path / "killed"
+    ended = run_batch(tiny, plainly.folder, killed, disturb=kill_explainers)
     assert ended == 0
-    assert outcomes(killed) == outcomes(undisturbed)
+    assert outcomes(killed) == outcomes(plainly.out)
     missing = [row["unexplained"] for row in rows(killed).values() if row["unexplained"]]
     assert missing
     assert all("SIGKILL" in why for why in missing)
