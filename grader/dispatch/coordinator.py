@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from grader.assignment import BadAssignment
 from grader.dispatch.attempts import attempted
 from grader.dispatch.job_client import Follow, JobClient
 from grader.dispatch.task import Explained, Graded, Question, Task
@@ -76,13 +75,13 @@ class Coordinator:
 
     def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
         """What comes of all the work, in the order in which it is done."""
-        done: queue.SimpleQueue[Arrived | BadAssignment] = queue.SimpleQueue()
+        done: queue.SimpleQueue[Arrived | Exception] = queue.SimpleQueue()
 
         def told(one: Callable[[JobClient], Arrived]) -> Work:
             def do(client: JobClient) -> None:
                 try:
                     done.put(one(client))
-                except BadAssignment as problem:
+                except Exception as problem:  # whoever waits is told, and does not wait for ever
                     done.put(problem)
 
             return do
@@ -96,7 +95,7 @@ class Coordinator:
             thread.start()
         for _ in work:
             arrived = done.get()
-            if isinstance(arrived, BadAssignment):
+            if isinstance(arrived, Exception):
                 raise arrived
             yield arrived
 

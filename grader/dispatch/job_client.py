@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +83,7 @@ class JobClient:
                 self._role = None
                 raise JobLost(f"the judge was lost: it ended{_code_in_words(reply['ended'])}")
             if "grade" in reply:
-                return self._shorthand.read(reply["grade"])
+                return self._read(reply["grade"])
             if follow is not None:
                 follow(Verdict.from_json(reply["verdict"]))
 
@@ -116,6 +117,10 @@ class JobClient:
                 words = Words.from_json(reply["words"])
         except JobLost as lost:
             return replace(words, missing=str(lost))
+        except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+            self._lost("it said what are no words")
+            why = f"the explainer said what are no words ({type(error).__name__})"
+            return replace(words, missing=why)
         return words
 
     def close(self) -> None:
@@ -136,6 +141,13 @@ class JobClient:
         """Ends the job at once, from any thread."""
         if self._process is not None:
             self._kill(self._process)
+
+    def _read(self, row: Mapping[str, Any]) -> Grade:
+        """The grade that a judge wrote; one that cannot be read is no judge's."""
+        try:
+            return self._shorthand.read(row)
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._lost(f"its grade cannot be read ({error})") from error
 
     def _become(self, role: Role) -> None:
         """Has the job's process be the judge or the explainer."""

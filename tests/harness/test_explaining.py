@@ -259,3 +259,26 @@ def test_a_test_that_breaks_on_an_answer_is_the_answer_s_fault(tiny, folder, tmp
     assert grade.status is GradeStatus.GRADED
     assert verdict.status is Status.FAILED
     assert "cannot be compared (KeyError)" in words.tests[verdict.id].message
+
+
+DECEIVED = """
+import json, os, sys
+sys.stdin.readline()
+print(json.dumps({"collected": {"max_score": 5.0}}), flush=True)
+sys.stdin.readline()
+print(json.dumps({"ready": {"pid": os.getpid()}}), flush=True)
+sys.stdin.readline()
+print(json.dumps({"words": {"tests": {"a test": 3}, "message": None}}), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_what_a_deceived_explainer_says_costs_its_words(tiny, folder, monkeypatch):
+    """Whatever it says instead of words, the batch goes on, and nobody waits for ever."""
+    monkeypatch.setattr(JobClient, "command", (sys.executable, "-c", DECEIVED))
+    client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
+    grade = Grade("bob", GradeStatus.GRADED, 1.0, 5.0, 3, "hash", "suite", 0.1, None, {}, ())
+    words = client.explain(Entry("bob", folder / "bob"), grade)
+    client.close()
+    assert words.missing == "the explainer said what are no words (TypeError)"
+    assert not words.tests
