@@ -56,6 +56,7 @@ class Allowance:
     memory: int
     disk: int = 256 << 20
     files: int = 10_000
+    threads: int = 256
     file_size: int = 64 << 20
     cpu_seconds: int = 600
     device: str = CPU
@@ -84,7 +85,8 @@ class Worker:
         self._allowance = allowance
         self._scratch = scratch
         spawned = server.spawn()
-        self._pid, self._channel, self._output = spawned.pid, spawned.channel, spawned.printed
+        self._pid, self._number = spawned.pid, spawned.number
+        self._channel, self._output = spawned.channel, spawned.printed
         self._baseline = private_memory([self._pid])
         self._channel.setblocking(False)
         os.set_blocking(self._output, False)
@@ -127,7 +129,10 @@ class Worker:
                 "device": allowance.device,
                 "bounds": {
                     "memory": allowance.memory,
+                    "disk": allowance.disk,
+                    "files": allowance.files,
                     "file_size": allowance.file_size,
+                    "threads": allowance.threads,
                     "cpu_seconds": allowance.cpu_seconds,
                 },
             },
@@ -294,7 +299,7 @@ class Worker:
     def _end(self) -> str:
         """How the worker ended, in words."""
         with contextlib.suppress(Exception):
-            code = self._server.end_workers().get(self._pid)
+            code = self._server.end_workers().get(self._number)
             if code is not None and code < 0:
                 return f" ({signal.Signals(-code).name})"
             if code is not None:

@@ -24,6 +24,9 @@ from grader.worker.loading import Loaded, load
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
 
+# With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
+HELLO = b"\0"
+
 
 def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     """Serves one submission over `channel`; what it prints goes to the descriptor `output`."""
@@ -32,12 +35,12 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     os.setsid()
     _redirect(output)
     close_descriptors({channel.fileno()})
+    channel.sendall(HELLO)
     order, _ = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
     territory = Territory.around(root, scratch, order["device"])
-    reached = confine(territory, Bounds(**order["bounds"]), heritage.user)
-    reached["namespaces"] = heritage.namespaces
+    reached = confine(territory, Bounds(**order["bounds"]), heritage)
     channel.sendall(encode({"isolation": reached}, {}))
     watch = Watch(order["forbidden"], root)
     loaded = _load(order, root, scratch, heritage.engine)

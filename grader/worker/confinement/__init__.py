@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.worker.confinement.filesystem import prepare_files, restrict_files
-from grader.worker.confinement.gpu import device_files, driver_files
+from grader.worker.confinement.gpu import device_files, driver_files, is_cuda
 from grader.worker.confinement.identity import drop_privileges
-from grader.worker.confinement.limits import Bounds, limit_resources
+from grader.worker.confinement.limits import Bounds, limit_disk, limit_resources
 from grader.worker.confinement.syscalls import prepare_filter, restrict_system_calls
+from grader.worker.heritage import Heritage
 
 NONE = "none"
 
@@ -26,11 +27,14 @@ class Territory:
     readable: Sequence[Path]
     writable: Path
     devices: Sequence[Path] = ()
+    is_on_cpu: bool = True
 
     @classmethod
     def around(cls, root: Path, scratch: Path, device: str) -> Territory:
         """That of a submission in the folder `root` which may use a device."""
-        return cls([root, *driver_files(device)], scratch, device_files(device))
+        return cls(
+            [root, *driver_files(device)], scratch, device_files(device), not is_cuda(device)
+        )
 
 
 def prepare_confinement() -> None:
@@ -39,16 +43,17 @@ def prepare_confinement() -> None:
     prepare_filter()
 
 
-def confine(territory: Territory, bounds: Bounds, user: int | None) -> dict[str, str]:
+def confine(territory: Territory, bounds: Bounds, heritage: Heritage) -> dict[str, str]:
     """Applies every layer; what each came to, by its name.
 
-    `user` is the id that a worker of a privileged grader takes on, where packages can be read by
-    others; None keeps the user and drops its capabilities.
+    Where workers have a file tree of their own, what this one writes to is a mount of its own.
     """
-    reached = {"memory": limit_resources(bounds)}
-    reached["identity"] = drop_privileges(user)
+    reached = {"disk": limit_disk(territory.writable, bounds, heritage.namespaces)}
+    reached |= limit_resources(bounds, territory.is_on_cpu, heritage)
+    reached["identity"] = drop_privileges(heritage.user)
     reached["filesystem"] = restrict_files(
         territory.readable, territory.writable, territory.devices
     )
     reached |= restrict_system_calls()
+    reached["namespaces"] = ", ".join(heritage.namespaces) or "not granted"
     return reached

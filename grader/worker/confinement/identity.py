@@ -24,15 +24,15 @@ class _Header(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
 
-def unprivileged_user() -> int | None:
+def unprivileged_user(number: int) -> int | None:
     """A user id of its own for the workers of this process; None if they could not read packages.
 
-    Only a privileged process has the choice, and only where the interpreter does not lie in a
-    folder that is closed to others, such as root's home.
+    It follows from `number`. Only a privileged process has the choice, and only where the
+    interpreter does not lie in a folder that is closed to others, such as root's home.
     """
     if os.geteuid() != 0:
         return None
-    user = _FIRST_USER + os.getpid() % _USERS
+    user = _FIRST_USER + number % _USERS
     pid = os.fork()
     if pid == 0:
         try:
@@ -52,6 +52,8 @@ def unprivileged_user() -> int | None:
 def drop_privileges(user: int | None) -> str:
     """Takes on `user` (also as group) if it is given; what this process is afterwards."""
     if os.geteuid() != 0:
+        # In a user namespace, an ordinary user has all of them.
+        _drop_capabilities()
         _no_new_privileges()
         return "ordinary user"
     if user is not None:
@@ -73,6 +75,8 @@ def _no_new_privileges() -> None:
 
 
 def _drop_capabilities() -> None:
+    if sys.platform != "linux":
+        return
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(_CAPABILITIES):
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
