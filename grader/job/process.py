@@ -51,7 +51,7 @@ def main() -> None:
     here = os.getpid()
     try:
         assignment = find_assignment(Path(settings.assignment))
-        with ForkServers(scratch, assignment.preload) as servers:
+        with ForkServers(scratch, assignment.preload, settings.device) as servers:
             job = Job(settings, servers, scratch, replies)
             Suite(assignment, settings.exercises).open(job.serve)
     except BadAssignment as problem:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.refusal import Refusal
+from grader.sandbox.groups import Bounds, Ground, Group
 from grader.settings import CPU
 
 START_SECONDS = 120.0
@@ -62,15 +63,22 @@ class ForkServer:
     is removed.
     """
 
-    def __init__(self, scratch: Path, preload: Sequence[str] = (), device: str = CPU) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        preload: Sequence[str] = (),
+        device: str = CPU,
+        ground: Ground | None = None,
+    ) -> None:
         self.preload = tuple(preload)
+        self._ground = ground
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         life, self._life = os.pipe()
         order = {
             "control": theirs.fileno(),
             "life": life,
             "scratch": os.fspath(scratch),
-            "groups": [],
+            "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
             "preload": self.preload,
             # Nobody knows all the files through which a GPU's driver is talked to.
             "namespaces": device == CPU,
@@ -88,7 +96,7 @@ class ForkServer:
             )
         os.close(life)
         self._ready = False
-        self._user: int | None = None
+        self.user: int | None = None
         self.is_lost = False
         self.not_preloaded: Mapping[str, str] = {}
 
@@ -99,6 +107,25 @@ class ForkServer:
         self.close()
 
     @property
+    def groups(self) -> str:
+        """Which version of control groups its workers are in; nothing if they are in none."""
+        return self._ground.version if self._ground is not None else ""
+
+    def new_group(self, pid: int, bounds: Bounds) -> Group | None:
+        """A control group with a worker in it; none where this machine grants none."""
+        if self._ground is None:
+            return None
+        group = None
+        try:
+            group = self._ground.new(str(pid), bounds)
+            group.add(pid)
+        except OSError:
+            if group is not None:
+                group.remove()
+            return None
+        return group
+
+    @property
     def pid(self) -> int:
         """The process id of the fork server's caretaker, the ancestor of all workers."""
         return self._process.pid
@@ -106,6 +133,8 @@ class ForkServer:
     @property
     def has_ended(self) -> bool:
         """Whether nobody is there to obey."""
+        if self.is_lost:
+            return True
         poll = select.poll()
         poll.register(self._control, 0)
         return bool(poll.poll(0))
@@ -157,8 +186,8 @@ class ForkServer:
         if self._process.stderr is not None:
             self._process.stderr.close()
 
-    def wait_until_ready(self) -> int | None:
-        """The user id that its workers will have, if they are to have one of their own.
+    def wait_until_ready(self) -> None:
+        """Until it can fork workers; known by then is their `user`, if they have one of their own.
 
         Raises:
             ForkServerLost: if it did not start.
@@ -169,9 +198,8 @@ class ForkServer:
             if not said:
                 raise self._lost("it did not start")
             greeting = json.loads(said)
-            self._user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
+            self.user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
             self._ready = True
-        return self._user
 
     def _reply(self) -> dict[str, Any]:
         readable, _, _ = select.select([self._control], [], [], _ORDER_SECONDS)

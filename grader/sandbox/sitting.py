@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +12,11 @@ from pathlib import Path
 
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.redaction import redacted, without_places
 from grader.sandbox.replies import Reply, Sealed, Unremarkable
 from grader.sandbox.uses import Uses
-from grader.sandbox.worker import Allowance, Worker, WorkerLost
+from grader.sandbox.worker import Worker, WorkerLost
 from grader.settings import CPU
 from grader.submission import Submission
 from grader.testing.outcome import StudentFault
@@ -27,14 +27,20 @@ from grader.wire.calls import Call, Raised
 _LOSSES = 2
 _SPARE_SECONDS = 10
 _PRINTED = 4096
+# On the wall: nobody waits longer for a machine that has no processor to spare.
+_NET = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a submission may use: seconds in all and for one call, bytes of memory, a device."""
+    """What a submission may use: seconds in all, bytes of memory, a device.
+
+    And the seconds of processor time for one call, which may take `call_wall` seconds on the wall.
+    """
 
     submission_seconds: float
     call_seconds: float
+    call_wall: float
     memory: int
     device: str = CPU
 
@@ -43,7 +49,8 @@ class Sitting:
     """Asks one submission, and starts a new worker after one was lost.
 
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
-    the submission's own process takes is counted. An exercise that lost two workers is not asked
+    the submission's own process takes is counted, and none in which it waits for this machine. An
+    exercise that lost two workers is not asked
     again, so that one endless loop does not use up the others' time.
     """
 
@@ -96,10 +103,10 @@ class Sitting:
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()
         worker = self._running_worker()
-        started = time.monotonic()
-        seconds, whole = self._seconds(self._limits.call_seconds)
+        limits = self._limits
+        patience, whole = self._patience(limits.call_seconds, limits.call_wall)
         try:
-            answer = worker.ask(call, seconds, self._familiar)
+            answer = worker.ask(call, patience, self._familiar)
             if isinstance(answer, Sealed):
                 return answer
             self._uses.note_call(call.adapter, answer.uses)
@@ -118,7 +125,7 @@ class Sitting:
             self._lose(call.adapter, fault)
             raise fault from None
         finally:
-            self._used += time.monotonic() - started
+            self._used += worker.taken.own
             self._keep_printed(worker)
 
     @property
@@ -144,11 +151,11 @@ class Sitting:
         return self._worker
 
     def _start(self) -> Worker:
-        seconds, whole = self._seconds(self._limits.submission_seconds)
+        whole_time = self._limits.submission_seconds
+        patience, whole = self._patience(whole_time, _NET * whole_time)
         worker = self._new_worker()
-        started = time.monotonic()
         try:
-            loaded = worker.load(self._submission, seconds, self._uses.forbidden)
+            loaded = worker.load(self._submission, patience, self._uses.forbidden)
             self._uses.note_import(loaded.uses)
             self.import_seconds = loaded.seconds
         except WorkerLost as lost:
@@ -159,7 +166,7 @@ class Sitting:
             self._end(worker)
             raise
         finally:
-            self._used += time.monotonic() - started
+            self._used += worker.taken.own
             self._keep_printed(worker)
             self.isolation = worker.isolation
         if loaded.problem is not None:
@@ -185,8 +192,8 @@ class Sitting:
         checked = self._environment.checked(raised, asked)
         return redacted(checked, self._submission.root, self._scratch)
 
-    def _seconds(self, wanted: float) -> tuple[float, bool]:
-        """The seconds that the submission gets now, and whether they are the last of its time."""
+    def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
+        """How long it is waited for now, and whether that is the last of its time."""
         left = self._limits.submission_seconds - self._used
         if left <= 0:
             raise StudentFault(
@@ -194,7 +201,7 @@ class Sitting:
                 f"the submission's {self._limits.submission_seconds:.4g} seconds were used up "
                 "before this test",
             )
-        return min(wanted, left), left <= wanted
+        return Patience(min(wanted, left), left, wall), left <= wanted
 
     def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
         message = lost.message

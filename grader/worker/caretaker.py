@@ -39,12 +39,12 @@ def main(order: str) -> None:
     os.close(told["control"])
     signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGKILL))
     _, status = os.waitpid(pid, 0)
-    for group in told["groups"]:
-        _remove_group(Path(group))
     if _were_killed(told["life"]):
         from grader.removal import remove  # no worker is ever forked from a process that has it
 
         remove(Path(told["scratch"]))
+        for group in told["groups"]:
+            _remove_group(Path(group))
     os._exit(0 if status == 0 else 1)
 
 

@@ -14,7 +14,7 @@ import pytest
 from grader.sandbox.groups import Bounds, Ground, Group, NoGround, find_ground, sweep
 from grader.sandbox.groups.hierarchies import Hierarchy
 from grader.sandbox.groups.v2 import parents
-from grader.sandbox.usage import is_alive
+from grader.sandbox.limits.usage import is_alive
 
 ROOT = Path(__file__).parents[2]
 MB = 1 << 20

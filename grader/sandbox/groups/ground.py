@@ -49,6 +49,11 @@ class Ground:
             raise
         return group
 
+    def clear(self) -> bool:
+        """Kills who is in its groups and removes these; whether all are gone."""
+        inner = [one for folder in self.folders for one in folder.iterdir() if one.is_dir()]
+        return kill_all(inner) and remove_all(inner)
+
     def close(self) -> bool:
         """Kills who is in its groups and removes these and itself; whether all is gone."""
         return kill_all(self.folders) and remove_all(self.folders)

@@ -14,7 +14,7 @@ from grader.sandbox.groups.ground import NoGround
 from grader.sandbox.groups.hierarchies import hierarchies
 from grader.sandbox.groups.scope import scopes
 from grader.sandbox.groups.tree import kill_all, remove_all
-from grader.sandbox.usage import is_alive
+from grader.sandbox.limits.usage import is_alive
 
 _NAME = re.compile(r"grader-([0-9]{1,9})-([0-9]{1,20})-[0-9a-f]{8}(\.scope)?")
 

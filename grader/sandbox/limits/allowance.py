@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from grader.sandbox.limits.clock import Taken
 from grader.settings import CPU
 
 
@@ -35,6 +36,23 @@ class Patience:
     own: float
     wall: float
 
+    def check(self, taken: Taken) -> None:
+        """Says when it is at an end.
+
+        Raises:
+            Late: if so; the text says what was too long.
+        """
+        if taken.processor > self.processor:
+            raise Late(f"{self.processor:.3g} seconds of processor time")
+        if taken.own > self.own:
+            raise Late(f"{self.own:.3g} seconds")
+        if taken.wall > self.wall:
+            raise Late(f"{self.wall:.3g} seconds by the clock")
+
 
 class Exceeded(Exception):
     """A worker used more than it may; the text says of what."""
+
+
+class Late(Exception):
+    """A worker did not answer in time; the text says in which."""

@@ -49,7 +49,7 @@ class Clock:
         )
 
     def _seconds_of_processors(self) -> float:
-        """All threads' time, by the clock that the kernel keeps for a process (clock_getcpuclockid(3))."""
+        """All threads' time, by the clock that the kernel keeps of it (clock_getcpuclockid(3))."""
         if sys.platform == "linux":
             with contextlib.suppress(OSError):
                 self._last = time.clock_gettime((~self._pid << 3) | 2)

@@ -84,9 +84,9 @@ def take_unlisted(pid: int, folder: Path, largest: int, user: int | None, room: 
     `user` is the process's, if it has one of its own.
     """
     with _seen_as(user), contextlib.suppress(OSError):
-        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
-                status = os.stat(f"/proc/{pid}/fd/{descriptor}")
+                status = descriptor.stat()
                 if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
                     room.take(status)
         for device, number in _unlinked_maps(pid, folder):

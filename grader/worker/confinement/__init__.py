@@ -43,17 +43,27 @@ def prepare_confinement() -> None:
     prepare_filter()
 
 
-def confine(territory: Territory, bounds: Bounds, heritage: Heritage) -> dict[str, str]:
-    """Applies every layer; what each came to, by its name.
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """What each layer came to, by its name; and which limits the kernel keeps by itself."""
+
+    isolation: dict[str, str]
+    kept: tuple[str, ...]
+
+
+def confine(territory: Territory, bounds: Bounds, heritage: Heritage) -> Confined:
+    """Applies every layer.
 
     Where workers have a file tree of their own, what this one writes to is a mount of its own.
     """
-    reached = {"disk": limit_disk(territory.writable, bounds, heritage.namespaces)}
-    reached |= limit_resources(bounds, territory.is_on_cpu, heritage)
-    reached["identity"] = drop_privileges(heritage.user)
+    kept = [
+        *limit_disk(territory.writable, bounds, heritage),
+        *limit_resources(bounds, territory.is_on_cpu, heritage),
+    ]
+    reached = {"identity": drop_privileges(heritage.user)}
     reached["filesystem"] = restrict_files(
         territory.readable, territory.writable, territory.devices
     )
     reached |= restrict_system_calls()
     reached["namespaces"] = ", ".join(heritage.namespaces) or "not granted"
-    return reached
+    return Confined(reached, tuple(kept))

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+_PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITIES = 64
@@ -60,6 +61,7 @@ def drop_privileges(user: int | None) -> str:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+        _be_seen_by_its_user()
         _no_new_privileges()
         return "unprivileged user"
     if sys.platform != "linux":
@@ -67,6 +69,12 @@ def drop_privileges(user: int | None) -> str:
     _drop_capabilities()
     _no_new_privileges()
     return "root without capabilities"
+
+
+def _be_seen_by_its_user() -> None:
+    """Lets its user see what it has open: who has changed users hides that (prctl(2))."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
 def _no_new_privileges() -> None:

@@ -7,7 +7,6 @@ import platform
 import re
 import resource
 import sys
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,14 +36,14 @@ class Bounds:
     cpu_seconds: int
 
 
-def limit_disk(scratch: Path, bounds: Bounds, namespaces: Collection[str]) -> str:
-    """Makes `scratch` a folder with a size of its own, where that is granted; what bounds it."""
-    kept = "files" in namespaces and enter_own_scratch(scratch, bounds.disk, bounds.files)
-    return f"{bounds.disk >> 20} MB, {'a mount of its own' if kept else 'watched'}"
+def limit_disk(scratch: Path, bounds: Bounds, heritage: Heritage) -> list[str]:
+    """Makes `scratch` a folder with a size of its own, where that is granted: "disk" is kept."""
+    may = "files" in heritage.namespaces
+    return ["disk"] if may and enter_own_scratch(scratch, bounds.disk, bounds.files) else []
 
 
-def limit_resources(bounds: Bounds, bound_addresses: bool, heritage: Heritage) -> dict[str, str]:
-    """Sets the limits of this process, soft and hard; what bounds its memory and threads.
+def limit_resources(bounds: Bounds, bound_addresses: bool, heritage: Heritage) -> list[str]:
+    """Sets the limits of this process, soft and hard; those that need no watching: "threads".
 
     Private memory is bounded (RLIMIT_DATA): it is what is really used. The address space, of which
     torch maps far more than it touches, is bounded generously: what maps it takes memory of the
@@ -55,18 +54,14 @@ def limit_resources(bounds: Bounds, bound_addresses: bool, heritage: Heritage) -
     _set(resource.RLIMIT_FSIZE, bounds.file_size)
     _set(resource.RLIMIT_CPU, bounds.cpu_seconds)
     if sys.platform != "linux":
-        return {"memory": "none", "threads": "none"}
+        return []
     _set(resource.RLIMIT_DATA, heritage.mapped.data + bounds.memory)
     if bound_addresses:
         _set(resource.RLIMIT_AS, heritage.mapped.addresses + bounds.memory + _SPARE_ADDRESSES)
-    counted_apart = _are_counted_apart(heritage)
-    if counted_apart:
-        _set(resource.RLIMIT_NPROC, bounds.threads)
-    kept = "a limit of their user's" if counted_apart else "watched"
-    return {
-        "memory": f"{bounds.memory >> 20} MB, watched",
-        "threads": f"{bounds.threads}, {kept}",
-    }
+    if not _are_counted_apart(heritage):
+        return []
+    _set(resource.RLIMIT_NPROC, bounds.threads)
+    return ["threads"]
 
 
 def close_descriptors(kept: set[int]) -> None:
