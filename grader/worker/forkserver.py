@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.worker.confinement import prepare_confinement
 from grader.worker.confinement.file_tree import enter_file_tree
 from grader.worker.confinement.identity import unprivileged_user
+from grader.worker.confinement.layers import prepare_confinement
 from grader.worker.confinement.namespaces import enter_other_namespaces
 from grader.worker.heritage import Heritage, Mapped
 from grader.worker.huge_pages import collapse_memory

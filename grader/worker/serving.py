@@ -17,7 +17,7 @@ from typing import Any
 from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json, uses_as_json
 from grader.wire.frames import BadFrame, decode, encode, receive
 from grader.wire.importing import imports_as_json
-from grader.worker.confinement import Territory, confine
+from grader.worker.confinement.layers import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.heritage import Heritage
 from grader.worker.loading import Loaded, load

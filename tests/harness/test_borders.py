@@ -24,6 +24,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.confinement.filesystem",
     "grader.worker.confinement.gpu",
     "grader.worker.confinement.identity",
+    "grader.worker.confinement.layers",
     "grader.worker.confinement.limits",
     "grader.worker.confinement.mounts",
     "grader.worker.confinement.namespaces",

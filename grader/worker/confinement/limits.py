@@ -78,7 +78,8 @@ def _are_counted_apart(heritage: Heritage) -> bool:
     if heritage.user is not None:
         return True
     release = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
-    return "users" in heritage.namespaces and release >= _COUNTS_PER_NAMESPACE
+    # The superuser is exempt, also in a namespace.
+    return "users" in heritage.namespaces and os.geteuid() != 0 and release >= _COUNTS_PER_NAMESPACE
 
 
 def _set(what: int, limit: int) -> None:
