@@ -17,7 +17,7 @@ from grader.sandbox.redaction import redacted, without_places
 from grader.sandbox.replies import Reply, Sealed, Unremarkable
 from grader.sandbox.uses import Uses
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.settings import CPU
+from grader.settings import CPU, WALL_FACTOR
 from grader.submission import Submission
 from grader.testing.outcome import StudentFault
 from grader.testing.wording import Wording
@@ -27,8 +27,6 @@ from grader.wire.calls import Call, Raised
 _LOSSES = 2
 _SPARE_SECONDS = 10
 _PRINTED = 4096
-# On the wall: nobody waits longer for a machine that has no processor to spare.
-_NET = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,7 @@ class Sitting:
         self._wording = wording
         self._worker: Worker | None = None
         self._used = 0.0
+        self._wall = 0.0
         self._losses: Counter[str] = Counter()
         self._closed: dict[str, StudentFault] = {}
         self._printed = ""
@@ -125,8 +124,7 @@ class Sitting:
             self._lose(call.adapter, fault)
             raise fault from None
         finally:
-            self._used += worker.taken.own
-            self._keep_printed(worker)
+            self._note(worker)
 
     @property
     def printed(self) -> str:
@@ -139,7 +137,11 @@ class Sitting:
             worker, self._worker = self._worker, None
             self._end(worker)
 
-    def _keep_printed(self, worker: Worker) -> None:
+    def _note(self, worker: Worker) -> None:
+        """Notes what time an exchange with a worker took, and what was printed."""
+        taken = worker.taken
+        self._used += taken.own
+        self._wall += taken.wall
         if worker.printed:
             self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
 
@@ -151,8 +153,8 @@ class Sitting:
         return self._worker
 
     def _start(self) -> Worker:
-        whole_time = self._limits.submission_seconds
-        patience, whole = self._patience(whole_time, _NET * whole_time)
+        seconds = self._limits.submission_seconds
+        patience, whole = self._patience(seconds, WALL_FACTOR * seconds)
         worker = self._new_worker()
         try:
             loaded = worker.load(self._submission, patience, self._uses.forbidden)
@@ -166,8 +168,7 @@ class Sitting:
             self._end(worker)
             raise
         finally:
-            self._used += worker.taken.own
-            self._keep_printed(worker)
+            self._note(worker)
             self.isolation = worker.isolation
         if loaded.problem is not None:
             self._end(worker)
@@ -194,14 +195,14 @@ class Sitting:
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
         """How long it is waited for now, and whether that is the last of its time."""
-        left = self._limits.submission_seconds - self._used
-        if left <= 0:
+        seconds = self._limits.submission_seconds
+        left, wall_left = seconds - self._used, WALL_FACTOR * seconds - self._wall
+        if min(left, wall_left) <= 0:
             raise StudentFault(
                 Status.TIMEOUT,
-                f"the submission's {self._limits.submission_seconds:.4g} seconds were used up "
-                "before this test",
+                f"the submission's {seconds:.4g} seconds were used up before this test",
             )
-        return Patience(min(wanted, left), left, wall), left <= wanted
+        return Patience(min(wanted, left), left, min(wall, wall_left)), left <= wanted
 
     def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
         message = lost.message
