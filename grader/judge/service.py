@@ -33,7 +33,7 @@ from grader.worker.packages import is_installed
 
 # The first one's calls draw the cases and compute the references.
 _SUBMISSIONS_THAT_LEAVE_MUCH = 2
-# A call that does nothing for so many times its processor time is given up.
+# So many times its seconds may a call take while the machine is busy.
 _NET = 3
 
 Say = Callable[[dict[str, Any]], None]

@@ -36,7 +36,7 @@ from grader.wire.frames import BadFrame, Received, decode, encode
 from grader.wire.importing import imports_from_json
 
 _WATCH_SECONDS = 0.05
-_CONFINING = Patience(30.0, 30.0, 60.0)
+_CONFINING = Patience(30.0, 60.0)
 
 
 class WorkerLost(Exception):
@@ -62,7 +62,7 @@ class Loaded:
 class Worker:
     """One running worker. Once it is lost, it can only be ended.
 
-    `isolation` is what each layer of its confinement came to.
+    `isolation` is what each layer of its confinement came to, `taken` the time of its last answer.
     """
 
     def __init__(self, server: ForkServer, scratch: Path, allowance: Allowance) -> None:
@@ -77,6 +77,7 @@ class Worker:
         self._clock = Clock(self._pid)
         self._looked = 0.0
         self.isolation: Mapping[str, str] = {}
+        self.taken = Taken()
 
     @classmethod
     def in_new_folder(cls, server: ForkServer, folder: Path, allowance: Allowance) -> Worker:
@@ -156,11 +157,6 @@ class Worker:
             ) from error
 
     @property
-    def taken(self) -> Taken:
-        """The time that the worker has taken since it was last asked for something."""
-        return self._clock.taken()
-
-    @property
     def printed(self) -> bytes:
         """The end of what it wrote to stdout and stderr since it was last asked for something."""
         return self._exchange.printed
@@ -217,6 +213,8 @@ class Worker:
             raise WorkerLost(Status.CRASHED, self._ended(doing)) from None
         except BadFrame as problem:
             raise WorkerLost(Status.CRASHED, f"{doing}: {problem}") from None
+        finally:
+            self.taken = self._clock.taken()
 
     def _look(self, patience: Patience) -> None:
         """Looks every so often, however busy the worker keeps its channel and its output."""
@@ -224,7 +222,7 @@ class Worker:
         if now - self._looked < _WATCH_SECONDS:
             return
         self._looked = now
-        patience.check(self.taken)
+        patience.check(self._clock.taken())
         self._watch.look()
         if not is_alive(self._pid):
             raise EOFError

@@ -13,9 +13,9 @@ from pathlib import Path
 class Taken:
     """Seconds: on the wall, of the processors, and in which this machine had none to spare."""
 
-    wall: float
-    processor: float
-    waiting: float
+    wall: float = 0.0
+    processor: float = 0.0
+    waiting: float = 0.0
 
     @property
     def own(self) -> float:
