@@ -36,6 +36,7 @@ from grader.wire.frames import BadFrame, Received, decode, encode
 from grader.wire.importing import imports_from_json
 
 _WATCH_SECONDS = 0.05
+_CHANGED_PAGES = 48 << 20
 _CONFINING = Patience(30.0, 60.0)
 
 
@@ -169,6 +170,7 @@ class Worker:
     def end(self) -> None:
         """Kills the worker and everything that it started."""
         self._exchange.close()
+        self._clock.close()
         try:
             self._server.end_workers()
         finally:
@@ -245,4 +247,5 @@ def _bounds(allowance: Allowance) -> Bounds:
 
     What it changes of the memory that it was forked with is charged to it, and is not its doing.
     """
-    return Bounds(allowance.memory + allowance.memory // 16, allowance.threads)
+    spare = max(_CHANGED_PAGES, allowance.memory // 16)
+    return Bounds(allowance.memory + spare, allowance.threads)
