@@ -25,7 +25,8 @@ _ENGINE = Path(__file__).resolve().parents[2]
 _INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.worker.forkserver import main; main(int(sys.argv[2]), sys.argv[3:])"
+    "from grader.worker.forkserver import main; "
+    "main(int(sys.argv[2]), sys.argv[4:], sys.argv[3].split())"
 )
 
 
@@ -47,16 +48,22 @@ class ForkServer:
 
     It is a fresh interpreter that inherits one descriptor and a scrubbed environment. A fork
     server that stops obeying is killed with all that it started. `preload` are modules of installed
-    packages that it loads before it forks.
+    packages that it loads before it forks, `granted` system calls that its workers may make beside
+    those that every worker may.
     """
 
-    def __init__(self, scratch: Path, preload: Sequence[str] = ()) -> None:
+    def __init__(
+        self, scratch: Path, preload: Sequence[str] = (), granted: Sequence[str] = ()
+    ) -> None:
         self._scratch = scratch
         self.preload = tuple(preload)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), str(theirs.fileno()), *preload],
+                [
+                    *(sys.executable, "-I", "-c", _BOOT, str(_ENGINE), str(theirs.fileno())),
+                    *(" ".join(granted), *preload),
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -15,9 +15,10 @@ class ForkServers:
     A process that was forked from the one that made it may use it as well, while that one waits.
     """
 
-    def __init__(self, scratch: Path, preload: Sequence[str]) -> None:
+    def __init__(self, scratch: Path, preload: Sequence[str], granted: Sequence[str] = ()) -> None:
         self._scratch = scratch
         self._preload = preload
+        self._granted = granted
         self._start()
 
     def __enter__(self) -> ForkServers:
@@ -45,4 +46,4 @@ class ForkServers:
 
     def _start(self) -> None:
         self._started_by = os.getpid()
-        self._server = ForkServer(self._scratch, self._preload)
+        self._server = ForkServer(self._scratch, self._preload, self._granted)

@@ -31,19 +31,20 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(control_descriptor: int, preload: Sequence[str] = ()) -> None:
+def main(control_descriptor: int, preload: Sequence[str] = (), granted: Sequence[str] = ()) -> None:
     """Warms up, says so, and serves the judge until it hangs up.
 
-    `preload` are modules of installed packages that are loaded once, here.
+    `preload` are modules of installed packages that are loaded once, here; `granted` are system
+    calls that workers may make beside those that every worker may.
     """
     control = socket.socket(fileno=control_descriptor)
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
         adopt_descendants()
         namespaces = enter_namespaces()
-        not_preloaded = warm_up(preload)
+        not_preloaded = warm_up(preload, granted)
         user = unprivileged_user()
         control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
-        _obey(control, Heritage(user, namespaces, engine_modules()))
+        _obey(control, Heritage(user, namespaces, engine_modules(), tuple(granted)))
     end_descendants()
 
 
@@ -83,7 +84,7 @@ def engine_modules() -> tuple[str, ...]:
     return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 
 
-def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
+def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[str, str]:
     """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
 
     Returns why modules of `preload` could not be loaded, by their names.
@@ -110,7 +111,7 @@ def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
     del loaded, halves
     forget_the_project()
     failed = load_ahead(preload)
-    prepare_confinement()
+    prepare_confinement(granted)
     gc.collect()
     gc.freeze()
     collapse_memory()

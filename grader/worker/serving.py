@@ -36,7 +36,7 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
     territory = Territory.around(root, scratch, order["device"])
-    reached = confine(territory, Bounds(**order["bounds"]), heritage.user)
+    reached = confine(territory, Bounds(**order["bounds"]), heritage.user, heritage.granted)
     reached["namespaces"] = heritage.namespaces
     channel.sendall(encode({"isolation": reached}, {}))
     watch = Watch(order["forbidden"], root)

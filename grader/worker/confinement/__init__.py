@@ -33,22 +33,25 @@ class Territory:
         return cls([root, *driver_files(device)], scratch, device_files(device))
 
 
-def prepare_confinement() -> None:
+def prepare_confinement(granted: Sequence[str] = ()) -> None:
     """Does ahead of the fork what is the same for every worker."""
     prepare_files()
-    prepare_filter()
+    prepare_filter(granted)
 
 
-def confine(territory: Territory, bounds: Bounds, user: int | None) -> dict[str, str]:
+def confine(
+    territory: Territory, bounds: Bounds, user: int | None, granted: Sequence[str] = ()
+) -> dict[str, str]:
     """Applies every layer; what each came to, by its name.
 
     `user` is the id that a worker of a privileged grader takes on, where packages can be read by
-    others; None keeps the user and drops its capabilities.
+    others; None keeps the user and drops its capabilities. System calls that the assignment has
+    `granted` are allowed beside those that every worker may make.
     """
     reached = {"memory": limit_resources(bounds)}
     reached["identity"] = drop_privileges(user)
     reached["filesystem"] = restrict_files(
         territory.readable, territory.writable, territory.devices
     )
-    reached |= restrict_system_calls()
+    reached |= restrict_system_calls(granted, uses_device=bool(territory.devices))
     return reached
