@@ -72,7 +72,7 @@ def _filter(granted: tuple[str, ...], uses_device: bool) -> tuple[Program | None
     architecture = native_architecture()
     if architecture is None:
         return None, "none"
-    lacking = _why_not_listed(architecture, _c_library(), uses_device)
+    lacking = why_not_listed(architecture, _c_library(), uses_device)
     with contextlib.suppress(UnknownCall):
         if lacking is None:
             lacking = "libseccomp is too old"
@@ -80,7 +80,7 @@ def _filter(granted: tuple[str, ...], uses_device: bool) -> tuple[Program | None
     return by_what_is_denied(architecture), f"seccomp, by what is denied ({lacking})"
 
 
-def _why_not_listed(architecture: int, libc: str, uses_device: bool) -> str | None:
+def why_not_listed(architecture: int, libc: str, uses_device: bool) -> str | None:
     """Why the list of allowed calls may lack something; None where it does not."""
     if uses_device:
         return "the driver of a device has calls of its own"
