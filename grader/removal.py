@@ -22,7 +22,7 @@ def remove(folder: Path) -> bool:
     link is followed.
     """
     try:
-        with _opened(os.fspath(folder)) as top:
+        with opened(os.fspath(folder), to_change=True) as top:
             _empty(top)
     except FileNotFoundError:
         return True
@@ -54,7 +54,7 @@ def _cleared(top: int, entry: os.DirEntry[str], names: Iterator[str]) -> bool:
     if not _is_folder(entry):
         return _done(os.unlink, entry.name, dir_fd=top)
     some = False
-    with contextlib.suppress(OSError), _opened(entry.name, top) as folder:
+    with contextlib.suppress(OSError), opened(entry.name, top, to_change=True) as folder:
         for inner in _listed(folder):
             if _is_folder(inner):
                 some |= _moved(inner.name, folder, next(names), top)
@@ -84,15 +84,19 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(name: str, within: int | None = None) -> Iterator[int]:
-    """A folder, opened for its owner to list and change, whatever its mode was."""
+def opened(name: str, within: int | None = None, to_change: bool = False) -> Iterator[int]:
+    """A folder, opened for its owner to list, and perhaps to change, whatever its mode was.
+
+    No link is followed. Raises OSError where that is no folder, or not the owner's to open.
+    """
     try:
         descriptor = os.open(name, _FOLDER, dir_fd=within)
     except PermissionError:
         _open_up(name, within)
         descriptor = os.open(name, _FOLDER, dir_fd=within)
     try:
-        _done(os.fchmod, descriptor, _FOR_ITS_OWNER)
+        if to_change:
+            _done(os.fchmod, descriptor, _FOR_ITS_OWNER)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 CPU = "cpu"
+# While a machine has no processor to spare, a submission may take so many times its seconds.
+WALL_FACTOR = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +17,10 @@ class Settings:
 
     `assignment` is the assignment's folder; `exercises` those that are graded (none: all of them);
     `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
-    one submission may take, `explain_seconds` what explaining it may; `device` where its functions
-    are called, as torch names it;
-    `suite_hash` stands for the tests, the references and the grader, `exercise_hashes` for as much
-    of them as each exercise depends on.
+    one submission may take, seconds in which the machine keeps it waiting not counted;
+    `explain_seconds` what explaining it may take; `device` where its functions are called, as torch
+    names it; `suite_hash` stands for the tests, the references and the grader, `exercise_hashes`
+    for as much of them as each exercise depends on.
     """
 
     assignment: str

@@ -20,7 +20,7 @@ from grader.assignment import BadAssignment
 from grader.intake import Entry
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandReader
-from grader.settings import Settings
+from grader.settings import WALL_FACTOR, Settings
 from grader.verdict import Grade, Status, Verdict
 from grader.words import Words
 
@@ -75,7 +75,7 @@ class JobClient:
         self._become(Role.JUDGE)
         job = {"entry": entry.as_json(), "submission_hash": submission_hash}
         self._send(job | {"follow": follow is not None, "exercises": exercises})
-        seconds = self._settings.timeout + OWN_SECONDS
+        seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
         deadline = time.monotonic() + seconds
         while True:
             reply = self._receive(seconds, deadline)

@@ -84,7 +84,7 @@ class ExplainerService:
         # Who is late is stopped, whatever the submission has left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
-        return Limits(whole, call, settings.memory_mb << 20, settings.device)
+        return Limits(whole, call, call, settings.memory_mb << 20, settings.device)
 
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
         root, sitting = seat.submission.root, seat.sitting

@@ -52,7 +52,7 @@ def main() -> None:
     try:
         assignment = find_assignment(Path(settings.assignment))
         granted = _granted(assignment)
-        with ForkServers(scratch, assignment.preload, granted) as servers:
+        with ForkServers(scratch, assignment.preload, settings.device, granted) as servers:
             job = Job(settings, servers, scratch, replies)
             Suite(assignment, settings.exercises).open(job.serve)
     except BadAssignment as problem:

@@ -33,6 +33,8 @@ from grader.worker.packages import is_installed
 
 # The first one's calls draw the cases and compute the references.
 _SUBMISSIONS_THAT_LEAVE_MUCH = 2
+# A call that does nothing for so many times its processor time is given up.
+_NET = 3
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -131,8 +133,9 @@ class JudgeService:
 
     @property
     def _limits(self) -> Limits:
-        settings, call_timeout = self._settings, self._suite.assignment.call_timeout
-        return Limits(settings.timeout, call_timeout, settings.memory_mb << 20, settings.device)
+        settings, call = self._settings, self._suite.assignment.call_timeout
+        memory = settings.memory_mb << 20
+        return Limits(settings.timeout, call, _NET * call, memory, settings.device)
 
     def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> Outcome:
         return Outcome(status, why, tuple(self._suite.unexamined(of_tests, why)))

@@ -13,16 +13,17 @@ import torch
 
 from grader.assignment import BadAssignment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.replies import opened
 from grader.sandbox.scratch import PASSABLE
-from grader.sandbox.worker import Allowance, Worker, WorkerLost
+from grader.sandbox.worker import Worker, WorkerLost
 from grader.settings import CPU
 from grader.submission import Submission
 from grader.wire.calls import Call
 
 _TRIAL = "def run_trial(x):\n    return x + x\n"
 _MEMORY = 8 << 30
-_SECONDS = 120.0
+_PATIENCE = Patience(120.0, 120.0, 240.0)
 
 
 def require_device(server: ForkServer, scratch: Path, device: str) -> None:
@@ -52,9 +53,9 @@ def _tried(server: ForkServer, scratch: Path, device: str) -> str:
     worker = Worker.in_new_folder(server, scratch, Allowance(_MEMORY, device=device))
     with contextlib.ExitStack() as ending:
         ending.callback(worker.end)
-        worker.load(Submission("trial", folder, "adapters.py", "adapters"), _SECONDS)
+        worker.load(Submission("trial", folder, "adapters.py", "adapters"), _PATIENCE)
         call = Call("run_trial", {"x": torch.ones(2)}, device=device)
-        answer = opened(worker.ask(call, _SECONDS))
+        answer = opened(worker.ask(call, _PATIENCE))
     if answer.raised is not None:
         return f"{answer.raised.kind}: {answer.raised.message}"
     is_right = isinstance(answer.value, torch.Tensor) and answer.value.tolist() == [2.0, 2.0]

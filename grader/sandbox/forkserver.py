@@ -8,26 +8,33 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from grader.refusal import Refusal
+from grader.sandbox.groups import Bounds, Ground, Group
+from grader.settings import CPU
 
 START_SECONDS = 120.0
 _ORDER_SECONDS = 20.0
+_SECONDS_TO_END = 10.0
 _GREETING = 1 << 16
+_COMPLAINT = 1 << 12
 _ENGINE = Path(__file__).resolve().parents[2]
 # What torch and the libraries below it use of the processor.
 _INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.worker.forkserver import main; "
-    "main(int(sys.argv[2]), sys.argv[4:], sys.argv[3].split())"
+    "from grader.worker.caretaker import main; main(sys.argv[2])"
 )
+_FAREWELL = b"."
+_CREDENTIALS = struct.Struct("iII")  # `struct ucred` (unix(7))
 
 
 class ForkServerLost(Refusal):
@@ -36,9 +43,13 @@ class ForkServerLost(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A worker that was forked: its process id, the channel to it, and what it prints."""
+    """A worker that was forked: its process id, the channel to it, and what it prints.
+
+    `number` is what the fork server calls it: its process id there.
+    """
 
     pid: int
+    number: int
     channel: socket.socket
     printed: int
 
@@ -46,25 +57,38 @@ class Spawned:
 class ForkServer:
     """A warm process without secrets that forks workers; a context manager.
 
-    It is a fresh interpreter that inherits one descriptor and a scrubbed environment. A fork
+    It is a fresh interpreter that inherits two descriptors and a scrubbed environment. A fork
     server that stops obeying is killed with all that it started. `preload` are modules of installed
     packages that it loads before it forks, `granted` system calls that its workers may make beside
-    those that every worker may.
+    those that every worker may. If whoever started it is killed, it ends, and `scratch` is removed.
     """
 
     def __init__(
-        self, scratch: Path, preload: Sequence[str] = (), granted: Sequence[str] = ()
+        self,
+        scratch: Path,
+        preload: Sequence[str] = (),
+        device: str = CPU,
+        ground: Ground | None = None,
+        granted: Sequence[str] = (),
     ) -> None:
-        self._scratch = scratch
         self.preload = tuple(preload)
+        self._ground = ground
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        life, self._life = os.pipe()
+        order = {
+            "control": theirs.fileno(),
+            "life": life,
+            "scratch": os.fspath(scratch),
+            "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
+            "preload": self.preload,
+            "granted": [*granted],
+            # Nobody knows all the files through which a GPU's driver is talked to.
+            "namespaces": device == CPU,
+        }
         with theirs:
             self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-I", "-c", _BOOT, str(_ENGINE), str(theirs.fileno())),
-                    *(" ".join(granted), *preload),
-                ],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), json.dumps(order)],
+                pass_fds=[theirs.fileno(), life],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -72,9 +96,9 @@ class ForkServer:
                 cwd=scratch,
                 start_new_session=True,
             )
-        self._starter = os.getpid()
+        os.close(life)
         self._ready = False
-        self._user: int | None = None
+        self.user: int | None = None
         self.is_lost = False
         self.not_preloaded: Mapping[str, str] = {}
 
@@ -85,14 +109,37 @@ class ForkServer:
         self.close()
 
     @property
+    def groups(self) -> str:
+        """Which version of control groups its workers are in; nothing if they are in none."""
+        return self._ground.version if self._ground is not None else ""
+
+    def new_group(self, pid: int, bounds: Bounds) -> Group | None:
+        """A control group with a worker in it; none where this machine grants none."""
+        if self._ground is None:
+            return None
+        group = None
+        try:
+            group = self._ground.new(str(pid), bounds)
+            group.add(pid)
+        except OSError:
+            if group is not None:
+                group.remove()
+            return None
+        return group
+
+    @property
     def pid(self) -> int:
-        """The process id of the fork server, the ancestor of all workers."""
+        """The process id of the fork server's caretaker, the ancestor of all workers."""
         return self._process.pid
 
     @property
     def has_ended(self) -> bool:
-        """Whether its process is known to have ended; only who started it can know."""
-        return self._starter == os.getpid() and self._process.poll() is not None
+        """Whether nobody is there to obey."""
+        if self.is_lost:
+            return True
+        poll = select.poll()
+        poll.register(self._control, 0)
+        return bool(poll.poll(0))
 
     def spawn(self) -> Spawned:
         """Forks a worker.
@@ -102,12 +149,15 @@ class ForkServer:
         """
         self.wait_until_ready()
         ours, theirs = socket.socketpair()
+        _ask_for_senders(ours)
         printed, output = os.pipe()
         try:
             order = json.dumps({"do": "spawn"}).encode()
             socket.send_fds(self._control, [order], [theirs.fileno(), output])
-            return Spawned(int(self._reply()["pid"]), ours, printed)
-        except (OSError, KeyError) as error:
+            number = int(self._reply()["pid"])
+            pid = _sender_of_first_byte(ours, number)
+            return Spawned(pid, number, ours, printed)
+        except (OSError, KeyError, IndexError) as error:
             ours.close()
             os.close(printed)
             raise self._lost(f"it forked no worker ({error})") from error
@@ -131,17 +181,15 @@ class ForkServer:
     def close(self) -> None:
         """Ends the fork server and all that it started."""
         with contextlib.suppress(ForkServerLost, OSError):
-            if self._ready and self._process.poll() is None:
+            if self._ready and not self.is_lost:
                 self.end_workers()
-        self._control.close()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._end()
         self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
 
-    def wait_until_ready(self) -> int | None:
-        """The user id that its workers will have, if they are to have one of their own.
+    def wait_until_ready(self) -> None:
+        """Until it can fork workers; known by then is their `user`, if they have one of their own.
 
         Raises:
             ForkServerLost: if it did not start.
@@ -152,9 +200,8 @@ class ForkServer:
             if not said:
                 raise self._lost("it did not start")
             greeting = json.loads(said)
-            self._user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
+            self.user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
             self._ready = True
-        return self._user
 
     def _reply(self) -> dict[str, Any]:
         readable, _, _ = select.select([self._control], [], [], _ORDER_SECONDS)
@@ -165,14 +212,57 @@ class ForkServer:
         return reply
 
     def _lost(self, why: str) -> ForkServerLost:
+        last = self._end().strip().splitlines()[-1:] or ["nothing more is known"]
+        return ForkServerLost(f"the fork server was lost: {why}: {last[0]}")
+
+    def _end(self) -> str:
+        """Ends it, whether it obeys or not, and waits until it has; what it last complained of."""
+        if self.is_lost:
+            return ""
         self.is_lost = True
+        with contextlib.suppress(OSError):
+            os.write(self._life, _FAREWELL)
+        os.close(self._life)
         self._control.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        said = self._process.stderr.read().decode(errors="replace") if self._process.stderr else ""
-        last = said.strip().splitlines()[-1:] or ["nothing more is known"]
-        return ForkServerLost(f"the fork server was lost: {why}: {last[0]}")
+            self._process.terminate()
+        said, has_ended = self._heard(_SECONDS_TO_END)
+        if not has_ended:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        return said.decode(errors="replace")
+
+    def _heard(self, seconds: float) -> tuple[bytes, bool]:
+        """The end of what it complained of, and whether it hung up: it does when it ends."""
+        said, deadline = b"", time.monotonic() + seconds
+        while self._process.stderr is not None and not self._process.stderr.closed:
+            left = max(0.0, deadline - time.monotonic())
+            readable, _, _ = select.select([self._process.stderr], [], [], left)
+            if not readable:
+                return said, False
+            piece = os.read(self._process.stderr.fileno(), 1 << 16)
+            if not piece:
+                break
+            said = (said + piece)[-_COMPLAINT:]
+        return said, True
+
+
+def _ask_for_senders(channel: socket.socket) -> None:
+    """Has the kernel tell with each message that comes in whose it is (Linux)."""
+    if sys.platform == "linux":
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+
+
+def _sender_of_first_byte(channel: socket.socket, number: int) -> int:
+    """The process id of a worker as this process sees it, who calls itself `number`."""
+    channel.settimeout(_ORDER_SECONDS)
+    byte, told, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+    if not byte:
+        raise OSError("it ended at once")
+    if sys.platform != "linux":
+        return number
+    channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+    return int(_CREDENTIALS.unpack(told[0][2])[0])
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -11,15 +11,17 @@ from pathlib import Path
 
 from grader.removal import remove
 from grader.sandbox.forkserver import ForkServer
+from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.replies import opened
 from grader.sandbox.scratch import PASSABLE, new_scratch
-from grader.sandbox.worker import Allowance, Worker, WorkerLost
+from grader.sandbox.worker import Worker, WorkerLost
 from grader.submission import Submission
 from grader.wire.calls import Call
 
 _CANARY = "GRADER_PROBE"
 _MEMORY = 256 << 20
-_SECONDS = 30.0
+_PATIENCE = Patience(30.0, 30.0, 60.0)
 _ATTEMPTS_FILE = Path(__file__).with_name("attempts.py")
 # The layer that each attempt of attempts.py tries, and what the attempt is.
 _ATTEMPTS: Mapping[str, tuple[str, str]] = {
@@ -82,11 +84,11 @@ def examine_confinement() -> Examination:
     """
     scratch = new_scratch()
     os.environ[_CANARY] = "what a worker must not see"
-    with _removed(scratch), ForkServer(scratch) as server:
+    with _removed(scratch), ForkServers(scratch) as servers:
         isolation: Mapping[str, str] = {}
         attempts = []
         for name in _ATTEMPTS:
-            isolation, attempt = _attempt(server, scratch, name)
+            isolation, attempt = _attempt(servers.current(), scratch, name)
             attempts.append(attempt)
     return Examination(isolation, tuple(attempts))
 
@@ -101,8 +103,8 @@ def _attempt(server: ForkServer, scratch: Path, name: str) -> tuple[Mapping[str,
     worker = Worker.in_new_folder(server, folder, Allowance(_MEMORY))
     layer, what = _ATTEMPTS[name]
     try:
-        worker.load(Submission("probe", root, "adapters.py", "adapters"), _SECONDS)
-        answer = opened(worker.ask(Call(name, {}), _SECONDS))
+        worker.load(Submission("probe", root, "adapters.py", "adapters"), _PATIENCE)
+        answer = opened(worker.ask(Call(name, {}), _PATIENCE))
         detail = f"{answer.raised.kind}: {answer.raised.message}" if answer.raised else ""
         succeeded = answer.raised is None and answer.value is True
     except WorkerLost as lost:

@@ -47,7 +47,8 @@ def without_places(text: str, root: Path, scratch: Path) -> str:
 
 def _is_refusal(raised: Raised) -> bool:
     """Whether it is what Python raises when the confinement refuses something."""
-    return raised.kind == "PermissionError" or "Operation not permitted" in raised.message
+    refusals = ("Operation not permitted", "Read-only file system")
+    return raised.kind == "PermissionError" or any(one in raised.message for one in refusals)
 
 
 def _names(root: Path, scratch: Path) -> Mapping[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,11 +12,12 @@ from pathlib import Path
 
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.redaction import redacted, without_places
 from grader.sandbox.replies import Reply, Sealed, Unremarkable
 from grader.sandbox.uses import Uses
-from grader.sandbox.worker import Allowance, Worker, WorkerLost
-from grader.settings import CPU
+from grader.sandbox.worker import Worker, WorkerLost
+from grader.settings import CPU, WALL_FACTOR
 from grader.submission import Submission
 from grader.testing.outcome import StudentFault
 from grader.testing.wording import Wording
@@ -31,10 +31,14 @@ _PRINTED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a submission may use: seconds in all and for one call, bytes of memory, a device."""
+    """What a submission may use: seconds in all, bytes of memory, a device.
+
+    And the seconds of processor time for one call, which may take `call_wall` seconds on the wall.
+    """
 
     submission_seconds: float
     call_seconds: float
+    call_wall: float
     memory: int
     device: str = CPU
 
@@ -43,7 +47,8 @@ class Sitting:
     """Asks one submission, and starts a new worker after one was lost.
 
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
-    the submission's own process takes is counted. An exercise that lost two workers is not asked
+    the submission's own process takes is counted, and none in which it waits for this machine. An
+    exercise that lost two workers is not asked
     again, so that one endless loop does not use up the others' time.
     """
 
@@ -68,6 +73,7 @@ class Sitting:
         self._wording = wording
         self._worker: Worker | None = None
         self._used = 0.0
+        self._wall = 0.0
         self._losses: Counter[str] = Counter()
         self._closed: dict[str, StudentFault] = {}
         self._printed = ""
@@ -96,10 +102,10 @@ class Sitting:
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()
         worker = self._running_worker()
-        started = time.monotonic()
-        seconds, whole = self._seconds(self._limits.call_seconds)
+        limits = self._limits
+        patience, whole = self._patience(limits.call_seconds, limits.call_wall)
         try:
-            answer = worker.ask(call, seconds, self._familiar)
+            answer = worker.ask(call, patience, self._familiar)
             if isinstance(answer, Sealed):
                 return answer
             self._uses.note_call(call.adapter, answer.uses)
@@ -118,8 +124,7 @@ class Sitting:
             self._lose(call.adapter, fault)
             raise fault from None
         finally:
-            self._used += time.monotonic() - started
-            self._keep_printed(worker)
+            self._note(worker)
 
     @property
     def printed(self) -> str:
@@ -132,7 +137,11 @@ class Sitting:
             worker, self._worker = self._worker, None
             self._end(worker)
 
-    def _keep_printed(self, worker: Worker) -> None:
+    def _note(self, worker: Worker) -> None:
+        """Notes what time an exchange with a worker took, and what was printed."""
+        taken = worker.taken
+        self._used += taken.own
+        self._wall += taken.wall
         if worker.printed:
             self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
 
@@ -144,11 +153,11 @@ class Sitting:
         return self._worker
 
     def _start(self) -> Worker:
-        seconds, whole = self._seconds(self._limits.submission_seconds)
+        seconds = self._limits.submission_seconds
+        patience, whole = self._patience(seconds, WALL_FACTOR * seconds)
         worker = self._new_worker()
-        started = time.monotonic()
         try:
-            loaded = worker.load(self._submission, seconds, self._uses.forbidden)
+            loaded = worker.load(self._submission, patience, self._uses.forbidden)
             self._uses.note_import(loaded.uses)
             self.import_seconds = loaded.seconds
         except WorkerLost as lost:
@@ -159,8 +168,7 @@ class Sitting:
             self._end(worker)
             raise
         finally:
-            self._used += time.monotonic() - started
-            self._keep_printed(worker)
+            self._note(worker)
             self.isolation = worker.isolation
         if loaded.problem is not None:
             self._end(worker)
@@ -185,16 +193,16 @@ class Sitting:
         checked = self._environment.checked(raised, asked)
         return redacted(checked, self._submission.root, self._scratch)
 
-    def _seconds(self, wanted: float) -> tuple[float, bool]:
-        """The seconds that the submission gets now, and whether they are the last of its time."""
-        left = self._limits.submission_seconds - self._used
-        if left <= 0:
+    def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
+        """How long it is waited for now, and whether that is the last of its time."""
+        seconds = self._limits.submission_seconds
+        left, wall_left = seconds - self._used, WALL_FACTOR * seconds - self._wall
+        if min(left, wall_left) <= 0:
             raise StudentFault(
                 Status.TIMEOUT,
-                f"the submission's {self._limits.submission_seconds:.4g} seconds were used up "
-                "before this test",
+                f"the submission's {seconds:.4g} seconds were used up before this test",
             )
-        return min(wanted, left), left <= wanted
+        return Patience(min(wanted, left), left, min(wall, wall_left)), left <= wanted
 
     def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
         message = lost.message

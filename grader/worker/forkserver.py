@@ -16,13 +16,15 @@ import signal
 import socket
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from grader.worker.confinement import prepare_confinement
+from grader.worker.confinement.file_tree import enter_file_tree
 from grader.worker.confinement.identity import unprivileged_user
-from grader.worker.confinement.namespaces import enter_namespaces
-from grader.worker.heritage import Heritage
+from grader.worker.confinement.layers import prepare_confinement
+from grader.worker.confinement.namespaces import enter_other_namespaces
+from grader.worker.heritage import Heritage, Mapped
 from grader.worker.huge_pages import collapse_memory
 from grader.worker.packages import load_ahead, package_folders
 
@@ -31,21 +33,27 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(control_descriptor: int, preload: Sequence[str] = (), granted: Sequence[str] = ()) -> None:
+def main(told: Mapping[str, Any], number: int, namespaces: list[str]) -> None:
     """Warms up, says so, and serves the judge until it hangs up.
 
-    `preload` are modules of installed packages that are loaded once, here; `granted` are system
-    calls that workers may make beside those that every worker may.
+    The `number` is no other fork server's; some `namespaces` were entered before.
     """
-    control = socket.socket(fileno=control_descriptor)
+    control = socket.socket(fileno=told["control"])
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
         adopt_descendants()
-        namespaces = enter_namespaces()
-        not_preloaded = warm_up(preload, granted)
-        user = unprivileged_user()
-        control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
-        _obey(control, Heritage(user, namespaces, engine_modules(), tuple(granted)))
+        if told["namespaces"]:
+            namespaces = [*namespaces, *enter_other_namespaces()]
+        not_preloaded = warm_up(told["preload"], told["granted"])
+        mapped = Mapped.by_this_process()
+        if told["namespaces"] and enter_file_tree(Path(told["scratch"])):
+            namespaces = [*namespaces, "files"]
+        user = unprivileged_user(number)
+        greeting = {"user": user, "not_preloaded": not_preloaded, "namespaces": namespaces}
+        control.send(json.dumps(greeting).encode())
+        granted = tuple(told["granted"])
+        _obey(control, Heritage(user, tuple(namespaces), engine_modules(), mapped, granted))
     end_descendants()
+    os._exit(0)
 
 
 def _obey(control: socket.socket, heritage: Heritage) -> None:
@@ -154,20 +162,39 @@ def die_with_parent(parent: int) -> None:
             os._exit(1)
 
 
+def is_init() -> bool:
+    """Whether this is the first process of a process namespace: all others there end with it.
+
+    Its parent is in another one; so it cannot be the machine's.
+    """
+    return os.getpid() == 1
+
+
 def end_descendants() -> dict[int, int]:
-    """Kills and reaps every descendant; the exit codes (negative: the signal) by process id."""
+    """Kills and reaps every descendant; the exit codes (negative: the signal) by process id.
+
+    In a process namespace of its own, the kernel reaches all of them at once.
+    """
     codes: dict[int, int] = {}
     while True:
-        for pid in children():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-                if sys.platform != "linux":
-                    os.killpg(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            if is_init():
+                os.kill(-1, signal.SIGKILL)
+            else:
+                _kill_children()
         try:
             pid, status = os.waitpid(-1, 0)
         except ChildProcessError:
             return codes
         codes[pid] = os.waitstatus_to_exitcode(status)
+
+
+def _kill_children() -> None:
+    for pid in children():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+            if sys.platform != "linux":
+                os.killpg(pid, signal.SIGKILL)
 
 
 def children() -> list[int]:

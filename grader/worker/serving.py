@@ -17,12 +17,15 @@ from typing import Any
 from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json, uses_as_json
 from grader.wire.frames import BadFrame, decode, encode, receive
 from grader.wire.importing import imports_as_json
-from grader.worker.confinement import Territory, confine
+from grader.worker.confinement.layers import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.heritage import Heritage
 from grader.worker.loading import Loaded, load
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
+
+# With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
+HELLO = b"\0"
 
 
 def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
@@ -32,13 +35,13 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     os.setsid()
     _redirect(output)
     close_descriptors({channel.fileno()})
+    channel.sendall(HELLO)
     order, _ = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
     territory = Territory.around(root, scratch, order["device"])
-    reached = confine(territory, Bounds(**order["bounds"]), heritage.user, heritage.granted)
-    reached["namespaces"] = heritage.namespaces
-    channel.sendall(encode({"isolation": reached}, {}))
+    confined = confine(territory, Bounds(**order["bounds"]), heritage)
+    channel.sendall(encode(dataclasses.asdict(confined), {}))
     watch = Watch(order["forbidden"], root)
     loaded = _load(order, root, scratch, heritage.engine)
     _print_the_rest()

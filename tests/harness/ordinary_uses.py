@@ -370,9 +370,9 @@ def run_queues():
     try:
         local.Lock()
         made = "made"
-    except OSError as error:
-        made = type(error).__name__
-    return told((line.get(timeout=2), made == "made" or made))
+    except OSError:
+        made = "refused"
+    return told((line.get(timeout=2), made))
 
 
 def run_pipes_of_multiprocessing():

@@ -63,7 +63,7 @@ def test_isolation_can_be_required(grader, tiny, tmp_path, examination):
 
 WITH_A_CLOSED_HOME = """
 import os, pathlib, sysconfig
-from grader.worker.confinement import prepare_confinement
+from grader.worker.confinement.layers import prepare_confinement
 sysconfig.get_paths()
 if os.geteuid() == 0:
     os.setuid(65534)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from grader.removal import remove
+from grader.sandbox.limits.disk import Room, fits
 from grader.sandbox.scratch import new_scratch
-from grader.sandbox.usage import fits
 
 NOBODY = 65534
 
@@ -35,6 +35,17 @@ def in_closed_folders(folder: Path) -> None:
             os._exit(1)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def for_everybody(tmp_path: Path) -> Path:
+    """A folder that anybody may write into."""
+    left = tmp_path / "left"
+    left.mkdir()
+    left.chmod(0o777)
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.stat().st_mode & 0o005 != 0o005:
+            parent.chmod(0o755)
+    return left
 
 
 def nested(folder: Path, depth: int, name: str = "d") -> None:
@@ -99,12 +110,7 @@ def test_what_links_point_at_stays(tmp_path):
 
 def test_folders_that_are_closed_are_removed_by_their_owner(tmp_path):
     """A folder of mode 0 cannot be listed, and one without w cannot be emptied or moved."""
-    left = tmp_path / "left"
-    left.mkdir()
-    left.chmod(0o777)
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_mode & 0o005 != 0o005:
-            parent.chmod(0o755)
+    left = for_everybody(tmp_path)
     in_closed_folders(left)
     assert remove(left)
     assert not left.exists()
@@ -163,17 +169,26 @@ def test_a_judge_starts_where_folders_may_not_be_listed(monkeypatch):
 def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
     """Below the longest path nobody can count, and counting along long paths takes for ever."""
     nested(tmp_path, 20)
-    assert fits(tmp_path, 1 << 30, 1000)
+    assert fits(tmp_path, Room(1 << 30, 1000))
     nested(tmp_path / "d" / "d", 120, "e")
-    assert not fits(tmp_path, 1 << 30, 10_000)
+    assert not fits(tmp_path, Room(1 << 30, 10_000))
 
 
-def test_a_scratch_folder_whose_paths_are_too_long_does_not_fit(tmp_path):
-    """What lies at their end would be nobody's."""
+def test_what_lies_at_the_end_of_paths_that_are_too_long_is_counted(tmp_path):
+    """It would be nobody's otherwise."""
     nested(tmp_path, 30, "d" * 255)
-    assert not fits(tmp_path, 1 << 30, 10_000)
+    assert fits(tmp_path, Room(1 << 30, 60))
+    assert not fits(tmp_path, Room(1 << 30, 59))
+
+
+def test_what_lies_in_closed_folders_is_counted(tmp_path):
+    """Whoever can write into a folder that cannot be listed would have the disk for free."""
+    left = for_everybody(tmp_path)
+    in_closed_folders(left)
+    assert fits(left, Room(1 << 30, 12))
+    assert not fits(left, Room(1 << 30, 11))
 
 
 def test_what_is_gone_while_it_is_counted_takes_no_room(tmp_path):
     """Workers remove what they wrote, too."""
-    assert fits(tmp_path / "gone", 0, 0)
+    assert fits(tmp_path / "gone", Room(0, 0))

@@ -36,12 +36,18 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/et
 # What numeric libraries ask about the machine; nothing about its processes or users.
 _MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu")
 _SOURCES_OF_BYTES = ("/dev/urandom", "/dev/random")
+_NOWHERE = Path("/dev/null")
 _TIME_ZONES = "/usr/share/zoneinfo"
 
 
 def prepare_files() -> None:
     """Finds ahead of the fork what every worker may read."""
     _of_the_interpreter()
+
+
+def readable_by_all() -> list[Path]:
+    """The files and folders that every worker may read."""
+    return [*(path for path, _ in _of_the_interpreter()), _NOWHERE]
 
 
 def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[Path]) -> str:
@@ -58,7 +64,7 @@ def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[P
             for path, is_folder in (*_of_the_interpreter(), *map(_looked_at, readable)):
                 with contextlib.suppress(FileNotFoundError, PermissionError):
                     rules.allow_path(path, _LOOK if is_folder else AccessFS.READ_FILE)
-            rules.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+            rules.allow_path(_NOWHERE, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
             for path in devices:
                 rules.allow_path(path, _DRIVE)
             rules.allow_path(writable, _CHANGE)

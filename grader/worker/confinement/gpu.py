@@ -17,14 +17,15 @@ def device_files(device: str) -> list[Path]:
 
 def driver_files(device: str) -> list[Path]:
     """What CUDA reads before it computes; nothing for the CPU."""
-    return [Path(path) for path in _TOLD] if _is_cuda(device) else []
+    return [Path(path) for path in _TOLD] if is_cuda(device) else []
 
 
 def _found(device: str, folder: Path, patterns: Iterable[str]) -> Iterable[Path]:
-    if _is_cuda(device):
+    if is_cuda(device):
         for pattern in patterns:
             yield from sorted(folder.glob(pattern))
 
 
-def _is_cuda(device: str) -> bool:
+def is_cuda(device: str) -> bool:
+    """Whether a device, as torch names it, is a GPU."""
     return device.partition(":")[0] == "cuda"

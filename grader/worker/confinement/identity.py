@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+_PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITIES = 64
@@ -24,15 +25,15 @@ class _Header(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
 
-def unprivileged_user() -> int | None:
+def unprivileged_user(number: int) -> int | None:
     """A user id of its own for the workers of this process; None if they could not read packages.
 
-    Only a privileged process has the choice, and only where the interpreter does not lie in a
-    folder that is closed to others, such as root's home.
+    It follows from `number`. Only a privileged process has the choice, and only where the
+    interpreter does not lie in a folder that is closed to others, such as root's home.
     """
     if os.geteuid() != 0:
         return None
-    user = _FIRST_USER + os.getpid() % _USERS
+    user = _FIRST_USER + number % _USERS
     pid = os.fork()
     if pid == 0:
         try:
@@ -52,12 +53,15 @@ def unprivileged_user() -> int | None:
 def drop_privileges(user: int | None) -> str:
     """Takes on `user` (also as group) if it is given; what this process is afterwards."""
     if os.geteuid() != 0:
+        # In a user namespace, an ordinary user has all of them.
+        _drop_capabilities()
         _no_new_privileges()
         return "ordinary user"
     if user is not None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+        _be_seen_by_its_user()
         _no_new_privileges()
         return "unprivileged user"
     if sys.platform != "linux":
@@ -67,12 +71,20 @@ def drop_privileges(user: int | None) -> str:
     return "root without capabilities"
 
 
+def _be_seen_by_its_user() -> None:
+    """Lets its user see what it has open: who has changed users hides that (prctl(2))."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+
+
 def _no_new_privileges() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _drop_capabilities() -> None:
+    if sys.platform != "linux":
+        return
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(_CAPABILITIES):
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)

@@ -1,0 +1,26 @@
+"""A control group of the kernel for each worker: memory and tasks bounded, processor time counted.
+
+What a submission does cannot distract or deceive it: all memory counts, whatever it was asked for
+with (shared, private, page tables and what else the kernel holds for it, files in a tmpfs that a
+member wrote), and every thread. For the judge's side:
+
+    ground = find_ground()                     # once for each process; tries it for real
+    if isinstance(ground, NoGround): ...       # ground.because says why, for people
+    group = ground.new("worker-1", Bounds(memory=512 << 20, tasks=64))
+    group.add(pid)                             # before it runs anything of a stranger's
+    group.ran_out_of_memory(), group.was_refused_tasks(), group.processor_seconds(), ...
+    group.kill() and group.remove()            # both bounded in time; False: not all is gone
+    ground.close()
+
+A ground belongs to the process that found it and is used by that or by those it forks; it must not
+outlive it: finding one also removes those of processes that are gone (`sweep`). Find it *before*
+the fork server is started: where systemd grants it, this process moves into a scope, of which only
+what it starts from then on is part too; an ordinary user cannot bring in anybody else.
+"""
+
+from grader.sandbox.groups.finding import find_ground
+from grader.sandbox.groups.ground import Ground, NoGround
+from grader.sandbox.groups.group import Bounds, Group
+from grader.sandbox.groups.sweeping import sweep
+
+__all__ = ["Bounds", "Ground", "Group", "NoGround", "find_ground", "sweep"]

@@ -1,0 +1,73 @@
+"""The process around a fork server: it gives it process ids of its own, and clears up after it.
+
+It holds nothing, runs nothing of a submission, and stays when everything else was killed: what the
+job would have removed in the end, it removes then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from grader.worker.confinement.namespaces import enter_process_namespace
+
+_PR_SET_PDEATHSIG = 1
+# Whoever was killed closes all that it had; a job that lost a fork server alone lives on.
+_SECONDS_TO_END = 1.0
+
+
+def main(order: str) -> None:
+    """Starts the fork server that the order describes, and stays until it has ended.
+
+    `control` and `life` are descriptors. Over the first, the fork server is told what to do. The
+    second is a pipe: it ends with a word of those who hold it, or without one if they were killed.
+    """
+    told = json.loads(order)
+    namespaces = enter_process_namespace() if told["namespaces"] else []
+    number = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.close(told["life"])
+        _be_fork_server(told, number, namespaces)
+    os.close(told["control"])
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGKILL))
+    _, status = os.waitpid(pid, 0)
+    if _were_killed(told["life"]):
+        from grader.removal import remove  # no worker is ever forked from a process that has it
+
+        remove(Path(told["scratch"]))
+        for group in told["groups"]:
+            _remove_group(Path(group))
+    os._exit(0 if status == 0 else 1)
+
+
+def _were_killed(life: int) -> bool:
+    """Whether those who hold the other end of a pipe ended without a word."""
+    readable, _, _ = select.select([life], [], [], _SECONDS_TO_END)
+    return bool(readable) and not os.read(life, 1)
+
+
+def _remove_group(folder: Path) -> None:
+    """Removes a control group and those in it, in which no process is left."""
+    with contextlib.suppress(OSError):
+        for inner in [one for one in folder.iterdir() if one.is_dir()]:
+            _remove_group(inner)
+        folder.rmdir()
+
+
+def _be_fork_server(told: dict[str, Any], number: int, namespaces: list[str]) -> None:
+    try:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        from grader.worker.forkserver import main as serve
+
+        serve(told, number, namespaces)
+    finally:
+        os._exit(1)
