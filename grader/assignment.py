@@ -22,7 +22,10 @@ _ASPECTS = {
     Aspect.DISCIPLINE: 5.0,
     Aspect.EFFICIENCY: 5.0,
 }
-_KEYS = ("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload")
+_KEYS = (
+    *("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload"),
+    "system_calls",
+)
 
 
 class BadAssignment(Refusal):
@@ -37,7 +40,8 @@ class Assignment:
     exercise's points; `call_timeout` the seconds that one call may take. `forbidden` are dotted
     names of functions and classes, with the percentage of its points that an exercise loses which
     calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
-    the modules of installed packages that are loaded before the first submission.
+    the modules of installed packages that are loaded before the first submission, `system_calls`
+    the names of those that submissions may make beside what ordinary code needs.
     """
 
     root: Path
@@ -48,6 +52,7 @@ class Assignment:
     forbidden: Mapping[str, float]
     packages: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
+    system_calls: tuple[str, ...] = ()
 
     @property
     def public_tests(self) -> Path:
@@ -132,7 +137,8 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
     if dotted:
         top = dotted.partition(".")[0]
         raise BadAssignment(f"[tool.grader] packages: write {top!r} for {dotted!r}, the package")
-    return Assignment(root, name, points, shares, timeout, forbidden, packages, preload)
+    calls = _system_calls(table.get("system_calls", []))
+    return Assignment(root, name, points, shares, timeout, forbidden, packages, preload, calls)
 
 
 def _forbidden(table: object) -> dict[str, float]:
@@ -166,6 +172,18 @@ def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
             )
         if parts[0] == "grader":
             raise BadAssignment(f"[tool.grader] {key}: {name} is out of a submission's reach")
+    return tuple(dict.fromkeys(names))
+
+
+def _system_calls(names: object) -> tuple[str, ...]:
+    """Names as the kernel's manual has them; which of them can be granted, a job knows."""
+    if not isinstance(names, list):
+        raise BadAssignment(
+            '[tool.grader] system_calls must be a list of names, as ["inotify_init1"]'
+        )
+    for name in names:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise BadAssignment(f"[tool.grader] system_calls: {name!r} is no name of a system call")
     return tuple(dict.fromkeys(names))
 
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from grader.assignment import BadAssignment, find_assignment
+from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.explainer.service import ExplainerService, bound_this_process
 from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
 from grader.job.roles import Role
@@ -51,7 +51,8 @@ def main() -> None:
     here = os.getpid()
     try:
         assignment = find_assignment(Path(settings.assignment))
-        with ForkServers(scratch, assignment.preload, settings.device) as servers:
+        granted = _granted(assignment)
+        with ForkServers(scratch, assignment.preload, settings.device, granted) as servers:
             job = Job(settings, servers, scratch, replies)
             Suite(assignment, settings.exercises).open(job.serve)
     except BadAssignment as problem:
@@ -136,6 +137,22 @@ class Job:
 
     def _say(self, line: dict[str, Any]) -> None:
         _say(self._replies, line)
+
+
+def _granted(assignment: Assignment) -> tuple[str, ...]:
+    """The system calls that an assignment grants.
+
+    Raises:
+        BadAssignment: if one of them cannot be.
+    """
+    if assignment.system_calls:
+        # It looks for libseccomp with the help of other programs: only where it is needed.
+        from grader.worker.confinement.seccomp.grants import why_not_granted
+
+        for name in assignment.system_calls:
+            if why := why_not_granted(name):
+                raise BadAssignment(f"[tool.grader] system_calls: {why}")
+    return assignment.system_calls
 
 
 def _jobs() -> Iterator[dict[str, Any]]:

@@ -59,8 +59,8 @@ class ForkServer:
 
     It is a fresh interpreter that inherits two descriptors and a scrubbed environment. A fork
     server that stops obeying is killed with all that it started. `preload` are modules of installed
-    packages that it loads before it forks. If whoever started it is killed, it ends, and `scratch`
-    is removed.
+    packages that it loads before it forks, `granted` system calls that its workers may make beside
+    those that every worker may. If whoever started it is killed, it ends, and `scratch` is removed.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class ForkServer:
         preload: Sequence[str] = (),
         device: str = CPU,
         ground: Ground | None = None,
+        granted: Sequence[str] = (),
     ) -> None:
         self.preload = tuple(preload)
         self._ground = ground
@@ -80,6 +81,7 @@ class ForkServer:
             "scratch": os.fspath(scratch),
             "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
             "preload": self.preload,
+            "granted": [*granted],
             # Nobody knows all the files through which a GPU's driver is talked to.
             "namespaces": device == CPU,
         }

@@ -18,9 +18,16 @@ class ForkServers:
     that one waits.
     """
 
-    def __init__(self, scratch: Path, preload: Sequence[str] = (), device: str = CPU) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        preload: Sequence[str] = (),
+        device: str = CPU,
+        granted: Sequence[str] = (),
+    ) -> None:
         self._scratch = scratch
         self._preload = preload
+        self._granted = granted
         self._device = device
         self._made_by = os.getpid()
         found = find_ground()
@@ -56,4 +63,6 @@ class ForkServers:
 
     def _start(self) -> None:
         self._started_by = os.getpid()
-        self._server = ForkServer(self._scratch, self._preload, self._device, self._ground)
+        self._server = ForkServer(
+            self._scratch, self._preload, self._device, self._ground, self._granted
+        )

@@ -43,14 +43,15 @@ def main(told: Mapping[str, Any], number: int, namespaces: list[str]) -> None:
         adopt_descendants()
         if told["namespaces"]:
             namespaces = [*namespaces, *enter_other_namespaces()]
-        not_preloaded = warm_up(told["preload"])
+        not_preloaded = warm_up(told["preload"], told["granted"])
         mapped = Mapped.by_this_process()
         if told["namespaces"] and enter_file_tree(Path(told["scratch"])):
             namespaces = [*namespaces, "files"]
         user = unprivileged_user(number)
         greeting = {"user": user, "not_preloaded": not_preloaded, "namespaces": namespaces}
         control.send(json.dumps(greeting).encode())
-        _obey(control, Heritage(user, tuple(namespaces), engine_modules(), mapped))
+        granted = tuple(told["granted"])
+        _obey(control, Heritage(user, tuple(namespaces), engine_modules(), mapped, granted))
     end_descendants()
     os._exit(0)
 
@@ -91,7 +92,7 @@ def engine_modules() -> tuple[str, ...]:
     return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 
 
-def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
+def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[str, str]:
     """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
 
     Returns why modules of `preload` could not be loaded, by their names.
@@ -118,7 +119,7 @@ def warm_up(preload: Sequence[str] = ()) -> dict[str, str]:
     del loaded, halves
     forget_the_project()
     failed = load_ahead(preload)
-    prepare_confinement()
+    prepare_confinement(granted)
     gc.collect()
     gc.freeze()
     collapse_memory()

@@ -29,10 +29,12 @@ class Mapped:
 class Heritage:
     """The user id to take on, if any, the namespaces entered, the engine's modules by name.
 
-    `mapped` is what every worker has mapped from the beginning.
+    `mapped` is what every worker has mapped from the beginning, `granted` the system calls that the
+    assignment allows beside those that every worker may make.
     """
 
     user: int | None
     namespaces: tuple[str, ...]
     engine: tuple[str, ...]
     mapped: Mapped
+    granted: tuple[str, ...] = ()

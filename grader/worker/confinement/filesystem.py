@@ -35,7 +35,7 @@ if sys.platform == "linux":
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 # What numeric libraries ask about the machine; nothing about its processes or users.
 _MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu")
-_SOURCES_OF_BYTES = ("/dev/urandom", "/dev/random", "/dev/zero")
+_SOURCES_OF_BYTES = ("/dev/urandom", "/dev/random")
 _NOWHERE = Path("/dev/null")
 _TIME_ZONES = "/usr/share/zoneinfo"
 

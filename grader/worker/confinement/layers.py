@@ -37,10 +37,13 @@ class Territory:
         )
 
 
-def prepare_confinement() -> None:
-    """Does ahead of the fork what is the same for every worker."""
+def prepare_confinement(granted: Sequence[str] = ()) -> None:
+    """Does ahead of the fork what is the same for every worker.
+
+    System calls that are `granted` will be allowed beside those that every worker may make.
+    """
     prepare_files()
-    prepare_filter()
+    prepare_filter(granted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,6 @@ def confine(territory: Territory, bounds: Bounds, heritage: Heritage) -> Confine
     reached["filesystem"] = restrict_files(
         territory.readable, territory.writable, territory.devices
     )
-    reached |= restrict_system_calls()
+    reached |= restrict_system_calls(heritage.granted, not territory.is_on_cpu)
     reached["namespaces"] = ", ".join(heritage.namespaces) or "not granted"
     return Confined(reached, tuple(kept))

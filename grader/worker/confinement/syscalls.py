@@ -1,4 +1,10 @@
-"""System calls: a seccomp filter takes away what a submission has no business with."""
+"""System calls: a seccomp filter leaves a submission those that ordinary code needs.
+
+A call on the list of allowed ones is made, one on the list of denied ones is refused in plain words
+(PermissionError), one whose arguments decide is decided by them; any other does not exist.
+Where the list of allowed calls may lack something that the machine needs, only what is denied is
+refused, and `isolation` says why.
+"""
 
 from __future__ import annotations
 
@@ -6,109 +12,102 @@ import contextlib
 import errno
 import functools
 import os
-from typing import Any
+from collections.abc import Sequence
 
-# Loaded before the fork: it looks for libseccomp with the help of other programs.
-try:
-    import pyseccomp
-except (ImportError, RuntimeError, OSError):  # another system than Linux, or no libseccomp
-    pyseccomp = None
+from grader.worker.confinement.seccomp.allowed import NEWEST_GLIBC, allowed_names
+from grader.worker.confinement.seccomp.arguments import EVERYWHERE, ON_KNOWN_MACHINES
+from grader.worker.confinement.seccomp.denied import denied_names
+from grader.worker.confinement.seccomp.numbers import (
+    UnknownCall,
+    native_architecture,
+    number_of,
+)
+from grader.worker.confinement.seccomp.program import ALLOW, Decision, Program, compiled, refuse
 
-# Denied whatever the arguments. libseccomp knows their numbers on every architecture.
-_DENIED = {
-    "processes": "fork vfork execve execveat",
-    "network": "socket bind connect listen accept accept4",
-    "other processes": (
-        "ptrace process_vm_readv process_vm_writev process_madvise pidfd_open pidfd_getfd "
-        "pidfd_send_signal kcmp rt_sigqueueinfo rt_tgsigqueueinfo tkill "
-        "sched_setaffinity sched_setscheduler sched_setattr sched_setparam ioprio_set "
-        "move_pages migrate_pages"
-    ),
-    "what outlives a process": (
-        "shmget shmat shmctl msgget msgsnd msgrcv msgctl semget semop semctl semtimedop mq_open "
-        "mq_unlink memfd_create memfd_secret keyctl add_key request_key"
-    ),
-    "namespaces and mounts": (
-        "unshare setns mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig "
-        "fsmount fspick mount_setattr open_tree_attr"
-    ),
-    # Landlock does not look at these, and an ordinary user owns more than its scratch folder.
-    "attributes of files": (
-        "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr "
-        "fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat file_setattr "
-        "utime utimes utimensat futimesat "
-        "open_by_handle_at name_to_handle_at"
-    ),
-    "the kernel": (
-        "io_uring_setup io_uring_enter io_uring_register bpf perf_event_open userfaultfd "
-        "fanotify_init lookup_dcookie quotactl quotactl_fd acct swapon swapoff reboot syslog "
-        "kexec_load kexec_file_load init_module finit_module delete_module settimeofday "
-        "clock_settime clock_adjtime adjtimex sethostname setdomainname iopl ioperm modify_ldt "
-        "personality vhangup"
-    ),
-}
-_CLONE_THREAD = 0x00010000
-_PR_SET_PDEATHSIG = 1
+# The architectures that the lists were made for, as audit names them.
+_MACHINES = {0xC000003E: "x86-64", 0xC00000B7: "AArch64"}
+_ALLOWED = Decision(ALLOW)
+_DENIED = Decision(refuse(errno.EPERM))
+_ABSENT = Decision(refuse(errno.ENOSYS))
 
 
-# Names that an older libseccomp does not know; the numbers are the same on every architecture.
-_UNKNOWN = -1
-_NEWER = {
-    "fchmodat2": 452,
-    "setxattrat": 463,
-    "removexattrat": 466,
-    "open_tree_attr": 467,
-    "file_setattr": 469,
-}
+def prepare_filter(granted: Sequence[str] = ()) -> None:
+    """Writes the filter ahead of the fork; what an assignment has `granted` is allowed as well."""
+    _filter(tuple(granted), uses_device=False)
 
 
-def prepare_filter() -> None:
-    """Writes ahead of the fork what of the filter is the same for every worker."""
-    with contextlib.suppress(OSError):
-        _common_filter()
-
-
-def restrict_system_calls() -> dict[str, str]:
+def restrict_system_calls(granted: Sequence[str] = (), uses_device: bool = False) -> dict[str, str]:
     """Installs the filter; what it came to, for `syscalls`, `network` and `processes`."""
     nothing = dict.fromkeys(("syscalls", "network", "processes"), "none")
-    if pyseccomp is None:
+    program, reached = _filter(tuple(granted), uses_device)
+    if program is None:
         return nothing
     try:
-        _filter_of_this_process().load()
+        program.load(os.getpid())
     except OSError:
         return nothing
-    return {"syscalls": "seccomp", "network": "denied", "processes": "denied"}
+    return {"syscalls": reached, "network": "denied", "processes": "denied"}
+
+
+def listing(architecture: int, granted: Sequence[str] = ()) -> Program:
+    """The filter that lists what is allowed.
+
+    Raises:
+        UnknownCall: if libseccomp lacks the number of a call.
+    """
+    decisions = dict.fromkeys(allowed_names() | {*granted}, _ALLOWED)
+    decisions |= {**ON_KNOWN_MACHINES, **EVERYWHERE} | dict.fromkeys(denied_names(), _DENIED)
+    return compiled(architecture, _numbered(decisions, architecture), _ABSENT)
+
+
+def by_what_is_denied(architecture: int) -> Program:
+    """The filter that refuses what is denied, and allows all else."""
+    decisions = {**EVERYWHERE} | dict.fromkeys(denied_names(), _DENIED)
+    return compiled(architecture, _numbered(decisions, architecture, lenient=True), _ALLOWED)
 
 
 @functools.cache
-def _common_filter() -> Any:
-    """What is denied to every worker: libseccomp also refuses calls of foreign architectures."""
-    if pyseccomp is None:
-        return None
-    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
-    for name in " ".join(_DENIED.values()).split():
-        rules.add_rule(_deny(), _number(name))
-    # glibc falls back to clone, whose flags a filter can read: threads yes, processes no.
-    rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
-    rules.add_rule(_deny(), "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _CLONE_THREAD, 0))
-    rules.add_rule(_deny(), "prctl", pyseccomp.Arg(0, pyseccomp.EQ, _PR_SET_PDEATHSIG))
-    rules.add_rule(_deny(), "prlimit64", pyseccomp.Arg(0, pyseccomp.GT, 0))
-    rules.add_rule(_deny(), "setpriority", pyseccomp.Arg(1, pyseccomp.GT, 0))
-    return rules
+def _filter(granted: tuple[str, ...], uses_device: bool) -> tuple[Program | None, str]:
+    """The filter of a worker, and what it comes to; none without libseccomp."""
+    architecture = native_architecture()
+    if architecture is None:
+        return None, "none"
+    lacking = why_not_listed(architecture, _c_library(), uses_device)
+    with contextlib.suppress(UnknownCall):
+        if lacking is None:
+            lacking = "libseccomp is too old"
+            return listing(architecture, granted), "seccomp"
+    return by_what_is_denied(architecture), f"seccomp, by what is denied ({lacking})"
 
 
-def _filter_of_this_process() -> Any:
-    """The filter of a worker, which may send signals to itself alone; once for a process."""
-    rules = _common_filter()
-    for name in ("kill", "tgkill"):
-        rules.add_rule(_deny(), name, pyseccomp.Arg(0, pyseccomp.NE, os.getpid()))
-    return rules
+def why_not_listed(architecture: int, libc: str, uses_device: bool) -> str | None:
+    """Why the list of allowed calls may lack something; None where it does not."""
+    if uses_device:
+        return "the driver of a device has calls of its own"
+    if architecture not in _MACHINES:
+        return f"the list is made for {' and '.join(_MACHINES.values())}"
+    name, _, version = libc.partition(" ")
+    if name == "glibc" and tuple(map(int, version.split("."))) > NEWEST_GLIBC:
+        return f"the list is made for glibc up to {'.'.join(map(str, NEWEST_GLIBC))}"
+    return None
 
 
-def _deny() -> Any:
-    return pyseccomp.ERRNO(errno.EPERM)
+def _c_library() -> str:
+    """As "glibc 2.36"; musl does not say."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):
+        return ""
 
 
-def _number(name: str) -> int:
-    number = int(pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name))
-    return _NEWER[name] if number == _UNKNOWN else number
+def _numbered(
+    decisions: dict[str, Decision], architecture: int, lenient: bool = False
+) -> dict[int, Decision]:
+    """The decisions by number, where the architecture has the call; known ones only, if lenient."""
+    numbered = {}
+    for name, decision in decisions.items():
+        with contextlib.suppress(UnknownCall) if lenient else contextlib.nullcontext():
+            number = number_of(name, architecture)
+            if number is not None:
+                numbered[number] = decision
+    return numbered

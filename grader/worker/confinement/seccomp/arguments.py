@@ -1,0 +1,105 @@
+"""System calls whose arguments decide."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+
+from grader.worker.confinement.seccomp.program import (
+    ALLOW,
+    OWN_PROCESS,
+    Check,
+    Decision,
+    refuse,
+)
+
+_PERM = refuse(errno.EPERM)
+_DONE = refuse(0)
+
+# A thread has everything in common with its process, and a namespace of its own in nothing.
+_SHARED_BY_THREADS = 0x00000100 | 0x00000200 | 0x00000400 | 0x00000800 | 0x00010000
+_NAMESPACES = 0x7E020000
+# What a process is called, may ask of itself, and may set without consequence to others: of
+# PR_SET_… only NAME, NO_NEW_PRIVS, TIMERSLACK, THP_DISABLE and VMA (names of its memory).
+_HARMLESS_OPTIONS = (
+    *(2, 3, 7, 15, 16, 21, 23, 25, 27, 29, 30, 34, 37, 38, 39, 40, 41, 42, 51, 52, 56, 64),
+    *(0x41555856, 0x53564D41),
+)
+_CLOSE_RANGE_UNSHARE = 2
+# Commands of fcntl(2): duplicates, flags of descriptors and files, sizes and seals to be read.
+_COMMANDS = (0, 1, 2, 3, 4, 1030, 1032, 1034)
+_SET_LOCKS, _GET_LOCKS = (6, 7, 37, 38), (5, 36)
+# MAP_SHARED (or MAP_SHARED_VALIDATE) with MAP_ANONYMOUS; MAP_GROWSDOWN; MAP_HUGETLB.
+_SHARED_ANONYMOUS, _GROWS_DOWN, _HUGE = 0x21, 0x100, 0x40000
+_ADVICE = (*range(5), 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24, 25)
+# TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2.
+_REQUESTS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
+_CLONES_OF_FILES = (0x40049409, 0x4020940D)
+_RWF_NOWAIT = 8
+
+
+def _has(argument: int, bits: int, action: int) -> Check:
+    return Check(argument, (bits,), action, mask=bits)
+
+
+def _unless(argument: int, values: tuple[int, ...], action: int = _PERM) -> Check:
+    return Check(argument, values, action, among=False)
+
+
+_TO_ITSELF = Decision(ALLOW, (_unless(0, (OWN_PROCESS,)),))
+_RIGHT_AWAY = Decision(ALLOW, (_has(5, _RWF_NOWAIT, refuse(errno.EOPNOTSUPP)),))
+
+EVERYWHERE: Mapping[str, Decision] = {
+    # glibc falls back to clone, whose flags a filter can read: threads yes, processes no.
+    "clone3": Decision(refuse(errno.ENOSYS)),
+    "clone": Decision(
+        ALLOW,
+        (
+            Check(
+                0,
+                (_SHARED_BY_THREADS,),
+                _PERM,
+                mask=_SHARED_BY_THREADS | _NAMESPACES,
+                among=False,
+            ),
+        ),
+    ),
+    "prctl": Decision(ALLOW, (_unless(0, _HARMLESS_OPTIONS),)),
+    "prlimit64": Decision(ALLOW, (_unless(0, (0, OWN_PROCESS)),)),
+    "setpriority": Decision(ALLOW, (_unless(0, (0,)), _unless(1, (0,)))),
+    "kill": _TO_ITSELF,
+    "tkill": _TO_ITSELF,
+    "tgkill": _TO_ITSELF,
+    # A worker shares no file with anybody: every lock is granted, and none is there to be seen.
+    "flock": Decision(_DONE),
+    "fcntl": Decision(ALLOW, (Check(1, _SET_LOCKS, _DONE), _unless(1, (*_COMMANDS, *_GET_LOCKS)))),
+    # Descriptors that one thread has for itself are in no list of the process's.
+    "close_range": Decision(ALLOW, (_has(2, _CLOSE_RANGE_UNSHARE, _PERM),)),
+    # A datagram of a pair may be addressed to any socket that has a name.
+    "sendto": Decision(ALLOW, (_unless(5, (0,)),)),
+    # posix_fallocate writes then: what is allocated has been written.
+    "fallocate": Decision(refuse(errno.EOPNOTSUPP)),
+    # What others read is neither to be put out of memory nor to be found there.
+    "fadvise64": Decision(_DONE),
+    "preadv2": _RIGHT_AWAY,
+    "pwritev2": _RIGHT_AWAY,
+}
+"""The decisions that hold on every machine."""
+
+ON_KNOWN_MACHINES: Mapping[str, Decision] = {
+    # Such memory stays while nothing maps it (the first), or is not counted (the others).
+    "mmap": Decision(
+        ALLOW,
+        (
+            _has(3, _SHARED_ANONYMOUS, _PERM),
+            _has(3, _GROWS_DOWN, _PERM),
+            _has(3, _HUGE, refuse(errno.ENOMEM)),
+        ),
+    ),
+    "madvise": Decision(ALLOW, (_unless(2, _ADVICE, refuse(errno.EINVAL)),)),
+    "ioctl": Decision(
+        ALLOW,
+        (Check(1, _CLONES_OF_FILES, refuse(errno.EOPNOTSUPP)), _unless(1, _REQUESTS)),
+    ),
+}
+"""Those on x86-64 and AArch64, for workers that compute on the CPU."""
