@@ -58,8 +58,8 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 _WHOLE = Allowance(DEFAULT_LIMITS.entries, DEFAULT_LIMITS.archive, DEFAULT_LIMITS.unpacked)
-# For a platform's download, and for one person's part of it before it is looked into.
-DOWNLOAD_LIMITS = Limits(_WHOLE, _WHOLE, _WHOLE, entries=300_000)
+# For one person's part of a platform's download, before it is looked into: it may be an archive.
+DOWNLOAD_LIMITS = Limits(data=_WHOLE, entries=300_000)
 
 
 def kind_of(file_name: str) -> Kind:
