@@ -39,6 +39,7 @@ class Limits:
     """What is copied of one submission at most.
 
     `entries` bounds how many files and folders are looked at, `depth` how many folders deep,
+    `folders` in how many folders copied files lie (a file at the end of its own costs them all),
     `archive` the bytes of an archive as handed in, and `unpacked` the bytes that a tar may unpack
     to, whether they are wanted or not (of a zip nothing is unpacked that is not wanted).
     """
@@ -47,6 +48,7 @@ class Limits:
     notebooks: Allowance = Allowance(50, 32 * MIB, 64 * MIB)
     data: Allowance = Allowance(2_000, 8 * MIB, 64 * MIB)
     depth: int = 24
+    folders: int = 2_000
     entries: int = 100_000
     archive: int = 512 * MIB
     unpacked: int = 512 * MIB
