@@ -19,6 +19,10 @@ _NEEDED = ("memory", "pids")
 _WANTED = ("cpu",)
 # What systemd marks the units with whose insides it leaves to others.
 _MARKS = ("user.delegate", "trusted.delegate")
+_REFUSED = {
+    errno.EBUSY: "its processes would have to be in groups within it",
+    errno.ENOENT: "its own memory and tasks are not accounted for",
+}
 
 
 class GroupV2(Group):
@@ -99,12 +103,13 @@ def _hand_down(folder: Path) -> None:
     """Lets the groups in a folder have controllers.
 
     Raises:
-        OSError: if they have not got those that are needed, as where the folder has members itself.
+        OSError: if they have not got those that are needed.
     """
     for controller in (*_NEEDED, *_WANTED):
         if controller not in words(folder / "cgroup.subtree_control"):
             try:
                 write(folder / "cgroup.subtree_control", f"+{controller}")
-            except OSError:
+            except OSError as error:
                 if controller in _NEEDED:
-                    raise
+                    why = _REFUSED.get(error.errno or 0, error.strerror or "")
+                    raise OSError(error.errno, why) from error
