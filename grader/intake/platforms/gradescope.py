@@ -14,7 +14,6 @@ from grader.intake.copying.limits import MIB
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable, several, shortened
 from grader.intake.platforms.download import Download, Item
-from grader.intake.platforms.yaml_outline import BadYaml, read_outline
 from grader.submission import Author, Unreadable
 
 _METADATA = "submission_metadata.yml"
@@ -57,6 +56,9 @@ def gradescope_export(download: Download) -> Discovery | None:
 
 def _read(download: Download, metadata: Item) -> tuple[Mapping[str, object], list[str]]:
     """What is said of each submission, and what is wrong with that."""
+    # Most downloads are no exports, and the process that takes submissions in needs no YAML.
+    from grader.intake.platforms.yaml_outline import BadYaml, read_outline
+
     try:
         content = download.read(metadata, _LARGEST_METADATA + 1)
         if len(content) > _LARGEST_METADATA:

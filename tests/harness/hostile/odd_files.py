@@ -214,6 +214,22 @@ def _notebook_without_a_name(place: Path, _secret: Path, _marker: str) -> None:
         (place / name).touch()
 
 
+def _notebook_of_many_cells(place: Path, _secret: Path, _marker: str) -> None:
+    place.mkdir()
+    cells = ",".join(['{"cell_type":"code"}'] * 900_000)
+    (place / "work.ipynb").write_text(f'{{"nbformat":4,"cells":[{cells}]}}')
+
+
+def _notebook_of_little(place: Path, _secret: Path, _marker: str) -> None:
+    place.mkdir()
+    things = ",".join(["{}"] * 10_000_000)
+    (place / "work.ipynb").write_text(f'{{"nbformat":4,"cells":[],"metadata":[{things}]}}')
+
+
+def _dotted_keys(place: Path, _secret: Path, _marker: str) -> None:
+    _files(place, adapters=RIGHT, **{"pyproject.toml": "a." * 16_000 + "a = 1\n"})
+
+
 def _bytes_as_source(place: Path, _secret: Path, _marker: str) -> None:
     _files(place)
     (place / "adapters.py").write_bytes(b"\xff\xfe\0\0# coding: rot13\n\0" + RIGHT.encode())
@@ -272,6 +288,7 @@ KINDS: dict[str, Callable[[Path, Path, str], None]] = {
         _link_to_solutions, _link_to_folder, _link_as_submission, _pipe_as_adapters,
         _pipe_as_submission, _unreadable, _many_files, _huge_file, _huge_adapters,
         _deep_expression, _scopes_inside_one_another, _names_very_long, _notebook_without_a_name,
+        _notebook_of_many_cells, _notebook_of_little, _dotted_keys,
         _bytes_as_source, _pytest_plugin, _settings, _customize, _own_grader,
         _shadows, _shadows_that_exit,
     )
