@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,31 @@ class Submission:
     import_paths: tuple[str, ...] = (".",)
     distribution: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The submission as plain data."""
+        return asdict(self) | {"root": os.fspath(self.root)}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Submission:
+        """The submission that `as_json` wrote.
+
+        Raises:
+            LookupError, TypeError, ValueError: if it did not.
+        """
+        distribution = row["distribution"]
+        if distribution is not None:
+            name, version = distribution
+            distribution = str(name), str(version)
+        return cls(
+            name=str(row["name"]),
+            root=Path(row["root"]),
+            adapters=str(row["adapters"]),
+            module=str(row["module"]),
+            import_paths=tuple(map(str, row["import_paths"])),
+            distribution=distribution,
+            notes=tuple(map(str, row["notes"])),
+        )
 
 
 class Unreadable(Exception):

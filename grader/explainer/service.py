@@ -16,7 +16,7 @@ from grader.explaining.excerpts import excerpts
 from grader.explaining.mentions import find_mentions
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.explaining.wording import InFull
-from grader.intake import CopyFailed, Entry
+from grader.intake import CopyFailed, Entry, IntakeClient
 from grader.plain_text import plain
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
@@ -44,6 +44,7 @@ class ExplainerService:
         mistakes: KnownMistakes,
         settings: Settings,
         servers: ForkServers,
+        intake: IntakeClient,
         scratch: Path,
     ) -> None:
         assignment = suite.assignment
@@ -51,7 +52,7 @@ class ExplainerService:
         self._mistakes = mistakes
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
-        self._seats = Seats(assignment, settings.adapters, servers, scratch, InFull())
+        self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, InFull())
 
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
         """The words that a job asks for, more with each step.

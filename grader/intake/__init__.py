@@ -1,5 +1,6 @@
 """Taking in what was handed in: finding submissions, copying them privately, running nothing."""
 
+from grader.intake.client import IntakeClient
 from grader.intake.copying.limits import Allowance, Limits
 from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
 from grader.intake.copying.staging import take_in
@@ -16,6 +17,7 @@ __all__ = [
     "CopyFailed",
     "Discovery",
     "Entry",
+    "IntakeClient",
     "Limits",
     "NothingToGrade",
     "Person",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
-from pathlib import Path
+from collections.abc import Iterator
 
-from grader.intake.copying.folder import survey
+from grader.intake.copying.folder import content, survey
 from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
-from grader.intake.copying.regular_file import read_chunks
+from grader.intake.copying.open_folder import OpenFolder
+from grader.intake.copying.regular_file import chunks
 from grader.intake.entry import Entry
 from grader.intake.platforms.handed_in import handed_in
-from grader.submission import Unreadable
 
 
 def fingerprint(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -22,42 +21,28 @@ def fingerprint(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> str:
     read has a hash too.
     """
     try:
-        with handed_in(entry) as (found, _):
-            return _of_what_lies_there(found, limits)
+        with handed_in(entry) as handed:
+            if isinstance(handed.source, OpenFolder):
+                return _of_folder(handed.source, limits)
+            whole = _of_content(chunks(handed.source, limits.archive))
+            return _digest(b"file", os.fsencode(handed.suffix), whole)
     except Exception as problem:  # what strangers wrote: taking it in says what is wrong with it
         return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
 
 
-def _of_what_lies_there(entry: Entry, limits: Limits) -> str:
-    try:
-        mode = os.lstat(entry.path).st_mode
-    except OSError:
-        return _digest(b"cannot be opened")
-    if stat.S_ISDIR(mode):
-        return _of_folder(entry.path, limits)
-    if stat.S_ISREG(mode):
-        content = _of_content(entry.path, limits.archive)
-        return _digest(b"file", os.fsencode(entry.path.suffix.lower()), content)
-    return _digest(b"special file", str(stat.S_IFMT(mode)).encode())
-
-
-def _of_folder(folder: Path, limits: Limits) -> str:
-    try:
-        files, _ = survey(folder, limits)
-    except Unreadable:
-        return _digest(b"cannot be read")
+def _of_folder(folder: OpenFolder, limits: Limits) -> str:
     pieces = [b"folder"]
-    for file in sorted(files, key=lambda file: file.parts):
+    for file in sorted(survey(folder, limits)[0], key=lambda file: file.parts):
         pieces.append(os.fsencode("/".join(file.parts)))
-        pieces.append(_of_content(file.path, file.size))
+        pieces.append(_of_content(content(folder, file)))
     return _digest(*pieces)
 
 
-def _of_content(path: Path | str, at_most: int) -> bytes:
+def _of_content(pieces: Iterator[bytes]) -> bytes:
     digest = hashlib.sha256()
     try:
-        for chunk in read_chunks(path, at_most):
-            digest.update(chunk)
+        for piece in pieces:
+            digest.update(piece)
     except OSError:
         return b"cannot be read"
     return digest.digest()

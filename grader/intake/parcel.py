@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +13,12 @@ from grader.intake.archives.member import member_parts
 from grader.intake.archives.tar_archive import unpack_tar
 from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
+from grader.intake.copying.open_folder import OpenFolder
 from grader.intake.copying.private_copy import PrivateCopy
-from grader.intake.copying.regular_file import kind_in_words, read_bounded
+from grader.intake.copying.regular_file import chunks
 from grader.intake.entry import Entry
 from grader.intake.naming import size_in_words
-from grader.intake.platforms.handed_in import handed_in
+from grader.intake.platforms.handed_in import HandedIn, handed_in
 from grader.submission import Unreadable
 
 _NAMELESS = "submission"
@@ -46,8 +45,8 @@ def pack(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> Parcel:
     Raises CopyFailed when the pieces of a download could not be laid together.
     """
     try:
-        with handed_in(entry) as (found, left_out):
-            return _packed(found, left_out, limits)
+        with handed_in(entry) as handed:
+            return _packed(handed, limits)
     except Unreadable as problem:
         return Parcel(_NAMELESS, refused=str(problem))
 
@@ -70,22 +69,19 @@ def unpack(parcel: Parcel, name: str, into: Path) -> Entry:
     return Entry(name, place, left_out=parcel.left_out, refused=refused)
 
 
-def _packed(entry: Entry, left_out: tuple[str, ...], limits: Limits) -> Parcel:
-    try:
-        mode = os.lstat(entry.path).st_mode
-        name = entry.path.name if entry.path.name not in ("", "..") else _NAMELESS
-        if stat.S_ISREG(mode):
-            content = read_bounded(entry.path, limits.archive + 1)
-            if len(content) > limits.archive:
-                raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
-            return Parcel(name, False, content, left_out)
-    except OSError as error:
-        raise Unreadable(f"it cannot be opened: {error.strerror}") from error
-    if not stat.S_ISDIR(mode):
-        raise Unreadable(f"it is {kind_in_words(mode)}, which is not opened; hand in what it holds")
+def _packed(handed: HandedIn, limits: Limits) -> Parcel:
+    name = handed.name if handed.name not in ("", "..") else _NAMELESS
+    if not isinstance(handed.source, OpenFolder):
+        try:
+            content = b"".join(chunks(handed.source, limits.archive + 1))
+        except OSError as error:
+            raise Unreadable(f"it cannot be read: {error.strerror}") from error
+        if len(content) > limits.archive:
+            raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
+        return Parcel(name, False, content, handed.left_out)
     with Bundle() as bundle:
-        admission = copy_folder(entry.path, _Portable(bundle), limits)
-    return Parcel(name, True, bundle.content, (*left_out, *admission.notes()))
+        admission = copy_folder(handed.source, _Portable(bundle), limits)
+    return Parcel(name, True, bundle.content, (*handed.left_out, *admission.notes()))
 
 
 class _Portable:

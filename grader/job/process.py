@@ -26,6 +26,7 @@ from typing import Any, TextIO
 from grader.assignment import Assignment, BadAssignment, find_assignment
 from grader.explainer.service import ExplainerService, bound_this_process
 from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
+from grader.intake import IntakeClient
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandWriter
 from grader.judge.service import JudgeService
@@ -52,8 +53,9 @@ def main() -> None:
     try:
         assignment = find_assignment(Path(settings.assignment))
         granted = _granted(assignment)
-        with ForkServers(scratch, assignment.preload, settings.device, granted) as servers:
-            job = Job(settings, servers, scratch, replies)
+        servers = ForkServers(scratch, assignment.preload, settings.device, granted)
+        with servers, IntakeClient() as intake:
+            job = Job(settings, servers, intake, scratch, replies)
             Suite(assignment, settings.exercises).open(job.serve)
     except BadAssignment as problem:
         _say(replies, {"stopped": str(problem)})
@@ -66,10 +68,16 @@ class Job:
     """Forks a child for each role that is asked for."""
 
     def __init__(
-        self, settings: Settings, servers: ForkServers, scratch: Path, replies: TextIO
+        self,
+        settings: Settings,
+        servers: ForkServers,
+        intake: IntakeClient,
+        scratch: Path,
+        replies: TextIO,
     ) -> None:
         self._settings = settings
         self._servers = servers
+        self._intake = intake
         self._scratch = scratch
         self._replies = replies
 
@@ -86,6 +94,7 @@ class Job:
                 if code != 0:
                     # Nobody knows what is left of its workers, unread of their answers, or unsaid.
                     self._servers.give_up()
+                    self._intake.give_up()
                     for left in self._scratch.iterdir():
                         remove(left)
                     self._replies.write("\n")
@@ -108,6 +117,7 @@ class Job:
                 self._say({"stopped": str(problem)})
             finally:
                 self._servers.close_own()
+                self._intake.close_own()
                 os._exit(code)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -116,12 +126,12 @@ class Job:
             self._judge(suite, replace(self._settings, seed=order["seed"]))
         else:
             bound_this_process()
-            self._explain(
-                ExplainerService(suite, mistakes, self._settings, self._servers, self._scratch)
-            )
+            shared = self._settings, self._servers, self._intake, self._scratch
+            self._explain(ExplainerService(suite, mistakes, *shared))
 
     def _judge(self, suite: Suite, settings: Settings) -> None:
-        service = JudgeService(suite, settings, self._servers, self._scratch, self._say)
+        shared = self._servers, self._intake, self._scratch
+        service = JudgeService(suite, settings, *shared, self._say)
         service.prepare()
         shorthand = ShorthandWriter()
         self._say({"ready": {"pid": os.getpid()}})

@@ -12,7 +12,7 @@ from typing import Any
 
 from grader.assignment import BadAssignment
 from grader.imports import Imports
-from grader.intake import CopyFailed, Entry, is_of_the_machine
+from grader.intake import CopyFailed, Entry, IntakeClient, is_of_the_machine
 from grader.judge.judge import Judge
 from grader.judge.rules import applied, summary
 from grader.plain_text import plain
@@ -33,7 +33,7 @@ from grader.worker.packages import is_installed
 
 # The first one's calls draw the cases and compute the references.
 _SUBMISSIONS_THAT_LEAVE_MUCH = 2
-# A call that does nothing for so many times its processor time is given up.
+# So many times its seconds may a call take while the machine is busy.
 _NET = 3
 
 Say = Callable[[dict[str, Any]], None]
@@ -55,7 +55,13 @@ class JudgeService:
     """Grades the submissions that come in; `say` tells verdicts to whoever follows."""
 
     def __init__(
-        self, suite: Suite, settings: Settings, servers: ForkServers, scratch: Path, say: Say
+        self,
+        suite: Suite,
+        settings: Settings,
+        servers: ForkServers,
+        intake: IntakeClient,
+        scratch: Path,
+        say: Say,
     ) -> None:
         self._suite = suite
         self._settings = settings
@@ -64,7 +70,7 @@ class JudgeService:
         self._say = say
         self._judge = Judge(suite, settings.seed, settings.device)
         assignment = suite.assignment
-        self._seats = Seats(assignment, settings.adapters, servers, scratch, Plainly())
+        self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, Plainly())
         self._graded = 0
 
     def prepare(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from grader.wire.calls import Call
 
 _TRIAL = "def run_trial(x):\n    return x + x\n"
 _MEMORY = 8 << 30
-_PATIENCE = Patience(120.0, 120.0, 240.0)
+_PATIENCE = Patience(120.0, 240.0)
 
 
 def require_device(server: ForkServer, scratch: Path, device: str) -> None:

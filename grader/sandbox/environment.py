@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -77,7 +79,12 @@ class Environment:
         names = (name, f"{name}.py")
         if any((self._assignment.root / one).exists() for one in names):
             return False
-        return not any(next(self._root.rglob(one), None) for one in names)
+        return self._own_names.isdisjoint(names)
+
+    @functools.cached_property
+    def _own_names(self) -> set[str]:
+        """What the submission's files and folders are called: each call may lack another name."""
+        return {name for _, folders, files in os.walk(self._root) for name in (*folders, *files)}
 
 
 def in_words(package: str) -> str:

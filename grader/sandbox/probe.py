@@ -21,7 +21,7 @@ from grader.wire.calls import Call
 
 _CANARY = "GRADER_PROBE"
 _MEMORY = 256 << 20
-_PATIENCE = Patience(30.0, 30.0, 60.0)
+_PATIENCE = Patience(30.0, 60.0)
 _ATTEMPTS_FILE = Path(__file__).with_name("attempts.py")
 # The layer that each attempt of attempts.py tries, and what the attempt is.
 _ATTEMPTS: Mapping[str, tuple[str, str]] = {

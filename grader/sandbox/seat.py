@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.assignment import Assignment
-from grader.intake import Entry, take_in
+from grader.intake import Entry, IntakeClient
 from grader.removal import removed_afterwards
 from grader.sandbox.device import turn_on
 from grader.sandbox.environment import Environment
@@ -40,12 +40,14 @@ class Seats:
         assignment: Assignment,
         adapters: str,
         servers: ForkServers,
+        intake: IntakeClient,
         scratch: Path,
         wording: Wording,
     ) -> None:
         self._assignment = assignment
         self._adapters = adapters
         self._servers = servers
+        self._intake = intake
         self._scratch = scratch
         self._wording = wording
         self._familiar = Unremarkable()
@@ -62,7 +64,7 @@ class Seats:
         with self._folder() as folder:
             copies = folder / "taken-in"
             copies.mkdir()
-            submission = take_in(entry, copies, self._adapters)
+            submission = self._intake.take_in(entry, copies, self._adapters)
             uses = Uses(self._assignment.forbidden, submission.root)
             environment = Environment(self._assignment, submission.root)
             sitting = Sitting(

@@ -33,7 +33,8 @@ _PRINTED = 4096
 class Limits:
     """What a submission may use: seconds in all, bytes of memory, a device.
 
-    And the seconds of processor time for one call, which may take `call_wall` seconds on the wall.
+    And the seconds for one call, which may take `call_wall` seconds on the wall while the machine
+    is busy.
     """
 
     submission_seconds: float
@@ -202,7 +203,7 @@ class Sitting:
                 Status.TIMEOUT,
                 f"the submission's {seconds:.4g} seconds were used up before this test",
             )
-        return Patience(min(wanted, left), left, min(wall, wall_left)), left <= wanted
+        return Patience(min(wanted, left), min(wall, wall_left)), left <= wanted
 
     def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
         message = lost.message

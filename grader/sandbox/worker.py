@@ -36,7 +36,8 @@ from grader.wire.frames import BadFrame, Received, decode, encode
 from grader.wire.importing import imports_from_json
 
 _WATCH_SECONDS = 0.05
-_CONFINING = Patience(30.0, 30.0, 60.0)
+_CHANGED_PAGES = 48 << 20
+_CONFINING = Patience(30.0, 60.0)
 
 
 class WorkerLost(Exception):
@@ -62,7 +63,7 @@ class Loaded:
 class Worker:
     """One running worker. Once it is lost, it can only be ended.
 
-    `isolation` is what each layer of its confinement came to.
+    `isolation` is what each layer of its confinement came to, `taken` the time of its last answer.
     """
 
     def __init__(self, server: ForkServer, scratch: Path, allowance: Allowance) -> None:
@@ -77,6 +78,7 @@ class Worker:
         self._clock = Clock(self._pid)
         self._looked = 0.0
         self.isolation: Mapping[str, str] = {}
+        self.taken = Taken()
 
     @classmethod
     def in_new_folder(cls, server: ForkServer, folder: Path, allowance: Allowance) -> Worker:
@@ -156,11 +158,6 @@ class Worker:
             ) from error
 
     @property
-    def taken(self) -> Taken:
-        """The time that the worker has taken since it was last asked for something."""
-        return self._clock.taken()
-
-    @property
     def printed(self) -> bytes:
         """The end of what it wrote to stdout and stderr since it was last asked for something."""
         return self._exchange.printed
@@ -173,6 +170,7 @@ class Worker:
     def end(self) -> None:
         """Kills the worker and everything that it started."""
         self._exchange.close()
+        self._clock.close()
         try:
             self._server.end_workers()
         finally:
@@ -217,6 +215,8 @@ class Worker:
             raise WorkerLost(Status.CRASHED, self._ended(doing)) from None
         except BadFrame as problem:
             raise WorkerLost(Status.CRASHED, f"{doing}: {problem}") from None
+        finally:
+            self.taken = self._clock.taken()
 
     def _look(self, patience: Patience) -> None:
         """Looks every so often, however busy the worker keeps its channel and its output."""
@@ -224,7 +224,7 @@ class Worker:
         if now - self._looked < _WATCH_SECONDS:
             return
         self._looked = now
-        patience.check(self.taken)
+        patience.check(self._clock.taken())
         self._watch.look()
         if not is_alive(self._pid):
             raise EOFError
@@ -247,4 +247,5 @@ def _bounds(allowance: Allowance) -> Bounds:
 
     What it changes of the memory that it was forked with is charged to it, and is not its doing.
     """
-    return Bounds(allowance.memory + allowance.memory // 16, allowance.threads)
+    spare = max(_CHANGED_PAGES, allowance.memory // 16)
+    return Bounds(allowance.memory + spare, allowance.threads)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.sandbox.groups import Bounds, Ground, Group, NoGround, find_ground, sweep
-from grader.sandbox.groups.hierarchies import Hierarchy
+from grader.sandbox.groups.hierarchies import Hierarchy, hierarchies
 from grader.sandbox.groups.v2 import parents
 from grader.sandbox.limits.usage import is_alive
 
@@ -239,8 +239,9 @@ def test_a_process_that_is_gone_is_not_added(new_group):
     """The judge learns that its worker ended before it began."""
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as process:
         process.wait(SECONDS)
-    with pytest.raises(ProcessLookupError):
-        new_group().add(process.pid)
+    for gone in (process.pid, 0, -1):
+        with pytest.raises(ProcessLookupError):
+            new_group().add(gone)
 
 
 FINDER = """
@@ -305,7 +306,7 @@ def test_who_is_granted_none_is_told_why():
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout.startswith("NoGround(because='"), done.stderr
+    assert done.stdout.startswith("NoGround(because="), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -322,3 +323,26 @@ def test_what_systemd_keeps_for_itself_is_left_alone(tmp_path, own, free):
     (tmp_path / own).mkdir(parents=True, exist_ok=True)
     found = parents(Hierarchy(2, frozenset(), tmp_path, tmp_path / own))
     assert list(found) == [tmp_path / folder for folder in free]
+
+
+def test_what_a_machine_mounts_is_read_as_it_stands_there(tmp_path):
+    """A container sees its own group, not the path to it; white space in paths is escaped."""
+    process, folder = tmp_path / "process", tmp_path / "with space"
+    for path in (process, folder / "memory", folder / "cpu" / "jobs", folder / "unified"):
+        path.mkdir(parents=True)
+    (process / "cgroup").write_text(
+        "5:memory:/docker/f00\n4:cpu,cpuacct:/jobs\n3:pids:/elsewhere\n1:name=systemd:/\n0::/\n"
+    )
+    escaped = str(folder).replace(" ", r"\040")
+    (process / "mountinfo").write_text(
+        f"30 1 0:1 / / rw - ext4 /dev/vda rw\n"
+        f"31 30 0:2 /docker/f00 {escaped}/memory rw shared:1 - cgroup cgroup rw,memory\n"
+        f"32 30 0:3 / {escaped}/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+        f"33 30 0:4 /docker/f00 {escaped}/pids rw - cgroup cgroup rw,pids\n"
+        f"34 30 0:5 / {escaped}/unified rw - cgroup2 cgroup2 rw,nsdelegate\n"
+    )
+    assert hierarchies(process) == [
+        Hierarchy(1, frozenset({"memory"}), folder / "memory", folder / "memory"),
+        Hierarchy(1, frozenset({"cpu", "cpuacct"}), folder / "cpu", folder / "cpu" / "jobs"),
+        Hierarchy(2, frozenset(), folder / "unified", folder / "unified"),
+    ]

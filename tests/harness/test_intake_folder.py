@@ -131,6 +131,21 @@ def test_more_entries_than_the_limit_stop_the_walk(home: Path) -> None:
     assert any("the rest of many" in note for note in taken(home).notes)
 
 
+def test_more_folders_than_the_limit_are_not_made(home: Path) -> None:
+    """Each has to be made and removed again: 2,000 files could lie in 48,000."""
+    for number in range(8):
+        (home / f"{number}/a/b").mkdir(parents=True)
+        (home / f"{number}/a/b/data.bin").write_bytes(b"x")
+        (home / f"{number}/a/b/more.bin").write_bytes(b"xx")
+    limits = Limits(depth=4, folders=7)
+    submission = taken(home, limits)
+    assert copied(submission) == {
+        "adapters.py",
+        *(f"{number}/a/b/{name}.bin" for number in range(2) for name in ("data", "more")),
+    }
+    assert "beyond the first 7 folders): 2/a/b/data.bin, " in submission.notes[0]
+
+
 def test_links_are_not_followed_out(home: Path) -> None:
     """The grader may read what the student may not: other submissions, answers, passwords."""
     (home.parent / "secret.py").write_text("secret = 1\n")

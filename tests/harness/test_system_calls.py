@@ -39,7 +39,7 @@ HERE = Path(__file__).parent
 X86_64, AARCH64 = 0xC000003E, 0xC00000B7
 HIGH = (0, 1 << 32, 1 << 40)
 NO_FILE = 0xFFFFFFFF
-MEMORY, PATIENCE = 2 << 30, Patience(60.0, 60.0, 120.0)
+MEMORY, PATIENCE = 2 << 30, Patience(60.0, 120.0)
 
 pytestmark = pytest.mark.skipif(
     native_architecture() not in (X86_64, AARCH64),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from typing import BinaryIO
 
 from grader.intake.archives.tar_archive import unpack_tar
 from grader.intake.archives.zip_archive import unpack_zip
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.limits import Limits
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
-from grader.intake.copying.regular_file import open_regular
 from grader.intake.naming import shortened, size_in_words
 from grader.submission import Unreadable
 
@@ -26,31 +25,26 @@ _FOREIGN_BEGINNINGS = {
 }
 
 
-def unpack(archive: Path, copy: PrivateCopy, limits: Limits) -> Admission:
+def unpack(file: BinaryIO, copy: PrivateCopy, limits: Limits) -> Admission:
     """Unpack an archive into a private copy, whatever it claims to be or to hold.
 
     Raises Unreadable when it is no archive, damaged, encrypted, too large when unpacked, or when
     a member would leave the folder that it is unpacked into; CopyFailed when the copy could not
     be written.
     """
-    try:
-        descriptor = open_regular(archive)
-    except OSError as error:
-        raise Unreadable(f"the archive cannot be opened: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
-        if os.fstat(descriptor).st_size > limits.archive:
-            raise Unreadable(f"the archive is larger than {size_in_words(limits.archive)}")
-        beginning = file.read(4)
-        file.seek(0)
-        for signature, kind in _FOREIGN_BEGINNINGS.items():
-            if beginning == signature:
-                raise Unreadable(f"the archive is {kind}; hand in a folder, a zip or a tar")
-        if not beginning:
-            raise Unreadable("the archive is an empty file")
-        with archive_errors():
-            if beginning[:2] == b"PK":
-                return unpack_zip(file, copy, limits)
-            return unpack_tar(file, copy, limits)
+    if os.fstat(file.fileno()).st_size > limits.archive:
+        raise Unreadable(f"the archive is larger than {size_in_words(limits.archive)}")
+    beginning = file.read(4)
+    file.seek(0)
+    for signature, kind in _FOREIGN_BEGINNINGS.items():
+        if beginning == signature:
+            raise Unreadable(f"the archive is {kind}; hand in a folder, a zip or a tar")
+    if not beginning:
+        raise Unreadable("the archive is an empty file")
+    with archive_errors():
+        if beginning[:2] == b"PK":
+            return unpack_zip(file, copy, limits)
+        return unpack_tar(file, copy, limits)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
 
 from grader.intake.copying.limits import Kind, Limits, is_clutter, kind_of
 from grader.intake.naming import several, size_in_words
@@ -23,6 +24,7 @@ class Admission:
         self._limits = limits
         self._files: Counter[Kind] = Counter()
         self._bytes: Counter[Kind] = Counter()
+        self._folders: set[tuple[str, ...]] = {()}
         self._left_out: dict[str, list[str]] = {}
         self._how_many: Counter[str] = Counter()
 
@@ -44,11 +46,19 @@ class Admission:
             self.leave_out(f"beyond {size_in_words(allowance.bytes_total)} in all", path)
         elif self._files[kind] >= allowance.files:
             self.leave_out(f"beyond the first {allowance.files} files", path)
+        elif len(self._folders) + len(folders := self._new_folders(parts)) > self._limits.folders:
+            self.leave_out(f"beyond the first {self._limits.folders} folders", path)
         else:
+            self._folders.update(folders)
             self._files[kind] += 1
             self._bytes[kind] += size
             return True
         return False
+
+    def _new_folders(self, parts: Sequence[str]) -> list[tuple[str, ...]]:
+        """The folders above a file that no file lies in yet."""
+        above = (tuple(parts[:depth]) for depth in range(len(parts) - 1, 0, -1))
+        return list(takewhile(lambda folder: folder not in self._folders, above))
 
     def leave_out(self, reason: str, path: str) -> None:
         """Remember that `path` is not copied."""

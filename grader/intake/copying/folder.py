@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
 from typing import Protocol
 
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.limits import Limits, is_clutter_folder
-from grader.intake.copying.regular_file import kind_in_words, read_chunks
+from grader.intake.copying.open_folder import Item, OpenFolder, Parts
+from grader.intake.copying.regular_file import chunks, kind_in_words
 from grader.submission import Unreadable
 
 _NO_PERMISSION = "the grader may not read them"
@@ -21,10 +18,13 @@ _NO_PERMISSION = "the grader may not read them"
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of a submission: its place in the copy, where it lies now, and its size in bytes."""
+    """A file of a submission: where it goes in the copy, where it lies now, its size in bytes.
 
-    parts: tuple[str, ...]
-    path: str
+    `place` is inside the folder that was surveyed, and not the place of a link.
+    """
+
+    parts: Parts
+    place: Parts
     size: int
 
 
@@ -40,23 +40,29 @@ class Copy(Protocol):
         ...
 
 
-def survey(folder: Path, limits: Limits) -> tuple[list[SourceFile], Admission]:
+def survey(folder: OpenFolder, limits: Limits) -> tuple[list[SourceFile], Admission]:
     """The files of a folder that would be copied, small ones first; opens none of them.
 
     Raises Unreadable when the folder itself may not be read.
     """
     admission = Admission(limits)
-    walk = _Walk(os.fspath(folder), limits, admission)
+    walk = _Walk(folder, limits, admission)
     files = sorted(walk.files(), key=lambda file: (file.size, file.parts))
     return [file for file in files if admission.admits(file.parts, file.size)], admission
 
 
-def copy_folder(folder: Path, copy: Copy, limits: Limits) -> Admission:
+def content(folder: OpenFolder, file: SourceFile) -> Iterator[bytes]:
+    """The bytes of a file, no more than it had when it was surveyed; OSError if it is gone."""
+    with folder.open_file(file.place) as opened:
+        yield from chunks(opened, file.size)
+
+
+def copy_folder(folder: OpenFolder, copy: Copy, limits: Limits) -> Admission:
     """Copy what `survey` lets in; files that turn out unreadable are left out."""
     files, admission = survey(folder, limits)
     for file in files:
         try:
-            written = copy.write(file.parts, read_chunks(file.path, file.size))
+            written = copy.write(file.parts, content(folder, file))
         except OSError:
             copy.remove(file.parts)
             admission.leave_out(_NO_PERMISSION, "/".join(file.parts))
@@ -67,67 +73,66 @@ def copy_folder(folder: Path, copy: Copy, limits: Limits) -> Admission:
 
 
 class _Walk:
-    """A walk through a folder, level by level, that follows no link and opens no file."""
+    """A walk through a folder, level by level, that opens no file."""
 
-    def __init__(self, top: str, limits: Limits, admission: Admission) -> None:
-        self._top = top
+    def __init__(self, folder: OpenFolder, limits: Limits, admission: Admission) -> None:
+        self._folder = folder
         self._limits = limits
         self._admission = admission
         self._entries_left = limits.entries
-        self._real_top = os.path.realpath(top)
 
     def files(self) -> Iterator[SourceFile]:
-        folders: deque[tuple[tuple[str, ...], str]] = deque([((), self._top)])
+        folders: deque[Parts] = deque([()])
         while folders:
-            parts, path = folders.popleft()
-            entries = self._list(parts, path)
-            if parts and any(entry.name == "pyvenv.cfg" for entry in entries):
+            parts = folders.popleft()
+            items = self._list(parts)
+            if parts and any(item.name == "pyvenv.cfg" for item in items):
                 continue
-            for entry in entries:
-                place = (*parts, entry.name)
-                if entry.is_dir(follow_symlinks=False):
-                    if not is_clutter_folder(entry.name):
-                        folders.append((place, entry.path))
-                elif (file := self._file(place, entry)) is not None:
+            for item in items:
+                place = (*parts, item.name)
+                if item.is_folder:
+                    if not is_clutter_folder(item.name):
+                        folders.append(place)
+                elif (file := self._file(place, item)) is not None:
                     yield file
 
-    def _list(self, parts: tuple[str, ...], path: str) -> list[os.DirEntry[str]]:
-        """The entries of a folder in order; past the limits, none."""
+    def _list(self, parts: Parts) -> list[Item]:
+        """What lies in a folder, in order; past the limits, nothing."""
         place = "/".join(parts)
         if len(parts) >= self._limits.depth:
             self._admission.leave_out(f"more than {self._limits.depth} folders deep", f"{place}/")
             return []
         try:
-            with os.scandir(path) as scan:
-                entries = list(islice(scan, self._entries_left))
-                if next(scan, None) is not None:
-                    reason = f"beyond the first {self._limits.entries} files"
-                    self._admission.leave_out(reason, f"the rest of {place or 'the folder'}")
+            items = self._folder.listed(parts, self._entries_left + 1)
         except OSError as error:
             if not parts:
                 raise Unreadable(f"the folder cannot be read: {error.strerror}") from error
             self._admission.leave_out(_NO_PERMISSION, f"{place}/")
             return []
-        self._entries_left -= len(entries)
-        return sorted(entries, key=lambda entry: entry.name)
+        if len(items) > self._entries_left:
+            del items[self._entries_left :]
+            reason = f"beyond the first {self._limits.entries} files"
+            self._admission.leave_out(reason, f"the rest of {place or 'the folder'}")
+        self._entries_left -= len(items)
+        return sorted(items, key=lambda item: item.name)
 
-    def _file(self, parts: tuple[str, ...], entry: os.DirEntry[str]) -> SourceFile | None:
-        """The regular file that an entry is or, inside the folder, points at."""
-        path = entry.path
-        try:
-            status = entry.stat(follow_symlinks=False)
-            if stat.S_ISLNK(status.st_mode):
-                path = os.path.realpath(path)
-                inside = path.startswith(self._real_top + os.sep)
-                if not inside or not stat.S_ISREG(os.lstat(path).st_mode):
-                    self._admission.leave_out("links to folders or out of it", "/".join(parts))
-                    return None
-                status = os.lstat(path)
-        except OSError:
+    def _file(self, parts: Parts, item: Item) -> SourceFile | None:
+        """The regular file that an item is or, inside the folder, leads to."""
+        place = parts
+        if item.is_link:
+            try:
+                place = self._folder.led_to(parts)
+                item = self._folder.item(place)
+            except (OSError, ValueError):  # a link to the top itself, or out of it
+                item = Item(item.name, 0, 0)
+            if not item.is_file:
+                self._admission.leave_out("links to folders or out of it", "/".join(parts))
+                return None
+        if item.mode == 0:
             self._admission.leave_out(_NO_PERMISSION, "/".join(parts))
             return None
-        if not stat.S_ISREG(status.st_mode):
-            kind = kind_in_words(status.st_mode)
+        if not item.is_file:
+            kind = kind_in_words(item.mode)
             self._admission.leave_out("neither files nor folders", f"{'/'.join(parts)} ({kind})")
             return None
-        return SourceFile(parts, path, status.st_size)
+        return SourceFile(parts, place, item.size)

@@ -39,6 +39,7 @@ class Limits:
     """What is copied of one submission at most.
 
     `entries` bounds how many files and folders are looked at, `depth` how many folders deep,
+    `folders` in how many folders copied files lie (a file at the end of its own costs them all),
     `archive` the bytes of an archive as handed in, and `unpacked` the bytes that a tar may unpack
     to, whether they are wanted or not (of a zip nothing is unpacked that is not wanted).
     """
@@ -47,6 +48,7 @@ class Limits:
     notebooks: Allowance = Allowance(50, 32 * MIB, 64 * MIB)
     data: Allowance = Allowance(2_000, 8 * MIB, 64 * MIB)
     depth: int = 24
+    folders: int = 2_000
     entries: int = 100_000
     archive: int = 512 * MIB
     unpacked: int = 512 * MIB
@@ -58,8 +60,8 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 _WHOLE = Allowance(DEFAULT_LIMITS.entries, DEFAULT_LIMITS.archive, DEFAULT_LIMITS.unpacked)
-# For a platform's download, and for one person's part of it before it is looked into.
-DOWNLOAD_LIMITS = Limits(_WHOLE, _WHOLE, _WHOLE, entries=300_000)
+# For one person's part of a platform's download, before it is looked into: it may be an archive.
+DOWNLOAD_LIMITS = Limits(data=_WHOLE, entries=300_000)
 
 
 def kind_of(file_name: str) -> Kind:

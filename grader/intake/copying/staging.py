@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from grader.intake.archives.archive import FOREIGN, READABLE, unpack
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, Allowance, Limits
+from grader.intake.copying.open_folder import OpenFolder
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_the_machine
-from grader.intake.copying.regular_file import kind_in_words, read_bounded
 from grader.intake.entry import Entry
 from grader.intake.naming import shortened, size_in_words
 from grader.intake.notebooks.cells import runner
-from grader.intake.platforms.handed_in import handed_in
+from grader.intake.platforms.handed_in import HandedIn, handed_in
 from grader.intake.programs.distribution import read_distribution
 from grader.intake.programs.import_plan import ImportPlan, plan_imports
 from grader.intake.programs.locate import Located, locate
@@ -56,10 +56,10 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -
         raise Unreadable(entry.refused)
     into.chmod(0o755)
     copy = PrivateCopy(into / _COPY)
-    with handed_in(entry, into) as (found, left_out):
-        adapters, more_left_out = _copy(found, copy, str(wanted), limits)
-        home_name = _home_name(found)
-    left_out = (*entry.left_out, *left_out, *more_left_out)
+    with handed_in(entry, into) as handed:
+        adapters, more_left_out = _copy(handed, copy, str(wanted), limits)
+        home_name = _home_name(handed)
+    left_out = (*entry.left_out, *handed.left_out, *more_left_out)
     try:
         located = locate(into / _COPY, adapters, limits)
     except Unreadable as error:
@@ -71,44 +71,38 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -
 
 
 def _copy(
-    entry: Entry, copy: PrivateCopy, adapters: str, limits: Limits
+    handed: HandedIn, copy: PrivateCopy, adapters: str, limits: Limits
 ) -> tuple[str, tuple[str, ...]]:
-    """Copy the entry; where its adapters are to be found then, and what was left out."""
-    try:
-        mode = os.lstat(entry.path).st_mode
-    except OSError as error:
-        raise Unreadable(f"it cannot be opened: {error.strerror}") from error
-    if stat.S_ISDIR(mode):
-        return adapters, copy_folder(entry.path, copy, limits).notes()
-    if not stat.S_ISREG(mode):
-        raise Unreadable(f"it is {kind_in_words(mode)}, which is not opened; hand in what it holds")
-    suffix = entry.path.suffix.lower()
-    if suffix == ".py":
-        copy.write([_ADAPTERS], [_read_single(entry.path, limits.source)])
+    """Copy what was handed in; where its adapters are to be found then, and what was left out."""
+    source, name = handed.source, handed.name
+    if isinstance(source, OpenFolder):
+        return adapters, copy_folder(source, copy, limits).notes()
+    if handed.suffix == ".py":
+        copy.write([_ADAPTERS], [_read_single(source, limits.source)])
         return _ADAPTERS, ()
-    if suffix == ".ipynb":
-        copy.write([entry.path.name], [_read_single(entry.path, limits.notebooks)])
-        return entry.path.name, ()
-    if not entry.path.name.lower().endswith((*READABLE, *FOREIGN)):
+    if handed.suffix == ".ipynb":
+        copy.write([name], [_read_single(source, limits.notebooks)])
+        return name, ()
+    if not name.lower().endswith((*READABLE, *FOREIGN)):
         raise Unreadable("it is neither a folder nor an archive, a notebook or a Python file")
-    admission: Admission = unpack(entry.path, copy, limits)
+    admission: Admission = unpack(source, copy, limits)
     return adapters, admission.notes()
 
 
-def _read_single(path: Path, allowance: Allowance) -> bytes:
+def _read_single(file: BinaryIO, allowance: Allowance) -> bytes:
     try:
-        content = read_bounded(path, allowance.bytes_each + 1)
+        content = file.read(allowance.bytes_each + 1)
     except OSError as error:
-        raise Unreadable(f"the file cannot be opened: {error.strerror}") from error
+        raise Unreadable(f"the file cannot be read: {error.strerror}") from error
     if len(content) > allowance.bytes_each:
         raise Unreadable(f"the file is larger than {size_in_words(allowance.bytes_each)}")
     return content
 
 
-def _home_name(entry: Entry) -> str:
+def _home_name(handed: HandedIn) -> str:
     """What the folder of the submission was called where it was written, as far as is known."""
-    name = entry.path.name
-    return name if entry.path.is_dir() else name.split(".")[0]
+    is_folder = isinstance(handed.source, OpenFolder)
+    return handed.name if is_folder else handed.name.split(".")[0]
 
 
 def _with_runner(located: Located) -> Located:

@@ -13,6 +13,7 @@ from grader.submission import Unreadable
 
 _VERSION = 4
 _LONGEST_PARSED = 1 << 18  # characters of one notebook
+_MOST_CELLS = 10_000  # of every kind; the largest notebooks have some hundreds
 
 
 def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
@@ -46,6 +47,10 @@ def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
 
 def _document(notebook: bytes) -> dict[str, Any]:
     """The notebook as it was saved, without its outputs, which may be large."""
+    # Before it is parsed: each may take a thousand times the memory. What quotes a cell, as an
+    # output may, has backslashes there.
+    if notebook.count(b'"cell_type"') > _MOST_CELLS:
+        raise Unreadable(f"the notebook holds more than {_MOST_CELLS:,} cells")
     try:
         document = json.loads(notebook)
     except (ValueError, RecursionError) as error:

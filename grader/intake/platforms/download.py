@@ -13,7 +13,7 @@ from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.archives.member import slashed
 from grader.intake.archives.zip_archive import check_readable, member_name, opened_zip
 from grader.intake.copying.limits import DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
-from grader.intake.copying.regular_file import open_regular, read_bounded
+from grader.intake.copying.regular_file import open_file, read_bounded
 from grader.submission import Unreadable
 
 # What `zipfile` and the decompressors raise of what is no zip, damaged or encrypted.
@@ -66,7 +66,7 @@ class Download:
         if not self.is_zip:
             return read_bounded(self.path / item.name, at_most)
         with (
-            os.fdopen(open_regular(self.path), "rb") as file,
+            open_file(self.path) as file,
             opened_zip(file, DOWNLOAD_LIMITS.entries) as archive,
         ):
             infos = {slashed(member_name(info)): info for info in archive.infolist()}
@@ -124,7 +124,7 @@ def _zip(path: Path, top: str = "") -> Download | None:
     """What lies in a zip, or in the folder `top` of one; None if it is no zip that can be read."""
     try:
         with (
-            os.fdopen(open_regular(path), "rb") as file,
+            open_file(path) as file,
             opened_zip(file, DOWNLOAD_LIMITS.entries) as archive,
         ):
             names = [slashed(member_name(info)) for info in archive.infolist()]

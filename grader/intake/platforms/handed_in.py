@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import errno
 import os
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from grader.intake.archives.archive import FOREIGN, READABLE, archive_errors
 from grader.intake.archives.member import member_parts, slashed
 from grader.intake.archives.zip_archive import unpack_zip
 from grader.intake.copying.admission import Admission
-from grader.intake.copying.folder import SourceFile, survey
+from grader.intake.copying.folder import SourceFile, content, survey
 from grader.intake.copying.limits import DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
+from grader.intake.copying.open_folder import Item, OpenFolder, Parts
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
-from grader.intake.copying.regular_file import open_regular, read_chunks
+from grader.intake.copying.regular_file import kind_in_words, open_file
 from grader.intake.entry import Entry, Piece
 from grader.intake.naming import several, shortened
 from grader.removal import removed_afterwards
@@ -27,17 +31,31 @@ _ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder
 
 
-@contextlib.contextmanager
-def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[tuple[Entry, tuple[str, ...]]]:
-    """The entry as one file or folder that lies somewhere, and what was left out of it.
+@dataclass(frozen=True, slots=True)
+class HandedIn:
+    """What was handed in, open, and what it is called; `left_out` are sentences."""
 
-    Pieces of a download are laid together, while this lasts, in a new folder below `beside` (by
-    default where temporary files go). An archive that lies in a folder without any code is what
-    was handed in. Raises Unreadable when a piece cannot be had, CopyFailed when it cannot be
-    written.
+    source: OpenFolder | BinaryIO
+    name: str
+    left_out: tuple[str, ...]
+
+    @property
+    def suffix(self) -> str:
+        """What the name ends in, from its last dot, in small letters."""
+        return Path(self.name).suffix.lower()
+
+
+@contextlib.contextmanager
+def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
+    """What an entry stands for, as one file or folder that is open while this lasts.
+
+    Pieces of a download are laid together, meanwhile, in a new folder below `beside` (by default
+    where temporary files go). An archive that lies in a folder without any code is what was handed
+    in. Raises Unreadable when it cannot be had, CopyFailed when pieces cannot be written.
     """
+    path = entry.path
+    notes: tuple[str, ...] = ()
     with contextlib.ExitStack() as stack:
-        notes: tuple[str, ...] = ()
         if entry.pieces:
             try:
                 temporary = Path(tempfile.mkdtemp(dir=beside))
@@ -45,54 +63,86 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[tuple[Entry,
                 raise CopyFailed(f"cannot make a temporary folder: {error.strerror}") from error
             stack.enter_context(removed_afterwards(temporary))
             path, notes = _laid_together(entry, temporary / "handed-in")
-            entry = dataclasses.replace(entry, path=path, pieces=())
-        archive, others = _archive_alone(entry.path) if _is_folder(entry.path) else (None, [])
-        if archive is not None:
-            entry = dataclasses.replace(entry, path=archive)
+        source = _opened(path)
+        stack.push(source)
+        name = path.name
+        if isinstance(source, OpenFolder):
+            archive, others = _archive_alone(source)
+            if archive:
+                source, name = _opened_archive(source, archive), archive[-1]
+                stack.push(source)
             if others:
-                notes = (*notes, f"Left out (beside {shortened(archive.name)}): {several(others)}.")
-        yield entry, notes
+                notes = (*notes, f"Left out (beside {shortened(name)}): {several(others)}.")
+        yield HandedIn(source, name, notes)
+
+
+def _opened(path: Path) -> OpenFolder | BinaryIO:
+    """The folder or file at a path, open; whatever else lies there is not opened."""
+    try:
+        return OpenFolder(path)
+    except OSError as error:
+        # No folder, or a link: only Linux tells one from the other.
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
+            raise Unreadable(f"it cannot be opened: {error.strerror}") from error
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISREG(mode):
+            return open_file(path)
+    except OSError as error:
+        raise Unreadable(f"it cannot be opened: {error.strerror}") from error
+    raise Unreadable(f"it is {kind_in_words(mode)}, which is not opened; hand in what it holds")
+
+
+def _opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
+    try:
+        return folder.open_file(place)
+    except OSError as error:
+        raise Unreadable(f"the archive cannot be opened: {error.strerror}") from error
 
 
 def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Lay the pieces into a new folder: that, or the one file in it that stands for itself."""
     copy = PrivateCopy(folder)
-    if entry.path.is_dir():
-        admission = Admission(DOWNLOAD_LIMITS)
-        for piece in entry.pieces:
-            for file in _files(entry.path / piece.place, member_parts(piece.name)):
-                _lay(file, copy, admission)
-    else:
-        admission = _unzip(entry.path, entry.pieces, copy)
+    with _opened(entry.path) as download:
+        if isinstance(download, OpenFolder):
+            admission = Admission(DOWNLOAD_LIMITS)
+            for piece in entry.pieces:
+                _lay_piece(download, piece, copy, admission)
+        else:
+            admission = _unzip(download, entry.pieces, copy)
     laid = list(folder.iterdir())
     if len(laid) == 1 and laid[0].is_file() and laid[0].name.lower().endswith((*_CODE, *_ARCHIVES)):
         return laid[0], admission.notes()
     return folder, admission.notes()
 
 
-def _files(source: Path, within: tuple[str, ...]) -> list[SourceFile]:
-    """The file that a piece is, or those in the folder that it is, and where each goes."""
+def _lay_piece(download: OpenFolder, piece: Piece, copy: PrivateCopy, admission: Admission) -> None:
+    """Lay the file that a piece is, or those in the folder that it is, where each goes."""
+    place, within = tuple(piece.place.split("/")), member_parts(piece.name)
     try:
-        if not source.is_dir():
-            return [SourceFile(within, str(source), os.lstat(source).st_size)]
-        files, _ = survey(source, DOWNLOAD_LIMITS)
+        item = download.item(place)
+        if not item.is_folder:
+            _lay(download, SourceFile(within, place, item.size), within, copy, admission)
+            return
+        with download.folder(place) as folder:
+            for file in survey(folder, DOWNLOAD_LIMITS)[0]:
+                _lay(folder, file, (*within, *file.parts), copy, admission)
     except OSError as error:
-        raise Unreadable(f"{shortened(source.name)} cannot be read: {error.strerror}") from error
-    return [SourceFile((*within, *file.parts), file.path, file.size) for file in files]
+        raise Unreadable(f"{shortened(place[-1])} cannot be read: {error.strerror}") from error
 
 
-def _lay(file: SourceFile, copy: PrivateCopy, admission: Admission) -> None:
-    path = "/".join(file.parts)
+def _lay(
+    folder: OpenFolder, file: SourceFile, to: Parts, copy: PrivateCopy, admission: Admission
+) -> None:
+    path = "/".join(to)
     try:
-        if admission.admits(file.parts, file.size) and not copy.write(
-            file.parts, read_chunks(file.path, file.size)
-        ):
+        if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
             admission.leave_out("names that this machine cannot hold", path)
     except OSError as error:
         raise Unreadable(f"{shortened(path)} cannot be read: {error.strerror}") from error
 
 
-def _unzip(download: Path, pieces: tuple[Piece, ...], copy: PrivateCopy) -> Admission:
+def _unzip(download: BinaryIO, pieces: tuple[Piece, ...], copy: PrivateCopy) -> Admission:
     files = {piece.place: piece.name for piece in pieces}
 
     def place(member: str) -> str | None:
@@ -104,45 +154,40 @@ def _unzip(download: Path, pieces: tuple[Piece, ...], copy: PrivateCopy) -> Admi
                 return f"{name}/{path[len(folder) + 1 :]}".removeprefix("/")
         return None
 
-    try:
-        descriptor = open_regular(download)
-    except OSError as error:
-        raise Unreadable(f"the download cannot be opened: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file, archive_errors():
-        return unpack_zip(file, copy, DOWNLOAD_LIMITS, place)
+    with archive_errors():
+        return unpack_zip(download, copy, DOWNLOAD_LIMITS, place)
 
 
-def _archive_alone(folder: Path) -> tuple[Path | None, list[str]]:
-    """The one archive in a folder that holds no code beside it, and what else lies there."""
+def _archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
+    """The one archive in a folder that holds no code beside it, and what else lies there.
+
+    No place if there is none.
+    """
+    place: Parts = ()
     for _ in range(_NESTED):
-        files = _listed(folder)
-        archives = [name for name in files if files[name] and name.lower().endswith(_ARCHIVES)]
+        items = _listed(folder, place)
+        names = [item.name for item in items]
+        archives = [i.name for i in items if i.is_file and i.name.lower().endswith(_ARCHIVES)]
         if len(archives) == 1:
-            others = [name for name in files if name not in archives]
-            folders = [name for name in others if not files[name]]
-            code = [name for name in others if name.lower().endswith(_CODE)]
-            return (None, []) if folders or code else (folder / archives[0], others)
-        if len(files) != 1 or any(files.values()):
-            return None, []
-        folder = folder / next(iter(files))
-    return None, []
+            others = [name for name in names if name not in archives]
+            code = any(name.lower().endswith(_CODE) for name in others)
+            is_alone = not code and all(item.is_file for item in items)
+            return ((*place, *archives), others) if is_alone else ((), [])
+        if len(items) != 1 or items[0].is_file:
+            break
+        place = (*place, *names)
+    return (), []
 
 
-def _listed(folder: Path) -> Mapping[str, bool]:
-    """What lies in a folder but clutter: the names, and whether each is a file."""
+def _listed(folder: OpenFolder, place: Parts) -> list[Item]:
+    """What lies in a folder but clutter and links, in order."""
     try:
-        with os.scandir(folder) as scan:
-            entries = {
-                entry.name: entry.is_file(follow_symlinks=False)
-                for entry in scan
-                if not (is_clutter_folder(entry.name) or is_clutter((entry.name,)))
-                and not entry.is_symlink()
-            }
+        items = folder.listed(place, DOWNLOAD_LIMITS.entries)
     except OSError:
-        return {}
-    return dict(sorted(entries.items()))
-
-
-def _is_folder(path: Path) -> bool:
-    """Whether it is a folder, and no link to one."""
-    return path.is_dir() and not path.is_symlink()
+        return []
+    wanted = (
+        item
+        for item in items
+        if not (item.is_link or is_clutter_folder(item.name) or is_clutter((item.name,)))
+    )
+    return sorted(wanted, key=lambda item: item.name)

@@ -8,6 +8,7 @@ only, so that no few lines can unfold to gigabytes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any
 
 import yaml
@@ -19,6 +20,7 @@ Node = str | list[Any] | dict[str, Any]
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast
 _LONGEST_TEXT = 1000
 _MOST_ENTRIES = 100_000
+_MOST_EVENTS = 10_000_000  # a second for each million; a class's results are a tenth of it
 _DEEPEST_KEPT = 8
 _DEEPEST = 200  # libyaml's time grows with the square of the depth
 
@@ -45,7 +47,7 @@ class _Reader:
     """Reads YAML's events, one value after another."""
 
     def __init__(self, events: Iterator[Any], wanted: Collection[str]) -> None:
-        self._events = events
+        self._events = _bounded(events)
         self._wanted = wanted
         self._texts: dict[str, str] = {}
         self._left = _MOST_ENTRIES
@@ -122,6 +124,11 @@ class _Reader:
             if depth == 0:
                 return
             event = next(self._events)
+
+
+def _bounded(events: Iterator[Any]) -> Iterator[Any]:
+    yield from islice(events, _MOST_EVENTS)
+    raise BadYaml(f"it holds more than {_MOST_EVENTS:,} values, or ends too early")
 
 
 def _in_a_line(error: Exception) -> str:

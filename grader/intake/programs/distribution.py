@@ -15,6 +15,7 @@ from grader.intake.copying.regular_file import read_bounded
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
 _LONGEST = 1 << 15  # bytes; a longer file would be cut off, and so is no use
+_MOST_DOTS = 500  # in one line; tomllib takes the square of the dots of a key
 _NO_VERSION = "0.0.0"
 
 
@@ -41,6 +42,8 @@ def read_distribution(root: Path) -> tuple[str, str] | None:
 
 
 def _from_pyproject(text: str) -> tuple[Any, Any]:
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        return None, None
     document = tomllib.loads(text)
     for table in (document.get("project"), _table(document.get("tool")).get("poetry")):
         if "name" in _table(table):

@@ -10,8 +10,9 @@ from grader.sandbox.groups import v1, v2
 from grader.sandbox.groups.ground import Ground, NoGround
 from grader.sandbox.groups.group import Bounds
 from grader.sandbox.groups.hierarchies import Hierarchy, hierarchies
+from grader.sandbox.groups.names import new_name
 from grader.sandbox.groups.scope import enter_scope
-from grader.sandbox.groups.sweeping import new_name, sweep
+from grader.sandbox.groups.sweeping import sweep
 
 _TRIAL = Bounds(memory=64 << 20, tasks=16)
 _SECONDS = 10.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ class Group(ABC):
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self.folders = folders
+        self._was_refused: bool | None = None
 
     @abstractmethod
     def limit(self, bounds: Bounds) -> None:
@@ -57,19 +59,27 @@ class Group(ABC):
 
     def was_refused_tasks(self) -> bool:
         """Whether a member wanted a process or thread too many."""
+        if self._was_refused is not None:
+            return self._was_refused
         return any(entry(folder / "pids.events", "max") > 0 for folder in self.folders)
 
     def add(self, pid: int) -> None:
         """Moves a process, with all its threads, into the group; what it has by now is not charged.
 
+        `pid` is its number in the namespace of process ids of whoever calls this.
+
         Raises:
             OSError: if it is gone, or the kernel refuses.
         """
+        if pid <= 0:  # 0 would be who writes it
+            raise ProcessLookupError(errno.ESRCH, f"there is no process {pid}")
         for folder in self.folders:
             write(folder / "cgroup.procs", pid)
 
     def kill(self) -> bool:
         """Kills all members, whatever they do against it; whether none is left."""
+        # On the way they may be refused all tasks: that is not their doing.
+        self._was_refused = self.was_refused_tasks()
         return kill_all(self.folders)
 
     def remove(self) -> bool:

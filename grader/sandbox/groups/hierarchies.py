@@ -24,11 +24,11 @@ class Hierarchy:
     own: Path
 
 
-def hierarchies() -> list[Hierarchy]:
+def hierarchies(process: Path = Path("/proc/self")) -> list[Hierarchy]:
     """All in which this process can see its own group; none but on Linux."""
     try:
-        groups = Path("/proc/self/cgroup").read_text()
-        mounts = Path("/proc/self/mountinfo").read_text()
+        groups = (process / "cgroup").read_text()
+        mounts = (process / "mountinfo").read_text()
     except OSError:
         return []
     return list(_visible(dict(_own_groups(groups)), mounts))

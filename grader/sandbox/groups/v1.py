@@ -21,10 +21,6 @@ _AT_ONCE = 64 * mmap.PAGESIZE
 class GroupV1(Group):
     """A group with a folder in each hierarchy."""
 
-    def __init__(self, folders: tuple[Path, ...]) -> None:
-        super().__init__(folders)
-        self._was_refused: bool | None = None
-
     def limit(self, bounds: Bounds) -> None:
         memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
         write(self._file("memory.limit_in_bytes"), memory)
@@ -52,14 +48,6 @@ class GroupV1(Group):
         most = max(number(self._file(name)) or 0 for name in peaks)
         bound = number(self._file("memory.limit_in_bytes")) or 0
         return entry(self._file("memory.oom_control"), "oom_kill") > 0 and most + _AT_ONCE > bound
-
-    def was_refused_tasks(self) -> bool:
-        return super().was_refused_tasks() if self._was_refused is None else self._was_refused
-
-    def kill(self) -> bool:
-        # While they are killed, they are refused whatever they start: that is not their doing.
-        self._was_refused = self.was_refused_tasks()
-        return super().kill()
 
     def _file(self, name: str) -> Path:
         """A control file, in the folder of the hierarchy that has it."""

@@ -13,6 +13,7 @@ from grader.sandbox.groups.control_files import entry, number, words, write
 from grader.sandbox.groups.ground import Ground, NoGround
 from grader.sandbox.groups.group import Bounds, Group
 from grader.sandbox.groups.hierarchies import Hierarchy
+from grader.sandbox.groups.names import is_of_a_grader
 
 _NEEDED = ("memory", "pids")
 _WANTED = ("cpu",)
@@ -84,6 +85,9 @@ def parents(hierarchy: Hierarchy) -> Iterator[Path]:
 
 
 def _is_delegated(unit: Path) -> bool:
+    """A manager of an ordinary user may not be able to mark; graders' own scopes all are."""
+    if is_of_a_grader(unit.name):
+        return True
     for mark in _MARKS:
         with contextlib.suppress(OSError):
             if os.getxattr(unit, mark) == b"1":

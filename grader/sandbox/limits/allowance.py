@@ -28,11 +28,10 @@ class Allowance:
 class Patience:
     """How long a worker is waited for, in seconds.
 
-    `processor` counts what it computes; `own` what it takes, whatever it does, less what this
-    machine keeps it waiting; `wall` what a clock on the wall shows: a net under both.
+    `own` counts what it takes by itself, be it that it computes, with as many threads as it likes,
+    or does nothing; `wall` what a clock on the wall shows: a net for when the machine is busy.
     """
 
-    processor: float
     own: float
     wall: float
 
@@ -42,8 +41,8 @@ class Patience:
         Raises:
             Late: if so; the text says what was too long.
         """
-        if taken.processor > self.processor:
-            raise Late(f"{self.processor:.3g} seconds of processor time")
+        if taken.processor > self.own:
+            raise Late(f"{self.own:.3g} seconds of processor time")
         if taken.own > self.own:
             raise Late(f"{self.own:.3g} seconds")
         if taken.wall > self.wall:

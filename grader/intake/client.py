@@ -1,0 +1,226 @@
+"""The other end of the process that takes submissions in: whoever asks it never waits for ever."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from grader.intake.bounds import DEFAULT_BOUNDS, Bounds
+from grader.intake.copying.limits import MIB
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.entry import Entry
+from grader.intake.naming import size_in_words
+from grader.submission import Submission, Unreadable
+
+_START_SECONDS = 60.0
+_LOOK_EVERY = 1.0  # seconds
+_LONGEST_ANSWER = MIB
+_ENGINE = Path(__file__).resolve().parents[2]
+# Names of files are the same bytes on both ends.
+_INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from grader.intake.bounds import Bounds; from grader.intake.process import main; "
+    "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
+)
+_WISH = "hand in the source code without data"
+_NO_ANSWER = "the process that took it in answered what nobody can read"
+
+
+class IntakeClient:
+    """Has submissions taken in by a process of their own; a context manager.
+
+    That is a fresh interpreter, small and without torch, which serves one submission after another
+    and is replaced when it was lost. A process that was forked from the one that made the client
+    may use it as well, while that one waits. `boot` is what the interpreter runs.
+    """
+
+    boot: ClassVar[str] = _BOOT
+
+    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+        self._bounds = bounds
+        self._order_id = ""
+        self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_own()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the process that takes the next one in, unless it is lost before."""
+        return self._process.pid
+
+    def take_in(self, entry: Entry, into: Path, adapters: str) -> Submission:
+        """The submission, copied into the empty folder `into`.
+
+        Raises:
+            Unreadable: if nothing in it can be graded, or taking it in cost too much.
+            CopyFailed: if the copy could not be written, or no process be started.
+        """
+        self._order({"entry": entry.as_json(), "into": os.fspath(into), "adapters": adapters})
+        answer = self._answer()
+        try:
+            if "failed" in answer:
+                raise CopyFailed(str(answer["failed"]))
+            if "unreadable" in answer:
+                raise Unreadable(str(answer["unreadable"]))
+            return Submission.from_json(answer["submission"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._lost(_NO_ANSWER) from error
+
+    def close_own(self) -> None:
+        """Ends the process, if it was this very one that started it."""
+        if self._started_by == os.getpid():
+            self._end()
+
+    def give_up(self) -> None:
+        """Ends the process, whatever it is at; the next submission has a new one started."""
+        self._end()
+
+    def _order(self, order: dict[str, Any]) -> None:
+        """Sends an order to a process that begins with it.
+
+        Raises:
+            CopyFailed: if there is none; what was handed in had no part in that.
+        """
+        # No two alike, whoever asked before: a judge that was lost, from which this one is forked.
+        self._order_id = secrets.token_hex(8)
+        line = json.dumps({"id": self._order_id} | order).encode() + b"\n"
+        for _ in range(2):
+            if not self._is_free():
+                self._end()
+                self._start()
+            try:
+                self._channel.sendall(line)
+                begun = json.loads(self._line(time.monotonic() + _START_SECONDS))
+            except (OSError, ValueError, RecursionError):
+                begun = None
+            if begun == {"begun": self._order_id}:
+                return
+            self._end()
+        raise CopyFailed("the process that takes submissions in does not start")
+
+    def _answer(self) -> Mapping[str, Any]:
+        """What came of the order that was begun.
+
+        Raises:
+            Unreadable: if nothing came, or nothing that can be read.
+        """
+        bounds = self._bounds
+        try:
+            line = self._line(time.monotonic() + bounds.seconds, self._processor_seconds())
+            answer = json.loads(line)
+        except TimeoutError as error:
+            raise self._lost(f"taking it in took longer than {bounds.seconds} seconds") from error
+        except _TooMuchProcessorTime as error:
+            why = f"taking it in took more than {bounds.processor_seconds} seconds"
+            raise self._lost(f"{why} of processor time: {_WISH}") from error
+        except OSError as error:
+            raise self._lost(f"the process that took it in was lost: {_WISH}") from error
+        except (ValueError, RecursionError) as error:
+            raise self._lost(_NO_ANSWER) from error
+        if not isinstance(answer, dict) or answer.get("id") != self._order_id:
+            raise self._lost(_NO_ANSWER)
+        if "too large" in answer:
+            memory = size_in_words(bounds.memory)
+            raise self._lost(f"taking it in took more than {memory} of memory: {_WISH}")
+        return answer
+
+    def _line(self, deadline: float, used_before: float | None = None) -> bytes:
+        """The next line that the process says.
+
+        Raises:
+            TimeoutError: if it has not come by the deadline.
+            _TooMuchProcessorTime: if the process has used more than it may since `used_before`.
+            OSError: if the process ended before, or says more than anybody can read.
+        """
+        said = bytearray()
+        look = time.monotonic() + _LOOK_EVERY
+        while not said.endswith(b"\n"):
+            now = time.monotonic()
+            if now >= look:
+                self._look(used_before)
+                look = now + _LOOK_EVERY
+            if now >= deadline:
+                raise TimeoutError
+            if not select.select([self._channel], [], [], min(deadline, look) - now)[0]:
+                continue
+            # To the end of a line and no further: the next one may be another reader's.
+            piece = self._channel.recv(1 << 16, socket.MSG_PEEK)
+            piece = self._channel.recv(piece.find(b"\n") + 1 or len(piece)) if piece else b""
+            said += piece
+            if not piece:
+                self._look(used_before)
+                raise ConnectionResetError("it ended")
+            if len(said) > _LONGEST_ANSWER:
+                raise ConnectionAbortedError("it says more than anybody can read")
+        return bytes(said)
+
+    def _look(self, used_before: float | None) -> None:
+        if used_before is None:
+            return
+        # The kernel counts from the next whole second on.
+        if self._processor_seconds() - used_before >= self._bounds.processor_seconds - 0.1:
+            raise _TooMuchProcessorTime
+
+    def _processor_seconds(self) -> float:
+        """What the process has used, also when it has ended (Linux; elsewhere 0)."""
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:
+            return 0.0
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _is_free(self) -> bool:
+        """Whether it waits for an order: it has not ended, and owes nobody an answer."""
+        if self._channel.fileno() < 0:
+            return False
+        return not select.select([self._channel], [], [], 0)[0]
+
+    def _lost(self, why: str) -> Unreadable:
+        self._end()
+        return Unreadable(why)
+
+    def _start(self) -> None:
+        self._started_by = os.getpid()
+        self._channel, theirs = socket.socketpair()
+        self._channel.settimeout(_START_SECONDS)
+        with theirs:
+            numbers = (theirs.fileno(), self._started_by, *astuple(self._bounds))
+            self._process = subprocess.Popen(
+                [*_INTERPRETER, self.boot, str(_ENGINE), *map(str, numbers)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+
+    def _end(self) -> None:
+        self._channel.close()
+        if self._process.returncode is not None:
+            return
+        # Who started it has not buried it yet, so that its number is no other's.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._process.pid, signal.SIGKILL)
+        if self._started_by == os.getpid():
+            self._process.wait()
+
+
+class _TooMuchProcessorTime(Exception):
+    """The process has used more than one submission may."""

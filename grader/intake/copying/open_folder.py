@@ -1,0 +1,153 @@
+"""A folder that a stranger made, by its descriptor: no way from there leads out of it.
+
+Whatever lies in it is opened name by name, each within the folder before it and none through a
+link: who puts a link where a folder was, while it is read, leads nobody anywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import deque
+from dataclasses import dataclass
+from itertools import islice
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from grader.intake.copying.regular_file import open_file
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DEEPEST = 64  # folders, each of which is a descriptor while one below it is read
+_MOST_STEPS = 20_000  # on the way of all links together; an ordinary one takes a handful
+
+Parts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What lies in a folder: its name, its mode (0 where nobody can tell) and its size in bytes."""
+
+    name: str
+    mode: int
+    size: int
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, and no link to one."""
+        return stat.S_ISDIR(self.mode)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file, and no link to one."""
+        return stat.S_ISREG(self.mode)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link, wherever that leads."""
+        return stat.S_ISLNK(self.mode)
+
+
+class OpenFolder:
+    """A folder that is open until this context is left; OSError of `path` if it is none.
+
+    `within` is the descriptor of the folder that the path begins at. Its methods take a place
+    inside the folder, by its names, and raise OSError where there is nothing of the kind.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], within: int | None = None) -> None:
+        self._top = os.open(path, _FOLDER, dir_fd=within)
+        # The way down to the folder that was used last.
+        self._names: list[str] = []
+        self._descriptors = [self._top]
+        self._steps_left = _MOST_STEPS
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def listed(self, place: Parts = (), at_most: int | None = None) -> list[Item]:
+        """What lies in a folder, in the system's order; no more than so many items."""
+        with os.scandir(self._at(place)) as entries:
+            return [_item(entry) for entry in islice(entries, at_most)]
+
+    def item(self, place: Parts) -> Item:
+        """What lies at a place."""
+        *above, name = place
+        status = os.stat(name, dir_fd=self._at(tuple(above)), follow_symlinks=False)
+        return Item(name, status.st_mode, status.st_size)
+
+    def open_file(self, place: Parts) -> BinaryIO:
+        """A regular file, open for reading."""
+        *above, name = place
+        return open_file(name, self._at(tuple(above)))
+
+    def folder(self, place: Parts) -> OpenFolder:
+        """A folder of this one, open by itself."""
+        return OpenFolder(".", self._at(place))
+
+    def led_to(self, place: Parts) -> Parts:
+        """Where a link leads, over other links as well, none of which leaves this folder."""
+        *way, name = place
+        ahead = deque([name])
+        while ahead:
+            name = ahead.popleft()
+            self._steps_left -= 1
+            if self._steps_left < 0 or (name == ".." and not way):
+                raise OSError(errno.ELOOP, "a link that leads out of the folder, or too far")
+            if name == "..":
+                way.pop()
+            elif name not in ("", "."):
+                text = self._text_of_link((*way, name))
+                if text is None:
+                    way.append(name)
+                else:
+                    ahead.extendleft(reversed(text.split("/")))
+        return tuple(way)
+
+    def _text_of_link(self, place: Parts) -> str | None:
+        """What a link says; None of what is no link."""
+        *above, name = place
+        try:
+            text = os.readlink(name, dir_fd=self._at(tuple(above)))
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return None
+            raise
+        if text.startswith("/"):
+            raise OSError(errno.EXDEV, "a link that leads out of the folder")
+        return text
+
+    def _at(self, place: Parts) -> int:
+        """The descriptor of a folder, which is open until the next one is used."""
+        if len(place) > _DEEPEST:
+            raise OSError(errno.ENAMETOOLONG, f"more than {_DEEPEST} folders deep")
+        common = 0
+        while common < min(len(place), len(self._names)) and place[common] == self._names[common]:
+            common += 1
+        del self._names[common:]
+        while len(self._descriptors) > common + 1:
+            os.close(self._descriptors.pop())
+        for name in place[common:]:
+            self._descriptors.append(os.open(name, _FOLDER, dir_fd=self._descriptors[-1]))
+            self._names.append(name)
+        return self._descriptors[-1]
+
+
+def _item(entry: os.DirEntry[str]) -> Item:
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return Item(entry.name, stat.S_IFDIR, 0)
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return Item(entry.name, 0, 0)
+    return Item(entry.name, status.st_mode, status.st_size)

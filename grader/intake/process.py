@@ -1,0 +1,108 @@
+"""The process that takes submissions in: where what strangers wrote is unpacked and parsed.
+
+`IntakeClient` starts it with one end of a socket. An order is a line of JSON: its id, the
+entry, the folder to copy it into, where its adapters lie. It is answered by two lines: that it has
+begun, and what came of it. What one order costs is bounded by the kernel; who asks for more dies
+of it, or is told so, and the next one gets a new process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from grader.intake.bounds import Bounds
+from grader.intake.copying.limits import MIB
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
+from grader.submission import Unreadable
+
+_PR_SET_PDEATHSIG = 1
+_MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most need a tenth
+
+
+def main(descriptor: int, parent: int, bounds: Bounds) -> None:
+    """Takes in what it is asked to, until whoever asks hangs up or too much was held."""
+    _die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _bound(bounds)
+    with socket.socket(fileno=descriptor) as channel, channel.makefile("rb") as orders:
+        for line in orders:
+            order = json.loads(line)
+            _allow_processor_time(bounds.processor_seconds)
+            try:
+                channel.sendall(_as_line({"begun": order["id"]}))
+                channel.sendall(_as_line({"id": order["id"]} | _outcome(order)))
+            except ConnectionError:
+                return
+            if _most_held() > _MOST_KEPT:
+                return
+
+
+def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
+    """What came of an order: a submission, or why there is none."""
+    try:
+        submission = take_in(
+            Entry.from_json(order["entry"]), Path(order["into"]), order["adapters"]
+        )
+    except Unreadable as problem:
+        return {"unreadable": str(problem)}
+    except CopyFailed as problem:
+        # There is memory as long as there is some within the bound.
+        is_bound = isinstance(problem.__cause__, MemoryError)
+        return {"too large": True} if is_bound else {"failed": str(problem)}
+    return {"submission": submission.as_json()}
+
+
+def _as_line(answer: dict[str, Any]) -> bytes:
+    return json.dumps(answer).encode() + b"\n"
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _bound(bounds: Bounds) -> None:
+    """Bounds memory, files and what is left of a crash, as far as no tighter bound is inherited."""
+    _set_limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_FSIZE, bounds.file)
+    _set_limit(resource.RLIMIT_NOFILE, 256)
+    if sys.platform == "linux":
+        pages = [int(field) for field in Path("/proc/self/statm").read_text().split()]
+        size = resource.getpagesize()
+        _set_limit(resource.RLIMIT_AS, pages[0] * size + bounds.memory)
+        _set_limit(resource.RLIMIT_DATA, pages[5] * size + bounds.memory)
+
+
+def _allow_processor_time(seconds: int) -> None:
+    """From now on so much: the kernel ends this process when it has used more."""
+    _set_limit(resource.RLIMIT_CPU, math.ceil(time.process_time()) + seconds)
+
+
+def _set_limit(which: int, value: int) -> None:
+    """Sets the limit that holds; the one up to which it may be raised again stays."""
+    most = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (value if most < 0 else min(value, most), most))
+
+
+def _most_held() -> int:
+    """The bytes of memory that this process has ever held at once (Linux; elsewhere 0)."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)
