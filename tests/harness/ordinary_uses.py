@@ -1,7 +1,7 @@
 """What ordinary code does with Python, torch and the packages of classes: a submission.
 
-Each function answers with words of what came of it, the same on every run. A package that is
-not installed is left out.
+Each function answers with words of what came of it, the same on every run. A package that
+is not installed is missing inside as outside.
 """
 
 import asyncio
@@ -419,21 +419,12 @@ def run_sockets():
     return told("opened")
 
 
-def run_progress():
-    if not have("tqdm"):
-        return told("left out")
+def run_words_and_progress():
+    import regex
     import tqdm
 
-    said = io.StringIO()
-    return told(sum(tqdm.tqdm(range(5), file=said)))
-
-
-def run_words():
-    if not have("regex"):
-        return told("left out")
-    import regex
-
-    return told(regex.findall(r"\p{L}+", "déjà vu"))
+    words = regex.findall(r"\p{L}+", "déjà vu")
+    return told((words, sum(tqdm.tqdm(range(5), file=io.StringIO()))))
 
 
 def run_einops():
@@ -444,8 +435,6 @@ def run_einops():
 
 
 def run_scipy():
-    if not have("scipy"):
-        return told("left out")
     import scipy.linalg
     import scipy.optimize
     import scipy.sparse.linalg
@@ -459,8 +448,6 @@ def run_scipy():
 
 
 def run_pandas():
-    if not have("pandas"):
-        return told("left out")
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1, 2, 2], "b": pd.date_range("2024-01-01", periods=3, tz="UTC")})
@@ -473,8 +460,6 @@ def run_pandas():
 
 
 def run_matplotlib():
-    if not have("matplotlib"):
-        return told("left out")
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -490,8 +475,6 @@ def run_matplotlib():
 
 
 def run_sklearn():
-    if not have("sklearn"):
-        return told("left out")
     from sklearn.cluster import KMeans
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression

@@ -67,6 +67,6 @@ def confine(territory: Territory, bounds: Bounds, heritage: Heritage) -> Confine
     reached["filesystem"] = restrict_files(
         territory.readable, territory.writable, territory.devices
     )
-    reached |= restrict_system_calls(heritage.granted, not territory.is_on_cpu)
+    reached |= restrict_system_calls(heritage.granted, uses_device=not territory.is_on_cpu)
     reached["namespaces"] = ", ".join(heritage.namespaces) or "not granted"
     return Confined(reached, tuple(kept))

@@ -39,7 +39,7 @@ def prepare_filter(granted: Sequence[str] = ()) -> None:
 def restrict_system_calls(granted: Sequence[str] = (), uses_device: bool = False) -> dict[str, str]:
     """Installs the filter; what it came to, for `syscalls`, `network` and `processes`."""
     nothing = dict.fromkeys(("syscalls", "network", "processes"), "none")
-    program, reached = _filter(tuple(granted), uses_device)
+    program, reached = _filter(tuple(granted), uses_device=uses_device)
     if program is None:
         return nothing
     try:
@@ -67,7 +67,7 @@ def by_what_is_denied(architecture: int) -> Program:
 
 
 @functools.cache
-def _filter(granted: tuple[str, ...], uses_device: bool) -> tuple[Program | None, str]:
+def _filter(granted: tuple[str, ...], *, uses_device: bool) -> tuple[Program | None, str]:
     """The filter of a worker, and what it comes to; none without libseccomp."""
     architecture = native_architecture()
     if architecture is None:
