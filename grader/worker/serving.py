@@ -14,7 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.wire.calls import Answer, decode_call, encode_answer, raised_as_json, uses_as_json
+from grader.wire.calls import (
+    Answer,
+    Raised,
+    decode_call,
+    encode_answer,
+    raised_as_json,
+    uses_as_json,
+)
 from grader.wire.frames import BadFrame, decode, encode, receive
 from grader.wire.importing import imports_as_json
 from grader.worker.confinement.layers import Territory, confine
@@ -97,6 +104,10 @@ def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) ->
         return encode_answer(answer)
     except BadFrame:
         return encode_answer(Answer())
+    except MemoryError:
+        return encode_answer(
+            Answer(raised=Raised("MemoryError", "there is no room for the result"))
+        )
 
 
 def _redirect(output: int) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 import sysconfig
 from pathlib import Path
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
@@ -61,7 +63,7 @@ def drop_privileges(user: int | None) -> str:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-        _be_seen_by_its_user()
+        _restore_what_a_change_of_user_clears()
         _no_new_privileges()
         return "unprivileged user"
     if sys.platform != "linux":
@@ -71,10 +73,12 @@ def drop_privileges(user: int | None) -> str:
     return "root without capabilities"
 
 
-def _be_seen_by_its_user() -> None:
-    """Lets its user see what it has open: who has changed users hides that (prctl(2))."""
+def _restore_what_a_change_of_user_clears() -> None:
+    """Its user sees what it has open, and it ends with its parent (prctl(2))."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _no_new_privileges() -> None:
