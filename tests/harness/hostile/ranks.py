@@ -42,16 +42,16 @@ class Rank:
     wanted: Callable[[str], bool]
 
 
-def rank(name: str, root: Path) -> Rank:
+def rank(name: str, root: Path, user: int = NOBODY) -> Rank:
     """The rank that is called so; skips the test where this machine does not have it.
 
-    Mount points that it needs are made below `root`.
+    Mount points that it needs are made below `root`. As root, `user` is the ordinary one.
     """
     superuser = os.geteuid() == 0
     if name == "an ordinary user":
         if not superuser:
             return Rank([], None, lambda _: True)
-        return Rank(_as_nobody(root), NOBODY, _tells_users_apart)
+        return Rank(_as_user(root, user), user, _tells_users_apart)
     if not superuser:
         pytest.skip("these tests do not run as root")
     if name == "root":
@@ -78,7 +78,7 @@ def _in_a_container() -> list[str]:
     return _tried(["unshare", "--mount", "sh", "-c", script, "sh"])
 
 
-def _as_nobody(root: Path) -> list[str]:
+def _as_user(root: Path, user: int) -> list[str]:
     """What runs a command as an ordinary user, who sees the interpreter and the engine.
 
     Where these lie in folders of root's own, they are shown in a mount namespace, and only there.
@@ -98,7 +98,7 @@ def _as_nobody(root: Path) -> list[str]:
             steps += [f"mkdir -p {shlex.quote(str(path))}"]
             steps += [f"mount --rbind {kept / str(number)} {shlex.quote(str(path))}"]
         steps += [f"umount -l {kept / str(number)}"]
-    become = f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups"
+    become = f"exec setpriv --reuid {user} --regid {user} --clear-groups"
     script = "\n".join([*steps, f'{become} "$@"'])
     return _tried(["unshare", "--mount", "sh", "-c", script, "sh"])
 
