@@ -1,54 +1,37 @@
-"""Tries each layer of a worker's confinement for real: attempts that must be refused."""
+"""Tries each layer of a worker's confinement for real: attempts that must be refused or stopped."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.removal import remove
+from grader.removal import removed_afterwards
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.forkservers import ForkServers
-from grader.sandbox.limits.allowance import Allowance, Patience
+from grader.sandbox.limits.allowance import Patience
 from grader.sandbox.replies import opened
 from grader.sandbox.scratch import PASSABLE, new_scratch
+from grader.sandbox.trials import ALLOWED, TRIALS, Trial
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.submission import Submission
 from grader.wire.calls import Call
 
 _CANARY = "GRADER_PROBE"
-_MEMORY = 256 << 20
-_PATIENCE = Patience(30.0, 60.0)
-_ATTEMPTS_FILE = Path(__file__).with_name("attempts.py")
-# The layer that each attempt of attempts.py tries, and what the attempt is.
-_ATTEMPTS: Mapping[str, tuple[str, str]] = {
-    "run_read_the_system": ("filesystem", "read /etc/passwd"),
-    "run_read_beside": ("filesystem", "read a file beside its own folder"),
-    "run_write_elsewhere": ("filesystem", "write into its own source folder"),
-    "run_write_scratch": ("scratch", "write into its scratch folder"),
-    "run_fork": ("processes", "start a process"),
-    "run_execute": ("processes", "execute a program"),
-    "run_thread": ("threads", "start a thread"),
-    "run_internet": ("network", "open an internet socket"),
-    "run_unix": ("network", "open a local socket"),
-    "run_signal_parent": ("syscalls", "signal its parent"),
-    "run_trace_parent": ("syscalls", "trace its parent"),
-    "run_change_mode": ("syscalls", "change a file's mode"),
-    "run_environment": ("identity", "find the user's environment"),
-    "run_privileges": ("identity", "become another user"),
-    "run_memory": ("memory", "take twice its memory"),
-}
-_WANTED = frozenset({"run_write_scratch", "run_thread"})
+_LOADING = Patience(30.0, 60.0)
+_ATTEMPTS = Path(__file__).with_name("attempts")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt of a confined process: its layer, what it tried, and whether that ended well.
 
-    Two attempts must succeed (a thread, a file in the scratch folder); all others must be refused.
+    Some are `wanted` and must succeed (a thread, a file in the scratch folder); all others must be
+    refused, or the process be `stopped`. What is not `promised` on this machine may end as it will.
     """
 
     layer: str
@@ -56,11 +39,13 @@ class Attempt:
     succeeded: bool
     wanted: bool
     detail: str
+    stopped: bool = False
+    promised: bool = True
 
     @property
     def ok(self) -> bool:
         """Whether it went as it must."""
-        return self.succeeded == self.wanted
+        return not self.promised or self.succeeded == self.wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,42 +67,63 @@ def examine_confinement() -> Examination:
     Raises:
         ForkServerLost: if no worker can be had.
     """
-    scratch = new_scratch()
-    os.environ[_CANARY] = "what a worker must not see"
-    with _removed(scratch), ForkServers(scratch) as servers:
+    with removed_afterwards(new_scratch()) as scratch, _canary(), ForkServers(scratch) as servers:
         isolation: Mapping[str, str] = {}
         attempts = []
-        for name in _ATTEMPTS:
-            isolation, attempt = _attempt(servers.current(), scratch, name)
+        for trial in TRIALS:
+            isolation, attempt = _attempted(servers.current(), scratch, trial)
             attempts.append(attempt)
     return Examination(isolation, tuple(attempts))
 
 
-def _attempt(server: ForkServer, scratch: Path, name: str) -> tuple[Mapping[str, str], Attempt]:
-    folder = Path(tempfile.mkdtemp(dir=scratch))
-    folder.chmod(PASSABLE)
-    (folder / "beside.txt").write_text("secret")
-    root = folder / "submission"
-    root.mkdir()
-    (root / "adapters.py").write_bytes(_ATTEMPTS_FILE.read_bytes())
-    worker = Worker.in_new_folder(server, folder, Allowance(_MEMORY))
-    layer, what = _ATTEMPTS[name]
-    try:
-        worker.load(Submission("probe", root, "adapters.py", "adapters"), _PATIENCE)
-        answer = opened(worker.ask(Call(name, {}), _PATIENCE))
-        detail = f"{answer.raised.kind}: {answer.raised.message}" if answer.raised else ""
-        succeeded = answer.raised is None and answer.value is True
-    except WorkerLost as lost:
-        detail, succeeded = lost.message, False
-    finally:
-        worker.end()
-    return worker.isolation, Attempt(layer, what, succeeded, name in _WANTED, detail)
+def _attempted(
+    server: ForkServer, scratch: Path, trial: Trial
+) -> tuple[Mapping[str, str], Attempt]:
+    with contextlib.ExitStack() as workers:
+        if trial.after:
+            other = workers.enter_context(_worker(server, scratch, trial))
+            opened(other.ask(Call(trial.after, {}), trial.patience))
+        worker = workers.enter_context(_worker(server, scratch, trial))
+        arguments = {} if trial.most is None else {"most": trial.most}
+        stopped = False
+        try:
+            answer = opened(worker.ask(Call(trial.adapter, arguments), trial.patience))
+            detail = f"{answer.raised.kind}: {answer.raised.message}" if answer.raised else ""
+            succeeded = answer.raised is None and answer.value is True
+        except WorkerLost as lost:
+            detail, succeeded, stopped = lost.message, False, True
+        isolation = worker.isolation
+    promised = trial.needs in isolation.get("namespaces", "")
+    return isolation, Attempt(
+        trial.layer, trial.what, succeeded, trial.wanted, detail, stopped, promised
+    )
 
 
-@contextmanager
-def _removed(folder: Path) -> Iterator[None]:
+@contextlib.contextmanager
+def _worker(server: ForkServer, scratch: Path, trial: Trial) -> Iterator[Worker]:
+    """A worker that has imported the module which makes the attempt, like any submission.
+
+    Its folder is gone afterwards.
+    """
+    with removed_afterwards(Path(tempfile.mkdtemp(dir=scratch))) as folder:
+        folder.chmod(PASSABLE)
+        (folder / "beside.txt").write_text("secret")
+        root = folder / "submission"
+        shutil.copytree(_ATTEMPTS, root / "attempts", ignore=shutil.ignore_patterns("__pycache__"))
+        place, module = f"attempts/{trial.module}.py", f"attempts.{trial.module}"
+        worker = Worker.in_new_folder(server, folder, ALLOWED)
+        try:
+            worker.load(Submission("probe", root, place, module), _LOADING)
+            yield worker
+        finally:
+            worker.end()
+
+
+@contextlib.contextmanager
+def _canary() -> Iterator[None]:
+    """Something in the environment that no worker may see."""
+    os.environ[_CANARY] = "what a worker must not see"
     try:
         yield
     finally:
         os.environ.pop(_CANARY, None)
-        remove(folder)

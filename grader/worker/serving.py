@@ -106,7 +106,7 @@ def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) ->
         return encode_answer(Answer())
     except MemoryError:
         return encode_answer(
-            Answer(raised=Raised("MemoryError", "there is no room for the result"))
+            Answer(raised=Raised("MemoryError", "no room is left to hand over the result"))
         )
 
 

@@ -7,7 +7,6 @@ import importlib.util
 import io
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -27,9 +26,11 @@ from grader.wire.calls import decode_answer
 from grader.wire.frames import receive
 from tests.harness.hostile import odd_files, traces
 from tests.harness.hostile.listener import Listener
+from tests.harness.hostile.ranks import Rank, rank
 from tests.harness.hostile.staging import (
     ENGINE,
     HERE,
+    MEMORY,
     NO_JUDGES,
     RIGHT,
     WRONG,
@@ -41,10 +42,10 @@ from tests.harness.hostile.staging import (
     sample_files,
 )
 
-JOBS, TIMEOUT, MEMORY, SEED = 2, 5, 1024, 7
-NOBODY = 65534
-# Of another user's run, what depends on whose processes and files they are.
-DEPENDS_ON_USER = ("kill", "stop", "signal", "limits", "fork", "orphan", "thread", "memory_in_shm")
+JOBS, TIMEOUT, SEED = 2, 5, 7
+RANKS = ("root", "an ordinary user", "root of a container without rights")
+# What only those workers cannot learn that see no other files and processes than their own.
+OF_A_TREE_OF_ITS_OWN = {"paths_of_hidden_files": "files", "processes_by_their_numbers": "processes"}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the corpus is made for Linux")
 
@@ -66,10 +67,23 @@ class Outcome:
 
     def demand(self, *layers: str) -> None:
         """Skips a test of what only these layers of isolation promise, where one is missing."""
-        held = next(iter(self.rows.values()))["isolation"]
         for layer in layers:
-            if held.get(layer, "none") == "none":
+            if self.isolation.get(layer, "none") == "none":
                 pytest.skip(f"this machine grants no isolation of {layer}")
+
+    @property
+    def isolation(self) -> dict[str, str]:
+        """What each layer came to."""
+        held: dict[str, str] = next(iter(self.rows.values()))["isolation"]
+        return held
+
+    def told(self, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """What samples of some kinds say that they got, by the names they were handed in under."""
+        for name, row in self.of(kinds):
+            for test in row["tests"]:
+                message = test["message"] or ""
+                if "it got " in message and "it got nothing (" not in message:
+                    yield name, message
 
     def of(self, kinds: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """The samples of some kinds and their rows, by the names they were handed in under."""
@@ -79,18 +93,13 @@ class Outcome:
                 yield name, self.rows[name]
 
 
-@pytest.fixture(scope="module", params=["root", "an ordinary user"])
+@pytest.fixture(scope="module", params=RANKS)
 def outcome(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Outcome]:
-    """The whole corpus, graded as this user; as root, its most telling part as nobody too."""
-    superuser = os.geteuid() == 0
-    if request.param == "root" and not superuser:
-        pytest.skip("these tests do not run as root")
-    drops = request.param != "root" and superuser
+    """The whole corpus, graded as this user; as root, its most telling parts as others too."""
     root = Path(tempfile.mkdtemp(prefix="corpus-"))
     root.chmod(0o755)
     try:
-        prefix = _as_nobody(root) if drops else []
-        yield _graded(root, tiny, prefix, _tells_users_apart if drops else lambda _: True)
+        yield _graded(root, tiny, rank(request.param, root))
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -134,13 +143,23 @@ def test_the_honest_are_graded_as_if_they_were_alone(outcome):
 def test_no_spy_gets_anything(outcome):
     """Every spy says in its messages what it got; each tries places whose secrets it is told."""
     outcome.demand("filesystem", "syscalls")
+    held = outcome.isolation.get("namespaces", "")
     told = {
         name: message
-        for name, row in outcome.of(["spies"])
-        for test in row["tests"]
-        if "it got " in (message := test["message"] or "") and "it got nothing (" not in message
+        for name, message in outcome.told(["spies"])
+        if OF_A_TREE_OF_ITS_OWN.get(outcome.stage.samples[name], "") in held
     }
     assert not told, "\n".join(f"{name}: {message[:400]}" for name, message in told.items())
+
+
+def test_no_nuisance_holds_more_than_it_may(outcome):
+    """A hoarder's answers are right only if it held too much and was not stopped; or it says so."""
+    outcome.demand("filesystem", "syscalls")
+    unstopped = dict(outcome.told(["nuisances"]))
+    for name, row in outcome.of(["nuisances"]):
+        if row["score"] > expectations()[outcome.stage.samples[name]].at_most + 1e-6:
+            unstopped[name] = f"it has {row['score']} points"
+    assert not unstopped, "\n".join(f"{it}: {said[:400]}" for it, said in unstopped.items())
 
 
 def test_no_secret_is_in_any_result(outcome):
@@ -212,8 +231,8 @@ def test_forged_answers_are_as_good_as_genuine_ones(tmp_path):
     assert torch.equal(answer.value, torch.zeros(2, 3))
 
 
-def _graded(root: Path, tiny: Path, prefix: Sequence[str], wanted: Any) -> Outcome:
-    stage = lay_out(root, tiny, wanted)
+def _graded(root: Path, tiny: Path, rank: Rank) -> Outcome:
+    stage = lay_out(root, tiny, rank.wanted)
     with (
         Listener(stage.listener, f"{stage.marker}-line") as listener,
         traces.adopting_orphans() as orphans,
@@ -221,12 +240,12 @@ def _graded(root: Path, tiny: Path, prefix: Sequence[str], wanted: Any) -> Outco
         ports = {kind: listener.port(kind) for kind in ("tcp", "udp")}
         own = {"unix": str(stage.listener), "abstract": f"{stage.marker}-line"}
         hand_in(stage, ports | own)
-        quiet = _quiet_day(stage, prefix)
-        _give(root, prefix)
+        quiet = _quiet_day(stage, rank)
+        _give(root, rank)
         watched = (stage.assignment, stage.submissions, stage.home)
         before = {folder: traces.contents(folder) for folder in watched}
         started = time.monotonic()
-        code, output = _run(stage, stage.submissions, stage.out, prefix)
+        code, output = _run(stage, stage.submissions, stage.out, rank)
         seconds = time.monotonic() - started
         after = {folder: traces.contents(folder) for folder in watched}
         left = [
@@ -258,24 +277,24 @@ def _graded(root: Path, tiny: Path, prefix: Sequence[str], wanted: Any) -> Outco
     )
 
 
-def _quiet_day(stage: Stage, prefix: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _quiet_day(stage: Stage, rank: Rank) -> dict[str, dict[str, Any]]:
     """The rows of the honest submissions, graded by themselves."""
     honest = stage.root / "honest"
     for name, sample in stage.samples.items():
         if sample in RIGHT or sample in WRONG:
             shutil.copytree(stage.submissions / name, honest / sample)
-    _give(stage.root, prefix)
-    code, output = _run(stage, honest, stage.root / "quiet", prefix)
+    _give(stage.root, rank)
+    code, output = _run(stage, honest, stage.root / "quiet", rank)
     assert code == 0, output
     return _rows(stage.root / "quiet")
 
 
-def _run(stage: Stage, folder: Path, out: Path, prefix: Sequence[str]) -> tuple[int, str]:
+def _run(stage: Stage, folder: Path, out: Path, rank: Rank) -> tuple[int, str]:
     """Runs `grader batch`; its exit code, and all that it printed."""
     command = [
-        *(*prefix, sys.executable, "-m", "grader", "batch", str(folder), "--out", str(out)),
+        *(*rank.prefix, sys.executable, "-m", "grader", "batch", str(folder), "--out", str(out)),
         *("--assignment", str(stage.assignment), "--jobs", str(JOBS), "--timeout", str(TIMEOUT)),
-        *("--memory", str(MEMORY), "--seed", str(SEED)),
+        *("--memory", str(MEMORY >> 20), "--seed", str(SEED)),
     ]
     secret = {"GRADER_TOKEN": stage.canaries["environment"]}
     own = {"HOME": str(stage.home), "TMPDIR": str(stage.scratch), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -325,54 +344,8 @@ def _score(outcome: Outcome, sample: str) -> float:
     return score
 
 
-def _tells_users_apart(sample: str) -> bool:
-    kind = expectations()[sample].kind
-    if kind == "nuisances":
-        return sample.startswith(DEPENDS_ON_USER)
-    return kind == "spies" or sample.startswith(("search", "frames_on", "link", "unreadable"))
-
-
-def _give(root: Path, prefix: Sequence[str]) -> None:
+def _give(root: Path, rank: Rank) -> None:
     """Makes everything the user's who will grade."""
-    if prefix:
+    if rank.owner is not None:
         for path in [root, *root.rglob("*")]:
-            os.lchown(path, NOBODY, NOBODY)
-
-
-def _as_nobody(root: Path) -> list[str]:
-    """What runs a command as an ordinary user, who sees the interpreter and the engine.
-
-    Where these lie in folders of root's own, they are shown in a mount namespace, and only there.
-    """
-    shown = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), ENGINE.resolve()}
-    shown = {path for path in shown if not shown & set(path.parents)}
-    closed = {top for path in shown if (top := _closed(path)) is not None}
-    steps, kept = ["set -e"], root / "shown"
-    for number, path in enumerate(sorted(shown)):
-        place = kept / str(number)
-        steps += [f"mkdir -p {shlex.quote(str(place))}"]
-        steps += [f"mount --rbind {shlex.quote(str(path))} {shlex.quote(str(place))}"]
-    for top in sorted(closed):
-        steps += [f"mount -t tmpfs -o mode=755 none {shlex.quote(str(top))}"]
-    for number, path in enumerate(sorted(shown)):
-        if any(top in path.parents for top in closed):
-            steps += [f"mkdir -p {shlex.quote(str(path))}"]
-            steps += [f"mount --rbind {kept / str(number)} {shlex.quote(str(path))}"]
-        steps += [f"umount -l {kept / str(number)}"]
-    become = f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups"
-    script = "\n".join([*steps, f'{become} "$@"'])
-    prefix = ["unshare", "--mount", "sh", "-c", script, "sh"]
-    works = subprocess.run(
-        [*prefix, sys.executable, "-c", "import torch, grader"], capture_output=True
-    )
-    if works.returncode != 0:
-        pytest.skip(f"nobody may run the grader here: {works.stderr.decode()[-200:]}")
-    return prefix
-
-
-def _closed(path: Path) -> Path | None:
-    """The topmost folder above a path that others may not pass."""
-    for folder in [*reversed(path.parents), path]:
-        if folder.stat().st_mode & 0o005 != 0o005:
-            return folder
-    return None
+            os.lchown(path, rank.owner, rank.owner)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -30,6 +31,25 @@ def test_what_is_denied_is_denied_by_a_layer_that_says_so(examination):
     for attempt in examination.attempts:
         if examination.isolation.get(attempt.layer, "none") != "none":
             assert attempt.ok, attempt
+
+
+def test_every_kind_of_limit_is_tried(examination):
+    """Memory that hides, files without names, threads, processor time, and what must be free."""
+    tried = Counter(attempt.layer for attempt in examination.attempts)
+    assert tried["memory"] >= 9
+    assert tried["disk"] >= 9
+    assert {"threads", "time", "output", "syscalls", "namespaces"} <= set(tried)
+
+
+def test_what_is_not_promised_is_no_failure(examination):
+    """Without a file tree of their own workers can ask for names; that is said, and no surprise."""
+    for attempt in examination.attempts:
+        if not attempt.promised:
+            assert attempt.ok
+            assert attempt.layer == "namespaces"
+    held = examination.isolation["namespaces"]
+    own = [attempt for attempt in examination.attempts if "hidden" in attempt.what]
+    assert {attempt.promised for attempt in own} == {"files" in held}
 
 
 def test_the_doctor_prints_a_table_of_layers_and_attempts(grader, examination):

@@ -15,15 +15,21 @@ import grader
 from grader.report.text import one_line
 
 if TYPE_CHECKING:
-    from grader.sandbox.probe import Examination
+    from grader.sandbox.probe import Attempt, Examination
+
+_NOT_PROMISED = (
+    "not promised here: this machine grants workers no file tree or processes of their own, so "
+    "they can ask for those of others by name and number, though not read or signal them"
+)
 
 
 @click.command(short_help="Try what isolation this machine grants.")
 def doctor() -> None:
     """Tries each layer of isolation for real, and prints what holds on this machine.
 
-    A confined process attempts what no submission may do; each attempt must be refused. Exits
-    with 1 if a layer is missing or an attempt got through.
+    A confined process attempts what no submission may do; each attempt must be refused, or the
+    process be stopped. What a machine does not promise is said. Exits with 1 if a layer is missing
+    or an attempt got through.
 
     \b
     Example:
@@ -31,11 +37,14 @@ def doctor() -> None:
     """
     from grader.sandbox.probe import examine_confinement  # torch takes a second to load
 
-    examination = examine_confinement()
     console = Console()
+    with console.status("confining workers that try to get out ..."):
+        examination = examine_confinement()
     console.print(_machine(), highlight=False)
     console.print(_layers(examination))
     console.print(_attempts(examination))
+    if not all(attempt.promised for attempt in examination.attempts):
+        console.print(_NOT_PROMISED)
     if examination.holds:
         console.print("every layer holds")
         return
@@ -61,11 +70,27 @@ def _layers(examination: Examination) -> Table:
 
 def _attempts(examination: Examination) -> Table:
     table = Table("layer", "attempt", "result", "", title="attempts", title_justify="left")
+    previous = ""
     for attempt in examination.attempts:
-        result = "done" if attempt.succeeded else "refused"
-        verdict = Text("as it must be" if attempt.ok else "NOT as it must be")
-        verdict.stylize("green" if attempt.ok else "bold red")
-        table.add_row(attempt.layer, attempt.what, result, verdict)
-        if not attempt.ok:
+        if previous and attempt.layer != previous:
+            table.add_section()
+        shown = attempt.layer if attempt.layer != previous else ""
+        previous = attempt.layer
+        table.add_row(shown, attempt.what, _result(attempt), _verdict(attempt))
+        if not attempt.ok and attempt.detail:
             table.add_row("", Text(one_line(attempt.detail)), "", "")
     return table
+
+
+def _result(attempt: Attempt) -> str:
+    if attempt.succeeded:
+        return "done"
+    return "stopped" if attempt.stopped else "refused"
+
+
+def _verdict(attempt: Attempt) -> Text:
+    if not attempt.promised:
+        return Text("not promised here", style="yellow")
+    if attempt.ok:
+        return Text("as it must be", style="green")
+    return Text("NOT as it must be", style="bold red")

@@ -230,6 +230,14 @@ def _dotted_keys(place: Path, _secret: Path, _marker: str) -> None:
     _files(place, adapters=RIGHT, **{"pyproject.toml": "a." * 16_000 + "a = 1\n"})
 
 
+def _notebook_of_many_old_cells(place: Path, _secret: Path, _marker: str) -> None:
+    """Of a version that is converted first."""
+    right = json.dumps({"cell_type": "code", "input": RIGHT, "language": "python"})
+    cells = ",".join([right, *['{"cell_type":"code"}'] * 300_000])
+    text = f'{{"worksheets":[{{"cells":[{cells}]}}],"metadata":{{}},"nbformat":3}}'
+    Path(f"{place}.ipynb").write_text(text)
+
+
 def _bytes_as_source(place: Path, _secret: Path, _marker: str) -> None:
     _files(place)
     (place / "adapters.py").write_bytes(b"\xff\xfe\0\0# coding: rot13\n\0" + RIGHT.encode())
@@ -288,7 +296,7 @@ KINDS: dict[str, Callable[[Path, Path, str], None]] = {
         _link_to_solutions, _link_to_folder, _link_as_submission, _pipe_as_adapters,
         _pipe_as_submission, _unreadable, _many_files, _huge_file, _huge_adapters,
         _deep_expression, _scopes_inside_one_another, _names_very_long, _notebook_without_a_name,
-        _notebook_of_many_cells, _notebook_of_little, _dotted_keys,
+        _notebook_of_many_cells, _notebook_of_many_old_cells, _notebook_of_little, _dotted_keys,
         _bytes_as_source, _pytest_plugin, _settings, _customize, _own_grader,
         _shadows, _shadows_that_exit,
     )

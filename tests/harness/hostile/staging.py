@@ -15,15 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.sandbox.worker import Allowance
 from tests.harness.hostile import odd_files
 
 HERE = Path(__file__).parent
 ENGINE = HERE.parents[2]
+MEMORY = 512 << 20
+ALLOWED = Allowance(MEMORY)
 # Samples that are handed in several times, and told which copy they are.
 COPIES = {
     "frames_lying_exception": 2,
     "frames_lying_records": 4,
     "frames_lying_shapes": 5,
+    "locks_between_workers": 2,
     "note_9_found": 3,
     "note_in_modules": 3,
 }
@@ -43,6 +47,12 @@ RIGHT = {
     "def run_double(x):\n    return einsum(x, x.new_tensor(2), '... n, -> ... n')\n",
     "right_by_class": "import torch\n\nclass Double(torch.nn.Module):\n"
     "    def forward(self, x):\n        return x.mul(2)\n\nrun_double = Double()\n",
+    "right_after_much_output": "import sys\n\nfor _ in range(300):\n"
+    "    sys.stdout.write('loss 0.1\\n' * (1 << 17))\n\ndef run_double(x):\n    return x * 2\n",
+    "right_with_patience": "import time\n\ndef work(seconds):\n"
+    "    end = time.process_time() + seconds\n"
+    "    while time.process_time() < end:\n        sum(range(1000))\n\n"
+    "work(1.0)\n\ndef run_double(x):\n    work(0.1)\n    return x * 2\n",
 }
 WRONG = {
     "wrong_by_factor": "def run_double(x):\n    return 3 * x\n",
@@ -161,6 +171,9 @@ def hand_in(stage: Stage, ports: dict[str, Any]) -> None:
         "home": str(stage.home),
         "tmp": str(stage.scratch),
         "out": str(stage.out),
+        "memory": MEMORY,
+        "disk": ALLOWED.disk,
+        "files": ALLOWED.files,
     }
     files, copies = sample_files(), Counter[str]()
     for name, sample in stage.samples.items():
@@ -196,13 +209,17 @@ def _canaries() -> dict[str, str]:
 
 
 def _spread(samples: Sequence[str]) -> list[str]:
-    """The samples in an order of no meaning, honest ones among them, notes first and last."""
+    """The samples in an order of no meaning, honest ones among them, notes first and last.
+
+    Those that talk to one another while they live are graded at the same time.
+    """
     copies = [name for name in samples for _ in range(COPIES.get(name, 1))]
     order = random.Random(7).sample(copies, len(copies))
     honest = [*RIGHT, *WRONG]
     for position, name in enumerate(honest):
         order.insert(round((position + 0.5) * len(order) / len(honest)), name)
-    return sorted(order, key=lambda name: (name == "note_9_found") - (name == "note_1_left"))
+    first, last = ("note_1_left", "locks_between_workers"), ("note_9_found",)
+    return sorted(order, key=lambda name: (name in last) - (name in first))
 
 
 def _numbered(samples: Sequence[str]) -> dict[str, str]:

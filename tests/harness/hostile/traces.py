@@ -6,16 +6,18 @@ import contextlib
 import ctypes
 import hashlib
 import os
+import re
 import signal
 import site
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
+_GROUP = re.compile(r"grader-([0-9]{1,9})\b")
 
 
 @contextmanager
@@ -50,6 +52,16 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
+def descendants(pid: int) -> list[int]:
+    """The processes below a process, parents first."""
+    found = [pid]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                found += [int(child) for child in (task / "children").read_text().split()]
+    return found[1:]
+
+
 def files_named(marker: str, *folders: Path) -> list[str]:
     """The files whose names hold `marker`, in these folders and where anybody may leave some."""
     common = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/run/lock", "/"]
@@ -74,6 +86,31 @@ def kernel_objects(marker: str) -> list[str]:
             for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]:
                 if int(line.split()[0]) & 0xFFFFFFFF == key:
                     found.append(f"a System V object ({kind})")
+    return found
+
+
+def mounts_of(folder: Path) -> list[str]:
+    """The mounts on or from anything below a folder, in any process's mount namespace."""
+    found = dict[str, str]()
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            told = (place / "mountinfo").read_text()
+            found |= {
+                line: f"a mount that process {place.name} sees: {line}"
+                for line in told.splitlines()
+                if str(folder) in line
+            }
+    return list(found.values())
+
+
+def groups_of(pids: Collection[int]) -> list[str]:
+    """The control groups that are named after one of these processes."""
+    found = []
+    for place, folders, _ in os.walk("/sys/fs/cgroup", onerror=None):
+        for name in folders:
+            match = _GROUP.match(name)
+            if match and int(match[1]) in pids:
+                found.append(f"a control group {place}/{name}")
     return found
 
 

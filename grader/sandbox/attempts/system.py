@@ -1,17 +1,13 @@
-"""A submission that tries to get out; each function returns True if it did what it tried.
+"""Tries to reach files, processes, networks and identities that are not its own."""
 
-The probe copies this file into a worker, which imports it like any other submission.
-"""
+from __future__ import annotations
 
 import ctypes
 import os
 import socket
 import subprocess
 import tempfile
-import threading
 from pathlib import Path
-
-import torch
 
 
 def run_read_the_system() -> bool:
@@ -44,14 +40,6 @@ def run_fork() -> bool:
 
 def run_execute() -> bool:
     return subprocess.run(["/bin/true"], check=False).returncode == 0
-
-
-def run_thread() -> bool:
-    ran = threading.Event()
-    thread = threading.Thread(target=ran.set)
-    thread.start()
-    thread.join()
-    return ran.is_set()
 
 
 def run_internet() -> bool:
@@ -87,7 +75,3 @@ def run_environment() -> bool:
 def run_privileges() -> bool:
     os.setuid(os.getuid() + 1)
     return True
-
-
-def run_memory() -> bool:
-    return torch.ones(512 << 18).numel() > 0

@@ -1,0 +1,38 @@
+"""Fills memory while it answers a byte at a time: whoever waits for the answer is kept busy."""
+
+import ctypes
+import json
+import os
+import struct
+
+from accomplice import CHUNK, TOO_MUCH_MEMORY, dripping, envelope, hoard, mapped, own_channel, unmap
+
+SIZE = 1 << 20  # of the header, blanks before JSON
+
+
+def take():
+    kept = []
+    try:
+        while True:
+            kept.append(mapped(CHUNK))
+            ctypes.memset(kept[-1], 7, CHUNK)
+            yield CHUNK * len(kept)
+    finally:
+        for address in kept:
+            unmap(address, CHUNK)
+
+
+def run_double(x):
+    """Answers rightly only if it was not stopped."""
+    beginning = struct.pack(">4sIQ", b"GRDR", SIZE, 4 * x.numel())
+    told, sent = dripping(lambda: hoard(take(), TOO_MUCH_MEMORY), beginning)
+    right = 2 * x if told.startswith("it got ") else 0 * x
+    header = envelope({"raised": None}, {"value": ["float32", list(x.shape)]})
+    rest = json.dumps(header).rjust(SIZE - sent).encode() + right.numpy().tobytes()
+    while rest:
+        rest = rest[os.write(own_channel(), rest) :]
+    os._exit(0)
+
+
+def run_count(x):
+    return x.numel()

@@ -1,0 +1,35 @@
+"""Runs a command to which namespaces and mounts are refused, as the filter of a container does.
+
+python refusing.py COMMAND...
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+import pyseccomp
+
+REFUSED = (
+    "unshare setns mount umount2 pivot_root open_tree move_mount fsopen fsconfig fsmount fspick "
+    "mount_setattr"
+)
+NAMESPACES = (1 << 17, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30)  # of clone(2)
+
+
+def main() -> None:
+    """Installs the filter, which whatever is run inherits."""
+    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    for name in REFUSED.split():
+        rules.add_rule(pyseccomp.ERRNO(errno.EPERM), name)
+    for flag in NAMESPACES:
+        asked = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag)
+        rules.add_rule(pyseccomp.ERRNO(errno.EPERM), "clone", asked)
+    rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+    rules.load()
+    os.execvp(sys.argv[1], sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()
