@@ -201,7 +201,7 @@ def run_files():
         os.close(copied)
     size = one.stat().st_size, os.stat("link", dir_fd=os.open(place, os.O_RDONLY)).st_size
     target, isolated = (place / "link").readlink(), os.access(one, os.R_OK)
-    os.statvfs(place), os.getxattr, os.listxattr(one), os.umask(0o22)
+    os.statvfs(place), os.listxattr(one), os.umask(0o22)
     with tempfile.TemporaryDirectory() as other, contextlib.chdir(other):
         here = Path.cwd() == Path(other).resolve()
     with tempfile.SpooledTemporaryFile(10) as spooled, tempfile.TemporaryFile() as unnamed:
@@ -317,7 +317,7 @@ def run_clocks():
     clocks = time.time(), time.monotonic(), time.perf_counter(), time.process_time()
     time.sleep(0.001)
     time.thread_time(), time.localtime(), time.get_clock_info("monotonic")
-    time.clock_gettime(time.CLOCK_REALTIME_COARSE if False else time.CLOCK_BOOTTIME)
+    time.clock_gettime(time.CLOCK_BOOTTIME)
     return told((str(summer), all(clock > 0 for clock in clocks)))
 
 
@@ -337,10 +337,10 @@ def run_randomness():
 def run_about_the_machine():
     told = os.cpu_count(), os.sched_getaffinity(0), os.uname(), os.getpid(), os.getppid()
     more = os.getuid(), os.getgroups(), os.getpgid(0), os.getsid(0), os.times(), Path.cwd()
-    platform.platform(), platform.processor, os.getpriority(os.PRIO_PROCESS, 0)
+    platform.platform(), os.getpriority(os.PRIO_PROCESS, 0)
     resource.getrusage(resource.RUSAGE_SELF), resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.get_terminal_size, os.isatty(1), os.sysconf("SC_PAGE_SIZE"), os.ctermid()
+    os.isatty(1), os.sysconf("SC_PAGE_SIZE"), os.ctermid()
     os.sched_yield(), os.sched_get_priority_max(os.SCHED_OTHER), locale.getlocale()
     os.nice(0), os.get_inheritable(1), os.dup(1), os.get_blocking(1)
     with contextlib.suppress(OSError):
@@ -387,9 +387,7 @@ def run_garbage():
     kept[::4096] = b"x" * len(kept[::4096])
     kept.extend(bytes(1 << 20))
     del kept
-    libc = ctypes.CDLL(None)
-    libc.malloc_trim(0)
-    return told((gc.isenabled(), libc.getpid() == os.getpid()))
+    return told((gc.isenabled(), ctypes.CDLL(None).malloc_trim(0) in (0, 1)))
 
 
 def run_other_programs():
