@@ -77,10 +77,12 @@ TRIALS = (
     *_at_others(
         "namespaces",
         needs="files",
-        size_of_a_hidden_file="ask the size of a hidden file",
-        place_of_a_hidden_file="ask if a hidden file is there",
+        size_of_a_file_elsewhere="ask the size of a file elsewhere",
+        place_of_a_file_elsewhere="ask if a file is there elsewhere",
     ),
-    *_at_others("namespaces", needs="processes", other_processes="find other processes by number"),
+    *_at_others(
+        "namespaces", needs="process ids", other_processes="find other processes by number"
+    ),
     *_at_limit(
         "memory",
         "memory",

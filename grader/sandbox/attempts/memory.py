@@ -68,12 +68,7 @@ def run_memory_mapped_twice(most: int) -> bool:
 
 def run_memory_read_only(most: int) -> bool:
     """What cannot be written any more is no data, by the limit of data."""
-
-    def close(address: int) -> int:
-        _LIBC.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(_CHUNK), _READABLE)
-        return address
-
-    return holds(_mapped(_PRIVATE, close), most)
+    return holds(_mapped(_PRIVATE, _made_read_only), most)
 
 
 def run_memory_at_once(most: int) -> bool:
@@ -149,7 +144,7 @@ def run_memory_while_it_drips(most: int) -> bool:
     dripping = threading.Thread(target=drip)
     dripping.start()
     try:
-        held = holds(_mapped(_SHARED, lambda address: address), most)
+        held = holds(_mapped(_PRIVATE, _made_read_only), most)
     finally:
         ended.set()
         dripping.join()
@@ -157,6 +152,11 @@ def run_memory_while_it_drips(most: int) -> bool:
     while answer:
         answer = answer[os.write(channel, answer) :]
     os._exit(0)
+
+
+def _made_read_only(address: int) -> int:
+    _LIBC.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(_CHUNK), _READABLE)
+    return address
 
 
 def _mapped(flags: int, change: Callable[[int], int]) -> Held:

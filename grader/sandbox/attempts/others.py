@@ -25,15 +25,15 @@ _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 _BY_USER, _LEAST = 3, 3 << 13
 
 
-def run_size_of_a_hidden_file() -> bool:
-    return Path("../beside.txt").stat().st_size > 0
+def run_size_of_a_file_elsewhere() -> bool:
+    return Path("/etc/passwd").stat().st_size > 0
 
 
-def run_place_of_a_hidden_file() -> bool:
+def run_place_of_a_file_elsewhere() -> bool:
     with contextlib.suppress(OSError):
-        os.chdir("..")
-        return Path("beside.txt").exists()
-    return os.access("../beside.txt", os.F_OK)
+        os.chdir("/etc")
+        return Path("passwd").exists()
+    return os.access("/etc/passwd", os.F_OK)
 
 
 def run_other_processes() -> bool:
