@@ -25,7 +25,7 @@ THREADS, SECONDS = 25, 20
 # A user of its own: what is done to all of a user's processes is done to no others.
 USER = 64_000 + os.getpid() % 1000
 JOB = b"grader.job.process"
-FORK_SERVER = b"grader.worker.forkserver"
+CARETAKER = b"grader.worker.caretaker"
 
 # What holds most in the fewest ways that are stopped, refuses to die, and waits to be killed.
 HOLDER = """
@@ -280,8 +280,9 @@ def _parent(pid: int) -> int:
 
 def _is_worker(pid: int) -> bool:
     """Whether a process was forked from a fork server, or is about to end."""
-    said = _said(pid, "cmdline")
-    return not said or (FORK_SERVER in said and FORK_SERVER in _said(_parent(pid), "cmdline"))
+    said, parent = _said(pid, "cmdline"), _parent(pid)
+    line = [said, _said(parent, "cmdline"), _said(_parent(parent), "cmdline")]
+    return not said or all(CARETAKER in one for one in line)
 
 
 def _is_alive(pid: int) -> bool:
