@@ -15,7 +15,9 @@ def require_isolation() -> None:
     Raises:
         NotIsolated: if one does not hold.
     """
-    from grader.sandbox.probe import examine_confinement  # it loads torch, which takes a second
+    from grader.sandbox.probing.probe import (
+        examine_confinement,  # it loads torch, which takes a second
+    )
 
     examination = examine_confinement()
     missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]

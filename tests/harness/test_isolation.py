@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from grader.sandbox.probe import examine_confinement
+from grader.sandbox.probing.probe import examine_confinement
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_what_is_not_promised_is_no_failure(examination):
             assert attempt.ok
             assert attempt.layer == "namespaces"
     held = examination.isolation["namespaces"]
-    own = [attempt for attempt in examination.attempts if "hidden" in attempt.what]
+    own = [attempt for attempt in examination.attempts if "elsewhere" in attempt.what]
     assert {attempt.promised for attempt in own} == {"files" in held}
 
 

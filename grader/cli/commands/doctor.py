@@ -15,7 +15,7 @@ import grader
 from grader.report.text import one_line
 
 if TYPE_CHECKING:
-    from grader.sandbox.probe import Attempt, Examination
+    from grader.sandbox.probing.probe import Attempt, Examination
 
 _NOT_PROMISED = (
     "not promised here: this machine grants workers no file tree or processes of their own, so "
@@ -35,7 +35,7 @@ def doctor() -> None:
     Example:
       grader doctor
     """
-    from grader.sandbox.probe import examine_confinement  # torch takes a second to load
+    from grader.sandbox.probing.probe import examine_confinement  # torch takes a second to load
 
     console = Console()
     with console.status("confining workers that try to get out ..."):

@@ -14,9 +14,9 @@ from grader.removal import removed_afterwards
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.forkservers import ForkServers
 from grader.sandbox.limits.allowance import Patience
+from grader.sandbox.probing.trials import ALLOWED, TRIALS, Trial
 from grader.sandbox.replies import opened
 from grader.sandbox.scratch import PASSABLE, new_scratch
-from grader.sandbox.trials import ALLOWED, TRIALS, Trial
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.submission import Submission
 from grader.wire.calls import Call

@@ -1,0 +1,1 @@
+"""Tries each layer of confinement for real: attempts that must be refused."""
