@@ -189,6 +189,15 @@ def test_what_lies_in_closed_folders_is_counted(tmp_path):
     assert not fits(left, Room(1 << 30, 11))
 
 
+def test_a_file_of_many_names_has_room_once_and_a_name_each_time(tmp_path):
+    """Names take room of the file system as well, whatever they stand for."""
+    (tmp_path / "first").write_bytes(bytes(1 << 20))
+    for number in range(9):
+        (tmp_path / str(number)).hardlink_to(tmp_path / "first")
+    assert fits(tmp_path, Room(2 << 20, 10))
+    assert not fits(tmp_path, Room(2 << 20, 9))
+
+
 def test_what_is_gone_while_it_is_counted_takes_no_room(tmp_path):
     """Workers remove what they wrote, too."""
     assert fits(tmp_path / "gone", Room(0, 0))

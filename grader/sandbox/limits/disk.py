@@ -19,18 +19,21 @@ _BLOCK = 512  # bytes, whatever the file system's own are (stat(2))
 
 @dataclass(slots=True)
 class Room:
-    """What is left of the bytes and files that may be taken; each file counts once."""
+    """What is left of the bytes, and of names of files, that may be taken.
+
+    What a file holds counts once, however many names it has.
+    """
 
     size: int
     files: int
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     def take(self, status: os.stat_result) -> None:
-        """Counts a file by what is allocated for it."""
+        """Counts a name, and a file by what is allocated for it."""
+        self.files -= 1
         if (file := (status.st_dev, status.st_ino)) not in self._seen:
             self._seen.add(file)
             self.size -= status.st_blocks * _BLOCK
-            self.files -= 1
 
     def take_unseen(self, device: int, number: int, size: int) -> None:
         """Counts a file that nobody can look at by what it may be at most."""

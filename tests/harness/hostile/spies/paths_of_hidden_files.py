@@ -10,8 +10,8 @@ OWN = os.path.realpath(os.path.dirname(__file__))
 
 def is_on_the_way(path):
     """Whether a folder is but a step to its own, in a file tree that holds nothing else."""
-    same_tree = os.stat(path).st_dev == os.stat("/").st_dev
-    return same_tree and OWN.startswith(os.path.realpath(path) + os.sep)
+    own_tree = not os.path.lexists(HINTS["submissions"])
+    return own_tree and OWN.startswith(os.path.realpath(path) + os.sep)
 
 
 def look():
