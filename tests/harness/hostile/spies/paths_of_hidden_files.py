@@ -1,7 +1,6 @@
 """Asks of files that it may not read whether they are there, how large they are, and whose."""
 
 import os
-import tempfile
 
 from accomplice import HINTS, telling
 
@@ -26,14 +25,13 @@ def look():
         except OSError:
             pass
         try:
-            os.chdir(path if os.path.isdir(path) else os.path.dirname(path))
+            os.chdir(os.path.dirname(path) if path.endswith(".py") else path)
             yield f"{os.getcwd()} as its folder"
         except OSError:
             pass
         finally:
             os.chdir(OWN)
-    folder = os.path.dirname(os.path.realpath(tempfile.gettempdir()))
-    for path in (HINTS["tmp"], HINTS["home"], os.path.dirname(folder)):
+    for path in (HINTS["home"], os.path.join(HINTS["home"], ".ssh", "id_canary")):
         try:
             yield f"when something last happened in {path}: {os.stat(path).st_mtime_ns}"
         except OSError:
