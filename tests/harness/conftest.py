@@ -24,14 +24,9 @@ from tests.harness.warm import Warm
 ROOT = Path(__file__).parents[2]
 # What takes longest is begun first, so that no processor waits for another one at the end.
 LONGEST = (
-    *("test_hostile.py", "test_left_behind.py", "test_corpus.py", "test_cluster.py"),
-    *(
-        "test_verification.py",
-        "test_everywhere.py",
-        "test_explaining.py",
-        "test_docs.py",
-        "test_second_assignment.py",
-    ),
+    *("test_hostile.py", "test_corpus.py", "test_cluster.py", "test_verification.py"),
+    *("test_everywhere.py", "test_explaining.py", "test_docs.py", "test_second_assignment.py"),
+    "test_left_behind.py",
     *("test_example_class.py", "test_batch.py", "test_judging.py", "test_no_work.py"),
     *("test_ci_run.py", "test_gradescope_zip.py", "test_cache_by_exercise.py", "test_new.py"),
 )
