@@ -28,6 +28,7 @@ from tests.harness.hostile import odd_files, traces
 from tests.harness.hostile.listener import Listener
 from tests.harness.hostile.ranks import Rank, rank
 from tests.harness.hostile.staging import (
+    ALLOWED,
     ENGINE,
     HERE,
     MEMORY,
@@ -220,7 +221,8 @@ def test_the_corpus_is_whole():
 
 def test_forged_answers_are_as_good_as_genuine_ones(tmp_path):
     """A forgery that is refused for its form alone would prove little."""
-    (tmp_path / "hints.json").write_text('{"memory": 0, "disk": 0, "files": 0}')
+    allowed = {"memory": MEMORY, "disk": ALLOWED.disk, "files": ALLOWED.files}
+    (tmp_path / "hints.json").write_text(json.dumps(allowed))
     shutil.copyfile(HERE / "accomplice.py", tmp_path / "accomplice.py")
     spec = importlib.util.spec_from_file_location("accomplice", tmp_path / "accomplice.py")
     accomplice = importlib.util.module_from_spec(spec)

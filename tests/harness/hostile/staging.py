@@ -157,9 +157,12 @@ def lay_out(root: Path, assignment: Path, wanted: Callable[[str], bool]) -> Stag
     return stage
 
 
-def hand_in(stage: Stage, ports: dict[str, Any]) -> None:
-    """Writes the submissions; the samples are told where the secrets lie and who listens."""
-    hints = ports | {
+def hand_in(stage: Stage, told: dict[str, Any]) -> None:
+    """Writes the submissions; the samples are told where the secrets lie, and what is `told`.
+
+    That is who listens, or another measure of what is too much.
+    """
+    hints = {
         "marker": stage.marker,
         "runner": os.getpid(),
         "engine": str(ENGINE),
@@ -174,6 +177,7 @@ def hand_in(stage: Stage, ports: dict[str, Any]) -> None:
         "memory": MEMORY,
         "disk": ALLOWED.disk,
         "files": ALLOWED.files,
+        **told,
     }
     files, copies = sample_files(), Counter[str]()
     for name, sample in stage.samples.items():

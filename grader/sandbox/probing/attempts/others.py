@@ -138,7 +138,7 @@ def _reaches_the_kernel(call: Callable[[], None]) -> bool:
 
 def _is_there(pid: int) -> bool:
     with contextlib.suppress(OSError):
-        return os.getsid(pid) != os.getsid(0)
+        return os.getsid(pid) not in (os.getsid(0), os.getsid(os.getppid()))
     return Path(f"/proc/{pid}").exists()
 
 

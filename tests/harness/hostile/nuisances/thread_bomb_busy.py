@@ -5,14 +5,14 @@ import hashlib
 import threading
 import time
 
-from accomplice import THREADS_ALLOWED, THREADS_TRIED, hoarding
+from accomplice import HINTS, THREADS_ALLOWED, THREADS_TRIED, hoarding
 
-SECONDS = 1
+SECONDS = HINTS.get("busy_seconds", 1)
 DATA = bytes(1 << 18)
 
 
 def compute(begin):
-    begin.wait(2 * SECONDS)
+    begin.wait(5)
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         hashlib.sha256(DATA)

@@ -1,17 +1,10 @@
 """Asks of files that it may not read whether they are there, how large they are, and whose."""
 
 import os
-import tempfile
 
 from accomplice import HINTS, telling
 
 OWN = os.path.realpath(os.path.dirname(__file__))
-
-
-def is_on_the_way(path):
-    """Whether a folder is but a step to its own, in a file tree that holds nothing else."""
-    own_tree = not os.path.lexists(HINTS["submissions"])
-    return own_tree and OWN.startswith(os.path.realpath(path) + os.sep)
 
 
 def look():
@@ -32,18 +25,15 @@ def look():
         except OSError:
             pass
         try:
-            os.chdir(path if os.path.isdir(path) else os.path.dirname(path))
-            if not is_on_the_way("."):
-                yield f"{os.getcwd()} as its folder"
+            os.chdir(os.path.dirname(path) if path.endswith(".py") else path)
+            yield f"{os.getcwd()} as its folder"
         except OSError:
             pass
         finally:
             os.chdir(OWN)
-    folder = os.path.dirname(os.path.realpath(tempfile.gettempdir()))
-    for path in (HINTS["tmp"], HINTS["home"], os.path.dirname(folder)):
+    for path in (HINTS["home"], os.path.join(HINTS["home"], ".ssh", "id_canary")):
         try:
-            if not is_on_the_way(path):
-                yield f"when something last happened in {path}: {os.stat(path).st_mtime_ns}"
+            yield f"when something last happened in {path}: {os.stat(path).st_mtime_ns}"
         except OSError:
             pass
 

@@ -23,7 +23,7 @@ def look():
 
 
 def is_there(pid):
-    """Whether there is such a process; threads of its own are in its own session."""
+    """Whether there is such a process, and no thread of its own or of its parent's."""
     for ask in (
         lambda: os.stat(f"/proc/{pid}"),
         lambda: os.sched_getaffinity(pid),
@@ -34,13 +34,13 @@ def is_there(pid):
             ask()
         except OSError:
             continue
-        return not is_own_thread(pid)
+        return not is_of_its_family(pid)
     return False
 
 
-def is_own_thread(pid):
+def is_of_its_family(pid):
     try:
-        return os.getsid(pid) == os.getsid(0)
+        return os.getsid(pid) in (os.getsid(0), os.getsid(os.getppid()))
     except OSError:
         return False
 
