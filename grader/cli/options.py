@@ -90,7 +90,7 @@ def grading_options(command: Command) -> Command:
                 type=click.FloatRange(0, min_open=True),
                 default=120,
                 metavar="SECONDS",
-                help="What one submission may take.",
+                help="What one submission may take; waiting for a busy machine does not count.",
                 show_default=True,
             ),
             click.option(
