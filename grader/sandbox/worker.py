@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Container, Iterable, Mapping
@@ -181,7 +182,9 @@ class Worker:
 
     def _begin_to_watch(self, isolation: Mapping[str, str], kept: Iterable[str]) -> None:
         """Notes how far the confinement held, and which limits the kernel keeps by itself."""
-        how = dict.fromkeys(("memory", "threads", "disk"), "watched")
+        # What another system than Linux holds for a process, nobody is told.
+        looked_at = "watched" if sys.platform == "linux" else "none"
+        how = {"memory": looked_at, "threads": looked_at, "disk": "watched"}
         how |= dict.fromkeys(kept, "kept by the kernel")
         if self._group is not None:
             how["memory"] = how["threads"] = f"control group {self._server.groups}"
@@ -190,9 +193,12 @@ class Worker:
             "threads": f"{self._allowance.threads}",
             "disk": f"{self._allowance.disk >> 20} MB",
         }
-        told = {name: f"{limit}, {how[name]}" for name, limit in limits.items()}
+        told = {
+            name: "none" if how[name] == "none" else f"{limit}, {how[name]}"
+            for name, limit in limits.items()
+        }
         self.isolation = dict(isolation) | told
-        self._watch.kept = {name for name in how if how[name] != "watched"}
+        self._watch.kept = {name for name in how if how[name] not in ("watched", "none")}
         self._watch.is_alone = isolation["processes"] != "none"
 
     def _told(self, frame: bytes, patience: Patience, doing: str) -> dict[str, Any]:
