@@ -46,13 +46,13 @@ class Exchange:
         """
         self.printed = b""
         try:
-            look()
             self._send(memoryview(frame), look)
             # What was printed before an answer is there when the answer is.
             self._wait(select.POLLIN, look)
             return receive(lambda size: self._receive(size, look))
-        finally:
+        except BaseException:
             self._drain()
+            raise
 
     def close(self) -> None:
         """Hangs up."""

@@ -71,11 +71,14 @@ class Worker:
         self._server = server
         self._allowance = allowance
         self._scratch = scratch
+        self._group = server.group(_bounds(allowance))
         spawned = server.spawn()
         self._pid, self._number = spawned.pid, spawned.number
         self._exchange = Exchange(spawned.channel, spawned.printed)
         self._watch = Watch(Watched(self._pid, server.user, scratch), allowance)
-        self._group = server.new_group(self._pid, _bounds(allowance))
+        self._killed_before = self._group.killed_for_memory() if self._group else 0
+        if self._group is not None:
+            _be_killed_first(self._pid)
         self._clock = Clock(self._pid)
         self._looked = 0.0
         self.isolation: Mapping[str, str] = {}
@@ -172,13 +175,7 @@ class Worker:
         """Kills the worker and everything that it started."""
         self._exchange.close()
         self._clock.close()
-        try:
-            self._server.end_workers()
-        finally:
-            if self._group is not None:
-                self._group.kill()
-                self._group.remove()
-                self._group = None
+        self._server.end_workers()
 
     def _begin_to_watch(self, isolation: Mapping[str, str], kept: Iterable[str]) -> None:
         """Notes how far the confinement held, and which limits the kernel keeps by itself."""
@@ -222,7 +219,7 @@ class Worker:
         except BadFrame as problem:
             raise WorkerLost(Status.CRASHED, f"{doing}: {problem}") from None
         finally:
-            self.taken = self._clock.taken()
+            self.taken = self._clock.stop()
 
     def _look(self, patience: Patience) -> None:
         """Looks every so often, however busy the worker keeps its channel and its output."""
@@ -237,7 +234,7 @@ class Worker:
 
     def _ended(self, doing: str) -> str:
         """How the worker ended, in words."""
-        if self._group is not None and self._group.ran_out_of_memory():
+        if self._group and self._group.killed_for_memory() > self._killed_before:
             return str(out_of_memory(self._allowance))
         with contextlib.suppress(Exception):
             code = self._server.end_workers().get(self._number)
@@ -248,8 +245,14 @@ class Worker:
         return f"{doing} ended its process"
 
 
+def _be_killed_first(pid: int) -> None:
+    """Of a control group that has no memory left, the worker ends, and not its fork server."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
+
+
 def _bounds(allowance: Allowance) -> Bounds:
-    """What a worker's control group is bounded to.
+    """What the control group of a worker and its fork server is bounded to.
 
     What it changes of the memory that it was forked with is charged to it, and is not its doing.
     """

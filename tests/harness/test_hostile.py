@@ -46,7 +46,10 @@ from tests.harness.hostile.staging import (
 JOBS, TIMEOUT, SEED = 2, 5, 7
 RANKS = ("root", "an ordinary user", "root of a container without rights")
 # What only those workers cannot learn that see no other files and processes than their own.
-OF_A_TREE_OF_ITS_OWN = {"paths_of_hidden_files": "files", "processes_by_their_numbers": "processes"}
+OF_A_TREE_OF_ITS_OWN = {
+    "paths_of_hidden_files": "files",
+    "processes_by_their_numbers": "process ids",
+}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the corpus is made for Linux")
 

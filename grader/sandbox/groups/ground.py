@@ -49,6 +49,11 @@ class Ground:
             raise
         return group
 
+    def get(self, name: str) -> Group | None:
+        """The group of that name that was made before, by whomever; None if there is none."""
+        group = self.kind(tuple(folder / name for folder in self.folders))
+        return group if all(folder.is_dir() for folder in group.folders) else None
+
     def clear(self) -> bool:
         """Kills who is in its groups and removes these; whether all are gone."""
         inner = [one for folder in self.folders for one in folder.iterdir() if one.is_dir()]

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.sandbox.groups.control_files import entry, write
+from grader.sandbox.groups.control_files import write
 from grader.sandbox.groups.tree import kill_all, remove_all
 
 
@@ -28,7 +28,6 @@ class Group(ABC):
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self.folders = folders
-        self._was_refused: bool | None = None
 
     @abstractmethod
     def limit(self, bounds: Bounds) -> None:
@@ -39,29 +38,11 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def processor_seconds(self) -> float | None:
-        """What all who were ever in it computed; None if nobody counts."""
-
-    @abstractmethod
-    def memory(self) -> int | None:
-        """The bytes that are charged to it, among them file pages that could be given back."""
-
-    @abstractmethod
-    def peak_memory(self) -> int | None:
-        """The most that was ever charged to it; None before Linux 5.19, in version 2."""
-
-    @abstractmethod
-    def ran_out_of_memory(self) -> bool:
-        """Whether a member was killed since the group had reached its bound.
+    def killed_for_memory(self) -> int:
+        """How many members were killed, ever, since the group had reached its bound.
 
         One that is killed because the machine has no memory left does not count.
         """
-
-    def was_refused_tasks(self) -> bool:
-        """Whether a member wanted a process or thread too many."""
-        if self._was_refused is not None:
-            return self._was_refused
-        return any(entry(folder / "pids.events", "max") > 0 for folder in self.folders)
 
     def add(self, pid: int) -> None:
         """Moves a process, with all its threads, into the group; what it has by now is not charged.
@@ -78,8 +59,6 @@ class Group(ABC):
 
     def kill(self) -> bool:
         """Kills all members, whatever they do against it; whether none is left."""
-        # On the way they may be refused all tasks: that is not their doing.
-        self._was_refused = self.was_refused_tasks()
         return kill_all(self.folders)
 
     def remove(self) -> bool:

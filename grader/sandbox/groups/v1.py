@@ -12,8 +12,8 @@ from grader.sandbox.groups.group import Bounds, Group
 from grader.sandbox.groups.hierarchies import Hierarchy
 
 _NEEDED = ("memory", "pids")
-# A share of the processor for the group as a whole, and how long its members computed.
-_WANTED = ("cpu", "cpuacct")
+# A share of the processor for the group as a whole.
+_WANTED = ("cpu",)
 # No single request that is refused is larger. (Not all versions of the kernel count refusals.)
 _AT_ONCE = 64 * mmap.PAGESIZE
 
@@ -33,21 +33,12 @@ class GroupV1(Group):
         if kept != (memory, bounds.tasks):
             raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
 
-    def processor_seconds(self) -> float | None:
-        nanoseconds = number(self._file("cpuacct.usage"))
-        return None if nanoseconds is None else nanoseconds / 1e9
-
-    def memory(self) -> int | None:
-        return number(self._file("memory.usage_in_bytes"))
-
-    def peak_memory(self) -> int | None:
-        return number(self._file("memory.max_usage_in_bytes"))
-
-    def ran_out_of_memory(self) -> bool:
+    def killed_for_memory(self) -> int:
         peaks = ("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes")
         most = max(number(self._file(name)) or 0 for name in peaks)
         bound = number(self._file("memory.limit_in_bytes")) or 0
-        return entry(self._file("memory.oom_control"), "oom_kill") > 0 and most + _AT_ONCE > bound
+        was_reached = most + _AT_ONCE > bound
+        return entry(self._file("memory.oom_control"), "oom_kill") if was_reached else 0
 
     def _file(self, name: str) -> Path:
         """A control file, in the folder of the hierarchy that has it."""

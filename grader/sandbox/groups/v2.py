@@ -34,24 +34,13 @@ class GroupV2(Group):
         write(self._file("pids.max"), bounds.tasks)
         with contextlib.suppress(FileNotFoundError):  # a kernel that does not swap
             write(self._file("memory.swap.max"), 0)
-        with contextlib.suppress(FileNotFoundError):  # before Linux 4.19
-            write(self._file("memory.oom.group"), 1)
         kept = number(self._file("memory.max")), number(self._file("pids.max"))
         if kept != (memory, bounds.tasks):
             raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
 
-    def processor_seconds(self) -> float | None:
-        return entry(self._file("cpu.stat"), "usage_usec") / 1e6
-
-    def memory(self) -> int | None:
-        return number(self._file("memory.current"))
-
-    def peak_memory(self) -> int | None:
-        return number(self._file("memory.peak"))
-
-    def ran_out_of_memory(self) -> bool:
+    def killed_for_memory(self) -> int:
         events = self._file("memory.events")
-        return entry(events, "oom_kill") > 0 and entry(events, "oom") > 0
+        return entry(events, "oom_kill") if entry(events, "oom") > 0 else 0
 
     def _file(self, name: str) -> Path:
         return self.folders[0] / name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -27,51 +26,67 @@ class Taken:
 
 
 class Clock:
-    """Tells what a process took since the last start; who asks must not be late either.
+    """Tells what a process takes while it is asked something; at other times it does nothing.
 
     On another system than Linux, all time is taken for the process's own.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._processor = 0.0
-        self._delays = [_opened(f"/proc/{pid}/schedstat"), _opened("/proc/thread-self/schedstat")]
+        self._its_delay = _opened(f"/proc/{pid}/schedstat")
+        self._own_delay = _opened("/proc/thread-self/schedstat")
+        # What the kernel told of the process last, and the time of short answers since then.
+        self._processor = self._delay = self._untold = 0.0
+        self._processor, self._delay = self._told()
         self.start()
 
     def start(self) -> None:
         """From now on."""
+        self._own_before = _delayed(self._own_delay)
         self._started = time.monotonic()
-        self._processor_before = self._seconds_of_processors()
-        self._waiting_before = self._seconds_of_waiting()
+
+    def stop(self) -> Taken:
+        """What was taken since the start, at the end of it."""
+        taken = self.taken()
+        if taken.wall < _SHORT:
+            self._untold += taken.wall
+        else:
+            self._processor, self._delay = self._told()
+            self._untold = 0.0
+        return taken
 
     def taken(self) -> Taken:
-        """Since the start; of a process that has ended, what was known of it before."""
+        """What was taken since the start, by now."""
         wall = time.monotonic() - self._started
         if wall < _SHORT:
-            return Taken(wall)
+            return Taken(wall, wall)
+        processor, delay = self._told()
+        own_delay = _delayed(self._own_delay) - self._own_before
         return Taken(
             wall,
-            self._seconds_of_processors() - self._processor_before,
-            self._seconds_of_waiting() - self._waiting_before,
+            max(processor - self._processor - self._untold, 0.0),
+            min(delay - self._delay + own_delay, wall),
         )
 
     def close(self) -> None:
         """No more is asked."""
-        for descriptor in self._delays:
+        for descriptor in (self._its_delay, self._own_delay):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._delays = []
+        self._its_delay = self._own_delay = -1
 
-    def _seconds_of_processors(self) -> float:
-        """All threads' time, by the clock that the kernel keeps of it (clock_getcpuclockid(3))."""
+    def _told(self) -> tuple[float, float]:
+        """The process's seconds of all processors, and those in which it was ready and had none.
+
+        The former by the clock that the kernel keeps of it (clock_getcpuclockid(3)). Of a process
+        that has ended, what was known of it before.
+        """
         if sys.platform == "linux":
-            with contextlib.suppress(OSError):
-                self._processor = time.clock_gettime((~self._pid << 3) | 2)
-        return self._processor
-
-    def _seconds_of_waiting(self) -> float:
-        """How long the process and who asks were ready to run, while others did."""
-        return sum(map(_delayed, self._delays))
+            try:
+                return time.clock_gettime((~self._pid << 3) | 2), _delayed(self._its_delay)
+            except OSError:
+                return self._processor, self._delay
+        return 0.0, 0.0
 
 
 def _opened(file: str) -> int:
