@@ -228,7 +228,8 @@ class Worker:
             return
         self._looked = now
         patience.check(self._clock.taken())
-        self._watch.look()
+        if self.isolation:  # before it is confined, it runs nothing of a submission
+            self._watch.look()
         if not is_alive(self._pid):
             raise EOFError
 

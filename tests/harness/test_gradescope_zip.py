@@ -176,7 +176,9 @@ def test_a_submission_cannot_read_the_tests_and_solutions(container):
     write_files(container.root / "submission", {"adapters.py": spy})
     found = container.graded()
     assert found["score"] == 0.0
-    assert "PermissionError" in found["tests"][0]["output"]
+    # In a file tree of its own there is no such file.
+    said = found["tests"][0]["output"]
+    assert "PermissionError" in said or "FileNotFoundError" in said
     assert "return 2 * x" not in json.dumps(found)
 
 

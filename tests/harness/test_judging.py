@@ -198,9 +198,9 @@ def test_memory_is_limited(grade):
 def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
     patient, tmp_path, distraction
 ):
-    """Shared memory is bounded by the judge's look alone, which output must not turn away."""
+    """What is read-only is no data: it is bounded by a look, which output must not turn away."""
     code = f"""
-    import mmap, os, threading
+    import ctypes, mmap, os, threading
 
     def flood():
         while True:
@@ -208,9 +208,12 @@ def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
 
     def run_double(x):
         {distraction}
-        shared = mmap.mmap(-1, 1 << 30)
-        for start in range(0, 1 << 30, 1 << 20):
-            shared[start : start + (1 << 20)] = bytes(1 << 20)
+        kept, size = [], 1 << 26
+        for _ in range(16):
+            kept.append(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+            kept[-1][:] = bytes(size)
+            address = ctypes.addressof(ctypes.c_char.from_buffer(kept[-1]))
+            ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), 1)
         threading.Event().wait()
 
     def run_count(x):

@@ -198,6 +198,37 @@ def test_a_file_of_many_names_has_room_once_and_a_name_each_time(tmp_path):
     assert not fits(tmp_path, Room(2 << 20, 9))
 
 
+DIES_WITH_ITS_PARENT = """
+import ctypes, os, sys, tempfile
+from pathlib import Path
+from grader.sandbox.limits.disk import Room, take_unlisted
+libc, told = ctypes.CDLL(None), ctypes.c_int()
+libc.prctl(1, 9, 0, 0, 0)
+with tempfile.TemporaryFile() as file:
+    file.write(bytes(1 << 20))
+    file.flush()
+    room = Room(2 << 20, 10)
+    take_unlisted(os.getpid(), Path(tempfile.gettempdir()), 0, int(sys.argv[1]), room)
+libc.prctl(2, ctypes.byref(told), 0, 0, 0)
+print(told.value, room.files)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process has open")
+@pytest.mark.parametrize("user", [0, NOBODY])
+def test_who_looks_as_another_user_still_ends_with_its_parent(user):
+    """The kernel forgets that signal with each change of user: a judge would outlive its job."""
+    if os.geteuid() != 0:
+        pytest.skip("only root looks as another user")
+    done = subprocess.run(
+        [sys.executable, "-c", DIES_WITH_ITS_PARENT, str(user)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[0] == "9"
+
+
 def test_what_is_gone_while_it_is_counted_takes_no_room(tmp_path):
     """Workers remove what they wrote, too."""
     assert fits(tmp_path / "gone", Room(0, 0))

@@ -14,6 +14,7 @@ from pathlib import Path
 from grader.removal import opened
 
 _DEEPEST = 100  # folders inside one another
+_PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 2, 4
 _BLOCK = 512  # bytes, whatever the file system's own are (stat(2))
 
 
@@ -108,15 +109,20 @@ def _unlinked_maps(pid: int, folder: Path) -> Iterator[tuple[int, int]]:
 def _seen_as(user: int | None) -> Iterator[None]:
     """Looks at what only a user may see of its processes (setfsuid(2)).
 
-    A superuser in a container often may not trace others' processes, but may look as they do.
+    A superuser in a container often may not trace others' processes, but may look as they do. What
+    a change of user clears, the signal with which this process ends when its parent does, is set
+    again.
     """
     if user is None or sys.platform != "linux":
         yield
         return
-    libc = ctypes.CDLL(None)
+    libc, at_death = ctypes.CDLL(None), ctypes.c_int()
+    libc.prctl(_PR_GET_PDEATHSIG, ctypes.byref(at_death), 0, 0, 0)
     own_group, own_user = libc.setfsgid(user), libc.setfsuid(user)
     try:
         yield
     finally:
         libc.setfsuid(own_user)
         libc.setfsgid(own_group)
+        libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+        libc.prctl(_PR_SET_PDEATHSIG, at_death.value, 0, 0, 0)
