@@ -31,7 +31,7 @@ from statistics import median
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grader.sandbox.usage import family  # noqa: E402
+from grader.sandbox.limits.usage import family  # noqa: E402
 
 from benchmarks.machine import description  # noqa: E402
 from grader.dispatch.job_client import JobClient  # noqa: E402
