@@ -31,11 +31,10 @@ from statistics import median
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grader.sandbox.limits.usage import family  # noqa: E402
-
 from benchmarks.machine import description  # noqa: E402
 from grader.dispatch.job_client import JobClient  # noqa: E402
 from grader.intake import Entry  # noqa: E402
+from grader.sandbox.limits.usage import family  # noqa: E402
 from grader.settings import Settings  # noqa: E402
 from grader.verdict import Grade  # noqa: E402
 from tests.harness.conftest import TINY, write_files  # noqa: E402

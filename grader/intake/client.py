@@ -172,20 +172,30 @@ class IntakeClient:
         return bytes(said)
 
     def _look(self, used_before: float | None) -> None:
+        """Raises _TooMuchProcessorTime if it has used more than it may, or ended of that."""
         if used_before is None:
             return
-        # The kernel counts from the next whole second on.
-        if self._processor_seconds() - used_before >= self._bounds.processor_seconds - 0.1:
+        used = self._processor_seconds() - used_before
+        if used > self._bounds.processor_seconds or self._ended_by() == signal.SIGPROF:
             raise _TooMuchProcessorTime
 
     def _processor_seconds(self) -> float:
         """What the process has used, also when it has ended (Linux; elsewhere 0)."""
+        fields = self._status()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+    def _ended_by(self) -> int:
+        """The signal that ended the process; 0 if none did, or nobody can tell."""
+        fields = self._status()
+        return int(fields[49]) & 0x7F if fields and fields[0] == "Z" else 0
+
+    def _status(self) -> list[str]:
+        """What the system tells of the process, from its state on: proc(5), `stat`."""
         try:
             stat = Path(f"/proc/{self._process.pid}/stat").read_text()
         except OSError:
-            return 0.0
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            return []
+        return stat.rpartition(")")[2].split()
 
     def _is_free(self) -> bool:
         """Whether it waits for an order: it has not ended, and owes nobody an answer."""
