@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from grader.wire.frames import Received, receive
 
-_WATCH_MILLISECONDS = 50
+_WATCH_MILLISECONDS = 20
 _PRINTED = 4096
 _PIPE = 1 << 20
 

@@ -36,7 +36,7 @@ from grader.wire.calls import (
 from grader.wire.frames import BadFrame, Received, decode, encode
 from grader.wire.importing import imports_from_json
 
-_WATCH_SECONDS = 0.05
+_WATCH_SECONDS = 0.02
 _CHANGED_PAGES = 48 << 20
 _CONFINING = Patience(30.0, 60.0)
 
