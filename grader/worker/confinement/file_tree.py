@@ -42,7 +42,7 @@ def _enter(root: Path, scratch: Path) -> None:
     mount_memory(root, _SKELETON, _FOLDERS, 0o755)
     lay_out(root, readable_by_all())
     at = root / scratch.relative_to("/")
-    at.mkdir(parents=True)
+    at.mkdir(parents=True, exist_ok=True)
     # Not with the mounts below it: this very tree is one of them.
     show(scratch, at, with_mounts=False)
     with contextlib.suppress(OSError):  # before Linux 5.12: file modes and Landlock still hold

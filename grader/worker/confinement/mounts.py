@@ -72,7 +72,8 @@ def change_root(folder: Path) -> None:
 def lay_out(root: Path, places: Iterable[Path]) -> None:
     """Shows the files and folders at `places` below `root` at the same paths, links included."""
     shown: list[Path] = []
-    for place in sorted(_behind_links(root, path) for path in places if path.exists()):
+    there = [path for path in places if os.access(path, os.F_OK)]
+    for place in sorted(_behind_links(root, path) for path in there):
         if any(place.is_relative_to(one) for one in shown):
             continue
         at = root / place.relative_to("/")
