@@ -1,6 +1,7 @@
 """What the judge makes of right, wrong, broken and stubborn submissions."""
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,6 +183,13 @@ def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
     graded = grade("while True: pass\n")
     assert {str(v.status) for v in graded.grade.tests} == {"timeout"}
     assert "importing the submission took longer than 8 seconds" in graded.grade.message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no such folder")
+def test_a_worker_finds_itself_among_the_processes(grade):
+    """psutil, and what builds on it, looks for its own process when it is imported."""
+    look = "import os\nos.stat(f'/proc/{os.getpid()}')\n"
+    assert grade(look + with_double("return 2 * x")).grade.score == 5.0
 
 
 def test_memory_is_limited(grade):

@@ -12,6 +12,7 @@ from grader.worker.confinement.mounts import (
     lay_out,
     make_read_only,
     mount_memory,
+    mount_processes,
     show,
 )
 from grader.worker.confinement.namespaces import enter_mount_namespace
@@ -40,6 +41,11 @@ def enter_file_tree(scratch: Path) -> bool:
 def _enter(root: Path, scratch: Path) -> None:
     keep_to_itself()
     mount_memory(root, _SKELETON, _FOLDERS, 0o755)
+    own_processes = root / "proc"
+    own_processes.mkdir()
+    # Libraries look for themselves there. A container that hides parts of it has none made anew.
+    with contextlib.suppress(OSError):
+        mount_processes(own_processes)
     lay_out(root, readable_by_all())
     at = root / scratch.relative_to("/")
     at.mkdir(parents=True, exist_ok=True)

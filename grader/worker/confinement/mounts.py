@@ -8,7 +8,7 @@ import platform
 from collections.abc import Iterable
 from pathlib import Path
 
-_NO_SET_USER_IDS, _NO_DEVICES = 0x2, 0x4
+_NO_SET_USER_IDS, _NO_DEVICES, _NO_PROGRAMS = 0x2, 0x4, 0x8
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 _DETACH = 0x2
 _OPTIONS_OF_A_MOUNT = 442  # mount_setattr, the same on every architecture
@@ -43,6 +43,11 @@ def mount_memory(folder: Path, size: int, files: int, mode: int) -> None:
     _mount("grader", folder, "tmpfs", _NO_SET_USER_IDS | _NO_DEVICES, options)
 
 
+def mount_processes(folder: Path) -> None:
+    """Mounts what the kernel tells of the processes of this process's namespace."""
+    _mount("proc", folder, "proc", _NO_SET_USER_IDS | _NO_DEVICES | _NO_PROGRAMS, "")
+
+
 def show(place: Path, at: Path, with_mounts: bool = True) -> None:
     """Shows a file or folder, with what is mounted below it, at another place."""
     _mount(os.fspath(place), at, None, _BIND | _RECURSIVE if with_mounts else _BIND, "")
@@ -70,15 +75,20 @@ def change_root(folder: Path) -> None:
 
 
 def lay_out(root: Path, places: Iterable[Path]) -> None:
-    """Shows the files and folders at `places` below `root` at the same paths, links included."""
+    """Shows the files and folders at `places` below `root` at the same paths, links included.
+
+    What is there before is left as it is.
+    """
     shown: list[Path] = []
     there = [path for path in places if os.access(path, os.F_OK)]
     for place in sorted(_behind_links(root, path) for path in there):
         if any(place.is_relative_to(one) for one in shown):
             continue
         at = root / place.relative_to("/")
+        if at.exists():
+            continue
         if place.is_dir():
-            at.mkdir(parents=True, exist_ok=True)
+            at.mkdir(parents=True)
         else:
             at.parent.mkdir(parents=True, exist_ok=True)
             at.touch()
