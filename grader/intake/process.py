@@ -8,9 +8,7 @@ it, or says so, and the next order goes to a new one.
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import resource
 import signal
 import socket
@@ -24,15 +22,15 @@ from grader.intake.copying.limits import MIB
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
+from grader.parentage import end_with_parent
 from grader.submission import Unreadable
 
-_PR_SET_PDEATHSIG = 1
 _MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most need a tenth
 
 
 def main(descriptor: int, parent: int, bounds: Bounds) -> None:
     """Takes in what it is asked to, until whoever asks hangs up or too much was held."""
-    _die_with(parent)
+    end_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _bound(bounds)
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rb") as orders:
@@ -69,13 +67,6 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
 
 def _as_line(answer: dict[str, Any]) -> bytes:
     return json.dumps(answer).encode() + b"\n"
-
-
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
 
 
 def _bound(bounds: Bounds) -> None:

@@ -12,7 +12,6 @@ with each verdict when it is reached. An explainer answers with words, more with
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import json
 import os
@@ -30,6 +29,7 @@ from grader.intake import IntakeClient
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandWriter
 from grader.judge.service import JudgeService
+from grader.parentage import end_with_parent
 from grader.removal import remove
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
@@ -37,12 +37,10 @@ from grader.sandbox.scratch import new_scratch
 from grader.settings import Settings
 from grader.suite.suite import Suite
 
-_PR_SET_PDEATHSIG = 1
-
 
 def main() -> None:
     """Serves the coordinator that started this process until it hangs up."""
-    _die_with_parent()
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -110,7 +108,7 @@ class Job:
         if pid == 0:
             code = 1
             try:
-                _die_with_parent(parent)
+                end_with_parent(parent)
                 self._be(suite, mistakes, order)
                 code = 0
             except BadAssignment as problem:
@@ -178,13 +176,6 @@ def _jobs() -> Iterator[dict[str, Any]]:
 def _say(replies: TextIO, line: dict[str, Any]) -> None:
     replies.write(json.dumps(line, allow_nan=False) + "\n")
     replies.flush()
-
-
-def _die_with_parent(parent: int | None = None) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if parent is not None and os.getppid() != parent:
-        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -140,11 +140,6 @@ class ForkServer:
         return group
 
     @property
-    def pid(self) -> int:
-        """The process id of the fork server's caretaker, the ancestor of all workers."""
-        return self._process.pid
-
-    @property
     def has_ended(self) -> bool:
         """Whether nobody is there to obey."""
         if self.is_lost:
@@ -171,7 +166,11 @@ class ForkServer:
             hello, pid = _received(ours, 1)
             if not hello:
                 raise OSError("it ended at once")
-            return Spawned(pid or number, number, ours, printed)
+            if sys.platform != "linux":
+                pid = number
+            elif pid == 0:  # what it calls itself may be what another is called here
+                raise OSError("its process cannot be seen from here")
+            return Spawned(pid, number, ours, printed)
         except (OSError, KeyError) as error:
             ours.close()
             os.close(printed)

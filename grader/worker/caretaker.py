@@ -7,18 +7,16 @@ job would have removed in the end, it removes then.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import select
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
+from grader.parentage import end_with_parent
 from grader.worker.confinement.namespaces import enter_process_namespace
 
-_PR_SET_PDEATHSIG = 1
 # Whoever was killed closes all that it had; a job that lost a fork server alone lives on.
 _SECONDS_TO_END = 1.0
 
@@ -64,8 +62,7 @@ def _remove_group(folder: Path) -> None:
 
 def _be_fork_server(told: dict[str, Any], number: int, namespaces: list[str]) -> None:
     try:
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        end_with_parent()
         from grader.worker.forkserver import main as serve
 
         serve(told, number, namespaces)

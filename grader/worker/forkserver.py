@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.parentage import end_with_parent
 from grader.worker.confinement.file_tree import enter_file_tree
 from grader.worker.confinement.identity import unprivileged_user
 from grader.worker.confinement.layers import prepare_confinement
@@ -29,7 +30,6 @@ from grader.worker.huge_pages import collapse_memory
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
-_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -48,8 +48,7 @@ def main(told: Mapping[str, Any], number: int, namespaces: list[str]) -> None:
         if told["namespaces"] and enter_file_tree(Path(told["scratch"])):
             namespaces = [*namespaces, "files"]
         user = unprivileged_user(number)
-        greeting = {"user": user, "not_preloaded": not_preloaded, "namespaces": namespaces}
-        control.send(json.dumps(greeting).encode())
+        control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
         granted = tuple(told["granted"])
         _obey(control, Heritage(user, tuple(namespaces), engine_modules(), mapped, granted))
     end_descendants()
@@ -77,7 +76,7 @@ def _fork(channel: int, output: int, heritage: Heritage) -> int:
     if pid:
         return pid
     try:
-        die_with_parent(parent)
+        end_with_parent(parent)
         from grader.worker.serving import serve
 
         serve(socket.socket(fileno=channel), output, heritage)
@@ -152,14 +151,6 @@ def adopt_descendants() -> None:
     """Orphans of a worker become this process's children, so that they can be ended (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def die_with_parent(parent: int) -> None:
-    """A worker never outlives its fork server (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
 
 
 def is_init() -> bool:

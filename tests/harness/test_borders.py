@@ -12,6 +12,7 @@ ENGINE = ROOT / "grader"
 LOADED_IN_WORKERS = {
     "grader",
     "grader.counting",
+    "grader.parentage",
     "grader.wire",
     "grader.wire.calls",
     "grader.wire.frames",
@@ -88,6 +89,7 @@ LAYERS = [
         "grader.imports",
         "grader.submission",
         "grader.plain_text",
+        "grader.parentage",
         "grader.refusal",
         "grader.removal",
         "grader.points",
@@ -167,7 +169,7 @@ def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
 
     What clears up when all others are gone runs nothing of a submission, and loads it only then.
     """
-    allowed = {"grader.worker", "grader.wire", "grader.counting"}
+    allowed = {"grader.worker", "grader.wire", "grader.counting", "grader.parentage"}
     for file in (ENGINE / "worker").rglob("*.py"):
         own = {part_of(name) for name in imports_of(file) if name.startswith("grader.")}
         at_the_end = {"grader.removal"} if file.stem == "caretaker" else set()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import sys
 import sysconfig
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
+from grader.parentage import end_with_parent
+
 _PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
@@ -76,9 +76,8 @@ def drop_privileges(user: int | None) -> str:
 def _restore_what_a_change_of_user_clears() -> None:
     """Its user sees what it has open, and it ends with its parent (prctl(2))."""
     if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    end_with_parent()
 
 
 def _no_new_privileges() -> None:
