@@ -38,7 +38,7 @@ def test_every_kind_of_limit_is_tried(examination):
     tried = Counter(attempt.layer for attempt in examination.attempts)
     assert tried["memory"] >= 9
     assert tried["disk"] >= 9
-    assert {"threads", "time", "output", "syscalls", "namespaces"} <= set(tried)
+    assert {"threads", "time", "output", "syscalls", "namespaces", "intake"} <= set(tried)
 
 
 def test_what_is_not_promised_is_no_failure(examination):

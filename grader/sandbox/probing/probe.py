@@ -14,6 +14,7 @@ from grader.removal import removed_afterwards
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.forkservers import ForkServers
 from grader.sandbox.limits.allowance import Patience
+from grader.sandbox.probing.intake import tried_while_taken_in
 from grader.sandbox.probing.trials import ALLOWED, TRIALS, Trial
 from grader.sandbox.replies import opened
 from grader.sandbox.scratch import PASSABLE, new_scratch
@@ -73,6 +74,10 @@ def examine_confinement() -> Examination:
         for trial in TRIALS:
             isolation, attempt = _attempted(servers.current(), scratch, trial)
             attempts.append(attempt)
+        attempts += [
+            Attempt("intake", what, succeeded, False, "")
+            for what, succeeded in tried_while_taken_in(scratch)
+        ]
     return Examination(isolation, tuple(attempts))
 
 
