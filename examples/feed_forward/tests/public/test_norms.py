@@ -25,7 +25,7 @@ def test_layer_norm_of_worked_figures(student, reference, draw):
     weight, bias = torch.tensor([1.0, 10.0]), torch.tensor([0.0, 5.0])
     expected = torch.tensor([[[-1.0, 15.0], [1.0, -5.0]]])
     assert_matches(student(x, weight, bias, 0.0), expected)
-    inputs = layer_norm_inputs(draw, 1, 2, 2)
+    inputs = layer_norm_inputs(draw, 1, 2, 8)
     assert_matches(student(**inputs), reference(**inputs), what="the result for other figures")
 
 
@@ -60,7 +60,7 @@ def test_rms_norm_of_worked_figures(student, reference, draw):
     """The root mean square of 1 and 7 is 5; and other figures."""
     x, weight = torch.tensor([[[1.0, 7.0], [-7.0, 1.0]]]), torch.tensor([5.0, 10.0])
     assert_matches(student(x, weight, 0.0), torch.tensor([[[1.0, 14.0], [-7.0, 2.0]]]))
-    inputs = rms_norm_inputs(draw, 1, 2, 2)
+    inputs = rms_norm_inputs(draw, 1, 2, 8)
     assert_matches(student(**inputs), reference(**inputs), what="the result for other figures")
 
 
