@@ -66,6 +66,21 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
+class Mending:
+    """The lines of which changing one makes tests of an exercise pass, the likeliest first.
+
+    And what finding them took: edits tried, calls made, seconds of the submission's process.
+    """
+
+    exercise: str
+    tests: tuple[str, ...]
+    places: tuple[tuple[str, int], ...]
+    edits: int
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What there is to see of one submission; `printed` is the end of what it printed."""
 
@@ -73,6 +88,7 @@ class Evidence:
     walks: tuple[Walk, ...] = ()
     excerpts: tuple[Excerpt, ...] = ()
     printed: str = ""
+    mendings: tuple[Mending, ...] = ()
     _packed: bytes | None = field(init=False, default=None, compare=False, repr=False)
 
     def packed(self) -> bytes:
@@ -84,6 +100,7 @@ class Evidence:
             "walks": [dataclasses.asdict(walk) for walk in self.walks],
             "excerpts": [dataclasses.asdict(excerpt) for excerpt in self.excerpts],
             "printed": self.printed,
+            "mendings": [dataclasses.asdict(mending) for mending in self.mendings],
         }
         return zlib.compress(json.dumps(fields, separators=(",", ":"), allow_nan=False).encode())
 
@@ -99,6 +116,7 @@ class Evidence:
                 for entry in fields["excerpts"]
             ),
             printed=fields["printed"],
+            mendings=tuple(map(_mending, fields.get("mendings", ()))),
         )
         # A grade crosses from its judge to the store packed: it need not be packed once more.
         object.__setattr__(evidence, "_packed", data)
@@ -146,3 +164,8 @@ def _walk(fields: Mapping[str, Any]) -> Walk:
         for step in fields["steps"]
     )
     return Walk(fields["exercise"], fields["test"], steps)
+
+
+def _mending(fields: Mapping[str, Any]) -> Mending:
+    places = tuple((file, line) for file, line in fields["places"])
+    return Mending(**{**fields, "tests": tuple(fields["tests"]), "places": places})

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from grader.evidence import Evidence, Picture, Walk
+from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.lines.astray import Astray
 from grader.explaining.lines.locating import locate
-from grader.explaining.naming.diagnosis import WATCHED_ASPECTS, Finding, diagnose
+from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.questions import Asked
+from grader.explaining.naming.diagnosis import WATCHED_ASPECTS, Finding, diagnose, is_right
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.explaining.wording import InFull, words_of
 from grader.home.bench import SEED, HomeCases
@@ -25,7 +28,7 @@ from grader.suite.suite import Suite
 from grader.suite.test import Test
 from grader.testing.assertions import WrongNumbers
 from grader.testing.bench import Bench
-from grader.testing.observation import Observation
+from grader.testing.observation import Observation, Question
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Visibility, Where
 from grader.wire.calls import Answer, Call
@@ -51,11 +54,15 @@ Ask = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came of a test on a student's inputs: words if it failed, answers, pictures."""
+    """What came of a test on a student's inputs: words if it failed, answers, pictures.
+
+    `unanswered` is the plain call at which the submission raised, if it did.
+    """
 
     words: Told | None
     observations: tuple[Observation, ...]
     pictures: tuple[Picture, ...]
+    unanswered: Question | None = None
 
 
 class Explainer:
@@ -86,11 +93,12 @@ class Explainer:
         statuses: Mapping[str, Status],
         deadline: Deadline,
         lost: Mapping[str, str] = _NOTHING_LOST,
+        workshop: Workshop | None = None,
     ) -> Iterator[Words]:
         """The words for the tests of a submission that were not passed; more with each step.
 
         `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are;
-        `lost` is what the judge said where no answer came.
+        `lost` is what the judge said where no answer came. Lines are proved in a `workshop`.
         """
         told: dict[str, Told] = {}
         seen: dict[str, Seen] = {}
@@ -108,8 +116,8 @@ class Explainer:
         )
         first = words = Words(told, evidence=Evidence(pictures))
         yield words
-        if self._failed(statuses) and not deadline.passed:
-            for words in self._with_reasons(ask, statuses, seen, first, deadline):
+        if told and not deadline.passed:
+            for words in self._with_reasons(ask, statuses, seen, first, deadline, workshop):
                 yield words
         if lost and not deadline.passed:
             yield replace(words, tests={**words.tests, **self._printed(ask, lost)})
@@ -121,8 +129,12 @@ class Explainer:
         seen: Mapping[str, Seen],
         words: Words,
         deadline: Deadline,
+        workshop: Workshop | None,
     ) -> Iterator[Words]:
-        """The words with the mistakes that explain wrong answers, then with the lines as well."""
+        """The words with the mistakes that explain wrong answers, then with the lines as well.
+
+        First those to which steps point, then those that were proved.
+        """
         failed, answers = self._failed(statuses), self._answers(statuses, seen)
         wrong = {name: answers[name] for name in failed}
         findings = diagnose(self._mistakes, wrong, deadline)
@@ -134,6 +146,37 @@ class Explainer:
         placed = {test: _located(told, located.get(test)) for test, told in named.items()}
         evidence = replace(words.evidence, walks=self._walks(located))
         yield replace(words, tests=placed, evidence=evidence)
+        if workshop is None or deadline.passed:
+            return
+        hints = {
+            test: (place.line.file, place.line.line)
+            for test, place in located.items()
+            if place.line is not None
+        }
+        asked = self._asked(statuses, seen)
+        mended = workshop.mended(self._mistakes, asked, hints, deadline)
+        placed |= {test: _mended(named[test], mended[test]) for test in mended if test in named}
+        evidence = replace(evidence, mendings=tuple(workshop.mendings))
+        yield replace(words, tests=placed, evidence=evidence)
+
+    def _asked(
+        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
+    ) -> dict[str, list[Asked]]:
+        """By exercise, in the assignment's order, the plain calls whose right answer is known."""
+        asked: dict[str, list[Asked]] = {name: [] for name in self._suite.assignment.points}
+        for test in self._suite.tests.values():
+            if test.id not in seen:
+                continue
+            own = asked[test.exercise]
+            for one in seen[test.id].observations:
+                right = is_right(self._mistakes, one)
+                if right is not None and (right or statuses[test.id] is Status.FAILED):
+                    question = Question(one.test, one.number, one.aspect, one.call)
+                    own.append(Asked(test.exercise, question, right))
+            unanswered = seen[test.id].unanswered
+            if unanswered is not None:
+                own.append(Asked(test.exercise, unanswered, right=False))
+        return asked
 
     def _printed(self, ask: Ask, lost: Mapping[str, str]) -> dict[str, Told]:
         """What the judge said of the first of each exercise's lost tests, and what was printed."""
@@ -192,10 +235,19 @@ class Explainer:
         if isinstance(raised, WrongNumbers) and test.visibility is Visibility.PUBLIC:
             pictures = raised.pictures(test.id)
         words = None if raised is None else words_of(raised, test.about)
-        seen = Seen(words, observations, tuple(pictures))
+        unanswered = self._unanswered(test, raised, len(observations))
+        seen = Seen(words, observations, tuple(pictures), unanswered)
         if sum(one.value.numel() for one in observations) <= _MOST_NUMBERS:
             self._memory.learn(test.id, self._interview.asked, seen)
         return seen
+
+    def _unanswered(self, test: Test, raised: object, number: int) -> Question | None:
+        """The call that raised, if nothing but a value was wanted of it."""
+        asked = self._interview.asked if self._interview is not None else []
+        if not isinstance(raised, StudentFault) or raised.status is not Status.ERROR or not asked:
+            return None
+        call = asked[-1].call
+        return Question(test.id, number, test.aspect, call) if call.is_plain else None
 
     def _ask(self, call: Call) -> Answer:
         if self._interview is None:
@@ -245,6 +297,14 @@ class Explainer:
             if place is not None and place.walk:
                 walks.setdefault(test.exercise, Walk(test.exercise, test.id, place.walk))
         return tuple(walks.values())
+
+
+def _mended(words: Told, mended: Mended) -> Told:
+    """The words, and the line at which what they are about can be mended."""
+    message = "\n".join(filter(None, [words.message, plain(mended.in_words())]))
+    place = mended.places[0]
+    where = Where(plain(place.file), place.line, plain(place.subject))
+    return words._replace(message=message, where=where)
 
 
 def _located(words: Told, place: Astray | None) -> Told:

@@ -11,6 +11,7 @@ from typing import Any
 
 from grader.evidence import Evidence
 from grader.explainer.explainer import LOST, REPEATED, Explainer
+from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.excerpts import excerpts
 from grader.explaining.mentions import find_mentions
@@ -99,7 +100,11 @@ class ExplainerService:
         if problem is not None:
             yield self._of_import(root, job, statuses, problem.message, problem.where)
             return
-        for words in self._explainer.explain(sitting.ask, statuses, deadline, job["lost"]):
+        workshop = Workshop(sitting, seat.submission)
+        told_so_far = self._explainer.explain(
+            sitting.ask, statuses, deadline, job["lost"], workshop
+        )
+        for words in told_so_far:
             told = {
                 test: one._replace(message="\n".join([one.message, remarks[test]]))
                 if test in remarks

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from grader.testing.outcome import StudentFault
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call, Raised
+from grader.wire.trials import Outcomes, Trials
 
 _LOSSES = 2
 _SPARE_SECONDS = 10
@@ -126,6 +127,36 @@ class Sitting:
             raise fault from None
         finally:
             self._note(worker)
+
+    def try_edits(self, trials: Sequence[Trials]) -> tuple[list[Outcomes], float]:
+        """What comes of edits of the submission, tried in a worker of their own, which then ends.
+
+        And the seconds that it took: none of them is the submission's, and nothing that it prints
+        is kept. Where the worker is lost, so is what it had not told.
+
+        Raises:
+            ForkServerLost: if no worker could be had.
+        """
+        self.close()
+        outcomes: list[Outcomes] = []
+        taken = 0.0
+        worker = self._new_worker()
+        try:
+            seconds = self._limits.call_seconds
+            patience = Patience(seconds, WALL_FACTOR * seconds)
+            if worker.load(self._submission, patience, ()).problem is not None:
+                return outcomes, taken
+            for one in trials:
+                own = one.seconds + seconds
+                try:
+                    outcomes.append(worker.try_edits(one, Patience(own, WALL_FACTOR * own)))
+                finally:
+                    taken += worker.taken.own
+        except WorkerLost:
+            return outcomes, taken
+        finally:
+            self._end(worker)
+        return outcomes, taken
 
     @property
     def printed(self) -> str:

@@ -35,6 +35,7 @@ from grader.wire.calls import (
 )
 from grader.wire.frames import BadFrame, Received, decode, encode
 from grader.wire.importing import imports_from_json
+from grader.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 
 _WATCH_SECONDS = 0.02
 _CHANGED_PAGES = 48 << 20
@@ -160,6 +161,18 @@ class Worker:
             raise WorkerLost(
                 Status.CRASHED, f"the worker's answer is no answer: {error}"
             ) from error
+
+    def try_edits(self, trials: Trials, patience: Patience) -> Outcomes:
+        """What the worker says came of trials.
+
+        Raises:
+            WorkerLost: if nothing came that can be believed to be that.
+        """
+        frame = self._answer(encode_trials(trials), patience, "trying edits")
+        try:
+            return decode_outcomes(frame, trials)
+        except BadFrame as error:
+            raise WorkerLost(Status.CRASHED, f"of trials came nothing: {error}") from error
 
     @property
     def printed(self) -> bytes:

@@ -38,6 +38,16 @@ class Observation:
         return self._compared[key][1]
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A plain call of a test, the `number`-th, to which there may be a right answer."""
+
+    test: str
+    number: int
+    aspect: Aspect
+    call: Call
+
+
 class Prediction(Protocol):
     """What a known function answers to a call, in the form in which it is known."""
 

@@ -16,20 +16,23 @@ from typing import Any
 
 from grader.wire.calls import (
     Answer,
+    Call,
     Raised,
-    decode_call,
+    call_in,
     encode_answer,
     raised_as_json,
     uses_as_json,
 )
 from grader.wire.frames import BadFrame, decode, encode, receive
 from grader.wire.importing import imports_as_json
+from grader.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.worker.confinement.layers import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.heritage import Heritage
 from grader.worker.loading import Loaded, load
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
+from grader.worker.trying.trying import Trying
 
 # With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
 HELLO = b"\0"
@@ -60,8 +63,14 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
         "imports": imports_as_json(loaded.seconds),
     }
     channel.sendall(encode(told, {}))
+    trying: Trying | None = None
     while True:
-        channel.sendall(_answer(channel, loaded, root, watch))
+        header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
+        if TRIALS in header:
+            trying = trying or Trying(loaded.functions, root)
+            channel.sendall(_outcomes(trying, trials_in(header, values)))
+        else:
+            channel.sendall(_answer(call_in(header, values), loaded, root, watch))
 
 
 def receive_exactly(channel: socket.socket, size: int) -> bytearray:
@@ -93,8 +102,16 @@ def _load(order: Mapping[str, Any], root: Path, scratch: Path, engine: tuple[str
     )
 
 
-def _answer(channel: socket.socket, loaded: Loaded, root: Path, watch: Watch) -> bytes:
-    call = decode_call(receive(lambda size: receive_exactly(channel, size)))
+def _outcomes(trying: Trying, trials: Trials) -> bytes:
+    outcomes = trying.perform(trials)
+    _print_the_rest()
+    try:
+        return encode_outcomes(outcomes)
+    except (BadFrame, MemoryError):
+        return encode_outcomes(Outcomes())
+
+
+def _answer(call: Call, loaded: Loaded, root: Path, watch: Watch) -> bytes:
     function = loaded.functions.get(call.adapter)
     answer = absent(call.adapter) if function is None else perform(function, call, root)
     if uses := watch.take():

@@ -42,9 +42,13 @@ class OwnLines:
 
     def _line(self, file: str, number: int, function: str) -> Line:
         if (file, number) not in self._lines:
-            place = file[len(self._root) :].replace(os.sep, "/")
-            self._lines[file, number] = Line(place, number, _source(file, number), function)
+            line = Line(self.place(file), number, _source(file, number), function)
+            self._lines[file, number] = line
         return self._lines[file, number]
+
+    def place(self, file: str) -> str:
+        """Where a file of the submission's lies below its root."""
+        return file[len(self._root) :].replace(os.sep, "/")
 
 
 def _source(file: str, number: int) -> str:

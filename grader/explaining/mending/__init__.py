@@ -1,0 +1,1 @@
+"""Finds the edits of a submission that make its wrong answers right: they prove the line."""

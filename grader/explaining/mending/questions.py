@@ -1,0 +1,82 @@
+"""The calls that tell whether an edit mends: those answered wrongly, and those rightly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from grader.explaining.naming.catalogue import Catalogue
+from grader.testing.observation import Observation, Question
+from grader.verdict import Aspect
+
+_ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call of an exercise, and whether its answer was right."""
+
+    exercise: str
+    question: Question
+    right: bool
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Plain calls come first, and of those the smallest."""
+        numbers = sum(
+            value.numel()
+            for value in self.question.call.arguments.values()
+            if isinstance(value, torch.Tensor)
+        )
+        return _ORDER.get(self.question.aspect, 2), numbers
+
+
+def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | None) -> bool:
+    """Whether a call is answered rightly: the numbers, and the dtype in which it was asked."""
+    if answer is None or not _is_of_dtype(question, answer):
+        return False
+    seen = Observation(
+        question.test, question.number, question.aspect, question.call, answer, refused=False
+    )
+    right = catalogue.right(seen)
+    return right is not None and right.agrees(seen, 1)
+
+
+def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
+    """The first few calls that are as unlike as possible: other arguments left out, other axes."""
+    waiting = sorted(questions, key=lambda one: one.rank)
+    chosen: list[Asked] = []
+    kinds: set[object] = set()
+    for one in waiting:
+        if _kind(one) not in kinds:
+            kinds.add(_kind(one))
+            chosen.append(one)
+    chosen += [one for one in waiting if one not in chosen]
+    return chosen[:most]
+
+
+def in_turn(questions: Iterable[Asked], most: int) -> Iterator[Asked]:
+    """Of each exercise the first few calls, the most telling ones first."""
+    by_exercise: dict[str, list[Asked]] = {}
+    for one in questions:
+        by_exercise.setdefault(one.exercise, []).append(one)
+    for own in by_exercise.values():
+        yield from telling(own, most)
+
+
+def _kind(one: Asked) -> object:
+    return tuple(
+        (name, value.dim() if isinstance(value, torch.Tensor) else value is None)
+        for name, value in one.question.call.arguments.items()
+    )
+
+
+def _is_of_dtype(question: Question, answer: torch.Tensor) -> bool:
+    asked = [
+        value.dtype
+        for value in question.call.arguments.values()
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+    ]
+    return not (asked and answer.is_floating_point()) or answer.dtype in asked

@@ -1,0 +1,126 @@
+"""The source files of a submission, and which of their lines a call depends on."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.wire.calls import Passed
+
+_MOST_FILES = 400
+_LONGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of the submission, below its root, and its statements at the top level."""
+
+    name: str
+    text: str
+    body: tuple[ast.stmt, ...]
+
+
+class Sources:
+    """The Python sources below a submission's root; only these can be edited.
+
+    What a worker says that a call passed is believed as far as it is a line of one of them.
+    """
+
+    def __init__(self, files: Mapping[str, SourceFile]) -> None:
+        self._files = files
+
+    @classmethod
+    def below(cls, root: Path) -> Sources:
+        """Those that are small enough to be read."""
+        files: dict[str, SourceFile] = {}
+        for path in _files_below(root):
+            if len(files) == _MOST_FILES:
+                break
+            name = path.relative_to(root).as_posix()
+            if path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1]):
+                with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
+                    if path.stat().st_size <= _LONGEST:
+                        text = path.read_text(encoding="utf-8-sig")
+                        files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
+        return cls(files)
+
+    def text(self, file: str) -> str:
+        """The text of one of the files."""
+        return self._files[file].text
+
+    def line(self, file: str, number: int) -> str:
+        """A line of one of the files, without the space around it."""
+        lines = self._files[file].text.splitlines()
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def function(self, file: str, number: int) -> str:
+        """The qualified name of the innermost function around a line; empty outside of any."""
+        names: list[str] = []
+        nodes: Iterable[ast.AST] = self._files[file].body
+        while True:
+            around = next((one for one in nodes if _is_around(one, number)), None)
+            if around is None:
+                return ".".join(names)
+            if isinstance(around, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+                names.append(around.name)
+            nodes = list(ast.iter_child_nodes(around))
+
+    def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
+        """By file, the lines that were passed, and those of what they use from the top level."""
+        lines = {
+            one.file: set(one.lines) for one in passed if one.file in self._files and one.lines
+        }
+        used: set[str] = set()
+        for name, own in lines.items():
+            for node in self._files[name].body:
+                if own & _span(node):
+                    used |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+                    own |= _headers(node, own)
+        for name, file in self._files.items():
+            for node in file.body:
+                if used & _bound(node):
+                    lines.setdefault(name, set()).update(_span(node))
+        return lines
+
+
+def _files_below(root: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(files))
+
+
+def _is_around(node: ast.AST, number: int) -> bool:
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    return first is not None and last is not None and first <= number <= last
+
+
+def _span(node: ast.stmt) -> set[int]:
+    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
+    """The lines with the default values of functions that were passed, and classes' attributes."""
+    found: set[int] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
+            if one.args.defaults or one.args.kw_defaults:
+                found |= set(range(one.lineno, one.body[0].lineno))
+        elif isinstance(one, ast.ClassDef) and passed & _span(one):
+            for own in one.body:
+                if isinstance(own, ast.Assign | ast.AnnAssign):
+                    found |= _span(own)
+    return found
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that an assignment at the top level binds."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+        targets = [node.target]
+    return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}

@@ -1,0 +1,56 @@
+"""Notes which lines of the submission a call passes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from grader.wire.calls import MAX_PASSED, Passed
+from grader.worker.observing.lines import OwnLines
+
+
+class Follower:
+    """Looks on at a call: the lines of the submission's files that are begun, in any order."""
+
+    def __init__(self, root: Path) -> None:
+        self._lines = OwnLines(root)
+        self._noted: dict[str, dict[int, None]] = {}
+        self._left = MAX_PASSED
+        self._earlier: Any = None
+
+    def __enter__(self) -> Follower:
+        self._earlier = sys.gettrace()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        sys.settrace(self._earlier)
+
+    @property
+    def passed(self) -> tuple[Passed, ...]:
+        """The lines, by file below the submission's root."""
+        return tuple(
+            Passed(self._lines.place(file), tuple(sorted(lines)))
+            for file, lines in self._noted.items()
+        )
+
+    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        if not self._lines.holds(frame.f_code.co_filename):
+            return None
+        lines = self._noted.setdefault(frame.f_code.co_filename, {})
+
+        def went_on(frame: FrameType, _event: str, _argument: object) -> Any:
+            line = frame.f_lineno
+            if line is not None and line not in lines and self._left:
+                self._left -= 1
+                lines[line] = None
+            return went_on
+
+        return went_on

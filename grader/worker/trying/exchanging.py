@@ -1,0 +1,228 @@
+"""Exchanges the code of loaded functions for that of an edited source, and puts it back."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import gc
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from grader.wire.trials import Change
+
+Key = tuple[str, int]
+
+
+class CannotExchange(Exception):
+    """An edited source has no code that could take the place of what was loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Something that a running program holds, for something else and back."""
+
+    apply: Callable[[], None]
+    undo: Callable[[], None]
+
+    @classmethod
+    def of_attribute(cls, holder: object, name: str, value: object) -> Swap:
+        """An attribute's value."""
+        old = getattr(holder, name)
+        return cls(
+            lambda: setattr(holder, name, value),
+            lambda: setattr(holder, name, old),
+        )
+
+    @classmethod
+    def of_name(cls, holder: dict[str, Any], name: str, value: object) -> Swap:
+        """What a name stands for in a module."""
+        if name not in holder:
+            return cls(lambda: holder.update({name: value}), lambda: holder.pop(name, None))
+        old = holder[name]
+        return cls(lambda: holder.update({name: value}), lambda: holder.update({name: old}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some whole lines of a file that stand at its top level: a function, a class, a constant.
+
+    `codes` are what they compile to, by qualified name and number among those of that name.
+    """
+
+    start: int
+    end: int
+    first: int
+    codes: Mapping[Key, CodeType]
+
+
+class Source:
+    """One file of a submission as it was loaded, and the live functions that were made of it."""
+
+    def __init__(self, path: Path, functions: Sequence[FunctionType]) -> None:
+        self._path = str(path)
+        self._text = path.read_text(encoding="utf-8-sig")
+        flags = functions[0].__code__.co_flags if functions else 0
+        self._flags = flags & __future__.annotations.compiler_flag
+        self._parts = list(self._parts_of(self._text))
+        self._functions = functions
+        self._globals = functions[0].__globals__ if functions else _globals_of(self._path)
+
+    def exchange_for(self, changes: Sequence[Change]) -> list[Swap]:
+        """What is to be exchanged to have this file changed, as far as it can be at run time.
+
+        Raises:
+            CannotExchange: if it cannot.
+        """
+        swaps: list[Swap] = []
+        for part in self._parts:
+            own = [one for one in changes if part.start <= one.start and one.end <= part.end]
+            if own:
+                swaps += self._swaps(part, own)
+        return swaps
+
+    def _swaps(self, part: _Part, changes: Sequence[Change]) -> Iterator[Swap]:
+        text, end = "", part.start
+        for one in changes:
+            text += self._text[end : one.start] + one.text
+            end = one.end
+        try:
+            module = self._compiled(text + self._text[end : part.end], part.first)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise CannotExchange from error
+        codes = _codes_in(module)
+        found = False
+        for key, old in part.codes.items():
+            new = codes.get(key)
+            if new is not None and _content(new) != _content(old):
+                for function in self._functions:
+                    if _likeness(function.__code__) == _likeness(old):
+                        found = True
+                        yield Swap.of_attribute(function, "__code__", new)
+        if not found:
+            yield from self._value_swaps(module)
+
+    def _value_swaps(self, module: CodeType) -> Iterator[Swap]:
+        """Runs a statement of the top level again; its values go to who has the old ones."""
+        if self._globals is None:
+            raise CannotExchange
+        fresh = dict(self._globals)
+        try:
+            exec(module, fresh)
+        except BaseException as error:  # an edited statement may raise anything at all
+            raise CannotExchange from error
+        for name, value in fresh.items():
+            old = self._globals.get(name)
+            if old is value or name == "__builtins__":
+                continue
+            if isinstance(old, type) and isinstance(value, type):
+                yield from _attribute_swaps(old, value)
+            elif isinstance(_unwrapped(old), FunctionType):
+                yield from _default_swaps(_unwrapped(old), _unwrapped(value))
+            else:
+                for holder in _who_hold(name, old, self._globals):
+                    yield Swap.of_name(holder, name, value)
+
+    def _parts_of(self, text: str) -> Iterator[_Part]:
+        lines = text.splitlines(keepends=True)
+        starts = [0]
+        for line in lines:
+            starts.append(starts[-1] + len(line))
+        last = 0
+        for node in ast.parse(text).body:
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(one.lineno for one in decorators)])
+            if first <= last:  # two statements on one line
+                continue
+            last = node.end_lineno or first
+            start, end = starts[first - 1], starts[min(last, len(lines))]
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+                yield _Part(start, end, first, _codes_in(self._compiled(text[start:end], first)))
+
+    def _compiled(self, text: str, first: int) -> CodeType:
+        source = "\n" * (first - 1) + text
+        code: CodeType = compile(source, self._path, "exec", self._flags, dont_inherit=True)
+        return code
+
+
+def functions_below(root: str) -> dict[str, list[FunctionType]]:
+    """The live functions whose code is of a file below `root`, by file."""
+    found: dict[str, list[FunctionType]] = {}
+    for one in gc.get_objects():
+        if type(one) is FunctionType and one.__code__.co_filename.startswith(root):
+            found.setdefault(one.__code__.co_filename, []).append(one)
+    return found
+
+
+def _codes_in(module: CodeType) -> dict[Key, CodeType]:
+    """Every function's code in a module's, by qualified name and number among its namesakes."""
+    found: dict[Key, CodeType] = {}
+    waiting = [module]
+    while waiting:
+        inner = [one for one in waiting.pop().co_consts if isinstance(one, CodeType)]
+        for code in inner:
+            number = 0
+            while (code.co_qualname, number) in found:
+                number += 1
+            found[code.co_qualname, number] = code
+        waiting += reversed(inner)
+    return found
+
+
+def _likeness(code: CodeType) -> tuple[object, ...]:
+    """What two compilations of one function have in common.
+
+    Their instructions may differ: those for `torch.exp` hang on whether the import was seen.
+    """
+    return code.co_qualname, code.co_firstlineno, code.co_names, code.co_varnames
+
+
+def _content(code: CodeType) -> tuple[object, ...]:
+    """What a function does, with those inside it."""
+    constants = tuple(
+        _content(one) if isinstance(one, CodeType) else (type(one), repr(one))
+        for one in code.co_consts
+    )
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
+
+
+def _unwrapped(value: object) -> object:
+    return inspect.unwrap(value) if callable(value) else None
+
+
+def _default_swaps(old: object, new: object) -> Iterator[Swap]:
+    if isinstance(old, FunctionType) and isinstance(new, FunctionType):
+        for name in ("__defaults__", "__kwdefaults__"):
+            yield Swap.of_attribute(old, name, getattr(new, name))
+
+
+def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
+    for name, value in vars(new).items():
+        held = vars(old).get(name)
+        if isinstance(value, FunctionType):
+            yield from _default_swaps(held, value)
+        elif name in vars(old) and isinstance(value, bool | int | float | str | tuple | list):
+            yield Swap.of_attribute(old, name, value)
+
+
+def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
+    """The modules' names that stand for a value: its own, and those that imported it."""
+    modules = (getattr(one, "__dict__", None) for one in list(sys.modules.values()))
+    others = [
+        one
+        for one in modules
+        if isinstance(one, dict) and one is not first and name in one and one[name] is value
+    ]
+    return [first, *others]
+
+
+def _globals_of(path: str) -> dict[str, Any] | None:
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == path:
+            return vars(module)
+    return None

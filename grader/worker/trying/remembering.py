@@ -1,0 +1,73 @@
+"""Remembers what a submission's modules hold after their import, to begin each trial from there."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_Cached = type(functools.lru_cache(lambda: None))
+_MOST = 2000
+
+
+class State:
+    """What the modules of files below `root` hold: their names, and what containers there hold.
+
+    Two levels deep: a cache in a module, in a class or in an object that a module made.
+    """
+
+    def __init__(self, root: str) -> None:
+        modules = [
+            vars(module)
+            for module in list(sys.modules.values())
+            if str(getattr(module, "__file__", None) or "").startswith(root)
+        ]
+        self._names = [(names, dict(names)) for names in modules]
+        self._kept: list[tuple[Callable[[], object], Callable[[Any], object], Any]] = []
+        self._seen: set[int] = set(map(id, modules))
+        for names in modules:
+            for value in list(names.values()):
+                self._keep(value, {names.get("__name__")})
+        self._caches = [
+            one
+            for one in gc.get_objects()
+            if type(one) is _Cached and _file_of(one).startswith(root)
+        ]
+
+    def restore(self) -> None:
+        """Puts everything back to how it was."""
+        for names, before in self._names:
+            if names != before:
+                names.clear()
+                names.update(before)
+        for clear, fill, content in self._kept:
+            clear()
+            fill(content)
+        for cache in self._caches:
+            cache.cache_clear()
+
+    def _keep(self, value: object, modules: set[Any], depth: int = 3) -> None:
+        if id(value) in self._seen or len(self._kept) >= _MOST or not depth:
+            return
+        self._seen.add(id(value))
+        if isinstance(value, dict | set):
+            self._kept.append((value.clear, value.update, value.copy()))
+        elif isinstance(value, list):
+            self._kept.append((value.clear, value.extend, value.copy()))
+        elif isinstance(value, type) and value.__module__ in modules:
+            for one in list(vars(value).values()):
+                self._keep(one, modules, depth - 1)
+            return
+        elif type(value).__module__ in modules and hasattr(value, "__dict__"):
+            self._keep(vars(value), modules, depth - 1)
+            return
+        if isinstance(value, dict):
+            for one in list(value.values()):
+                self._keep(one, modules, depth - 1)
+
+
+def _file_of(cache: Any) -> str:
+    code = getattr(getattr(cache, "__wrapped__", None), "__code__", None)
+    return getattr(code, "co_filename", "")

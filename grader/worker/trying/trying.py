@@ -1,0 +1,159 @@
+"""Has edited programs answer calls, one after another, each from the state after the import."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from grader.wire.calls import Call
+from grader.wire.trials import Change, Outcomes, Trials
+from grader.worker.performing import portable
+from grader.worker.trying.exchanging import CannotExchange, Source, Swap, functions_below
+from grader.worker.trying.remembering import State
+
+# An edited loop may never end: no call of a trial, and of what it waits for, takes longer.
+_CALL_SECONDS = 0.4
+_AGAIN_SECONDS = 0.05
+_MOST_NUMBERS = 1 << 14
+
+Function = Callable[..., object]
+Edit = Mapping[str, Sequence[Change]]
+Answer = torch.Tensor | None
+
+
+class _TooLong(BaseException):
+    """A call of a trial takes too long."""
+
+
+class Trying:
+    """Tries edits of one submission's loaded functions."""
+
+    def __init__(self, functions: Mapping[str, Function], root: Path) -> None:
+        self._adapters = functions
+        self._root = root
+        self._functions = functions_below(f"{root}{os.sep}")
+        self._state = State(f"{root}{os.sep}")
+        self._sources: dict[str, Source | None] = {}
+
+    def perform(self, trials: Trials) -> Outcomes:
+        """What the edited programs answer: as far as they answer otherwise than the loaded one.
+
+        An edit goes on to the next call as long as its answers are tensors or numbers, and other
+        ones than without it, where they are to change. What is not begun in time is left out.
+        """
+        end = time.monotonic() + trials.seconds
+        outcomes = Outcomes()
+        with _alarms():
+            before = [self._answer(call, ()) for call in trials.calls]
+            for number, edit in enumerate(trials.edits):
+                if time.monotonic() > end:
+                    break
+                outcomes.tried += 1
+                self._try(number, edit, trials, before, outcomes)
+        self._state.restore()
+        return outcomes
+
+    def _try(
+        self, number: int, edit: Edit, trials: Trials, before: Sequence[Answer], outcomes: Outcomes
+    ) -> None:
+        self._state.restore()
+        try:
+            swaps = [swap for file, own in edit.items() for swap in self._swaps(file, own)]
+        except CannotExchange:
+            return
+        for place, call in enumerate(trials.calls):
+            outcomes.calls += 1
+            answer = self._answer(call, swaps)
+            must_change = place < trials.to_change
+            if must_change and (answer is None or _same(answer, before[place])):
+                return
+            if answer is not None:
+                outcomes.add(number, place, answer)
+
+    def _swaps(self, file: str, changes: Sequence[Change]) -> Sequence[Swap]:
+        source = self._source(file)
+        if source is None:
+            raise CannotExchange
+        _set_alarm(_CALL_SECONDS)
+        try:
+            return source.exchange_for(changes)
+        finally:
+            _set_alarm(0)
+
+    def _answer(self, call: Call, swaps: Sequence[Swap]) -> Answer:
+        """What the program answers to a call when so much of it is exchanged.
+
+        Nothing, if that is no number or tensor.
+        """
+        function = self._adapters.get(call.adapter)
+        if function is None:
+            return None
+        self._state.restore()
+        torch.default_generator.manual_seed(call.seed)
+        random.seed(call.seed)
+        arguments = {
+            name: value.clone() if isinstance(value, torch.Tensor) else value
+            for name, value in call.arguments.items()
+        }
+        done: list[Swap] = []
+        try:
+            for swap in swaps:
+                swap.apply()
+                done.append(swap)
+            _set_alarm(_CALL_SECONDS)
+            result = portable(function(**arguments), may_be_on_cpu=True)
+        except BaseException:  # an edited program may raise anything at all
+            return None
+        finally:
+            _set_alarm(0)
+            for swap in reversed(done):
+                swap.undo()
+        if isinstance(result, bool | int | float):
+            return torch.tensor(result)
+        if isinstance(result, torch.Tensor) and result.numel() <= _MOST_NUMBERS:
+            return result
+        return None
+
+    def _source(self, file: str) -> Source | None:
+        if file not in self._sources:
+            path = self._root / file
+            self._sources[file] = None
+            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
+                self._sources[file] = Source(path, self._functions.get(str(path), []))
+        return self._sources[file]
+
+
+def _same(one: torch.Tensor, other: Answer) -> bool:
+    return other is not None and one.dtype == other.dtype and torch.equal(one, other)
+
+
+@contextlib.contextmanager
+def _alarms() -> Iterator[None]:
+    """Has the alarm of a call raise in it."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        raise _TooLong
+
+    earlier = signal.signal(signal.SIGALRM, ring)
+    try:
+        yield
+    finally:
+        _set_alarm(0)
+        signal.signal(signal.SIGALRM, earlier)
+
+
+def _set_alarm(seconds: float) -> None:
+    """Rings after so many seconds, and again, should what is called take no notice."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS if seconds else 0)
