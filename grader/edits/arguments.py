@@ -1,0 +1,71 @@
+"""Order: of arguments, of the elements of a tuple or a list, of what is unpacked."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange
+from grader.edits.kinship import kinship
+from grader.edits.setting import Setting, callee
+
+_MANY = 4
+
+
+def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Arguments of a call exchanged, those by keyword among themselves."""
+    name = callee(node)
+    subject = f"the order of the arguments of `{name}`" if name else "the order of arguments"
+    values = [keyword.value for keyword in node.keywords if keyword.arg]
+    for parts in (node.args, values):
+        yield from _orders(setting, node, parts, "arguments", subject, name)
+
+
+def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
+    """Elements of a tuple or a list exchanged, or one dropped."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Return):
+        around = setting.program.scope(node)
+        name = "" if isinstance(around, ast.Module) else around.name
+        subject = f"the order of what `{name}` returns"
+    elif isinstance(node.ctx, ast.Store):
+        subject = "the order in which values are unpacked"
+    elif isinstance(parent, ast.Call):
+        subject = f"the order of what `{callee(parent)}` gets"
+    elif isinstance(parent, ast.Subscript):
+        subject = "the order of indices"
+    else:
+        subject = "the order of values"
+    yield from _orders(setting, node, node.elts, "elements", subject, type(parent).__name__)
+
+
+def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
+    """Values of a dict exchanged."""
+    yield from _orders(setting, node, node.values, "elements", "the order of values", "dict")
+
+
+def _orders(
+    setting: Setting,
+    node: ast.AST,
+    parts: Sequence[ast.expr],
+    kind: str,
+    subject: str,
+    around: str,
+) -> Iterator[Draft]:
+    fixed = [isinstance(part, ast.Starred) for part in parts]
+    count = len(parts)
+    texts = [setting.program.text(part) for part in parts]
+    for one, other in itertools.combinations(range(count), 2):
+        near = other == one + 1
+        kin = kinship(texts[one], texts[other]) == 2 if count > _MANY else True
+        if fixed[one] or fixed[other] or texts[one] == texts[other] or not (near or kin):
+            continue
+        order = list(range(count))
+        order[one], order[other] = other, one
+        cost = SLIP if near else CHANGE
+        alike = (around, count)
+        yield exchange(setting.program, node, parts, order, kind, cost, subject, alike)
+    if count == 3 and len(set(texts)) == 3 and not any(fixed):
+        for turned in ((1, 2, 0), (2, 0, 1)):
+            yield exchange(setting.program, node, parts, turned, kind, WRAP, subject, around)

@@ -1,0 +1,187 @@
+"""Layout: transpositions changed, moved, missing; heads that are split or merged otherwise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, exchange, wrap
+from grader.edits.edit import Replacement
+from grader.edits.natures import Nature
+from grader.edits.setting import Setting, argument_of, callee, integer
+
+_TURNING = {"t", "transpose", "swapaxes", "swapdims", "movedim"}
+_SHAPING = {"view", "reshape", "unflatten", "flatten"}
+_PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
+_MISSING = (("1", "2"), ("-3", "-2"), ("-2", "-1"))
+_LAYERS = {"proj", "linear", "matmul", "einsum"}
+
+
+def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Other axes of a transposition, and `.T` or `.mT` in its place."""
+    if callee(node) not in _TURNING or len(node.args) < 2:
+        return
+    first, second = node.args[-2:]
+    own = {integer(first), integer(second)}
+    program = setting.program
+    for pair in _PAIRS:
+        if {int(axis) for axis in pair} != own:
+            span = (program.outer_span(first).start, program.outer_span(second).end)
+            piece = Replacement(*span, ", ".join(pair))
+            subject = "the axes that a transposition exchanges"
+            alike = ("turned", *sorted(map(str, own)), pair)
+            yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0], alike)
+
+
+def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Other orders of a `permute`."""
+    if callee(node) != "permute":
+        return
+    axes = (
+        node.args[0].elts
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Tuple)
+        else node.args
+    )
+    if len(axes) == 4 and all(integer(axis) is not None for axis in axes):
+        program = setting.program
+        for order in ("0, 2, 1, 3", "0, 1, 3, 2", "0, 2, 3, 1", "0, 3, 1, 2", "0, 1, 2, 3"):
+            start, end = program.outer_span(axes[0]).start, program.outer_span(axes[-1]).end
+            piece = Replacement(start, end, order)
+            subject = "the order of axes in a `permute`"
+            yield Draft("transposed-axes", SLIP, subject, node, (piece,), start, ("permute", order))
+
+
+def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """`.T` and `.mT` dropped, or exchanged."""
+    if node.attr not in ("T", "mT", "mH", "H") or not isinstance(node.ctx, ast.Load):
+        return
+    program = setting.program
+    end = program.span(node).end
+    start = program.outer_span(node.value).end
+    subject = "a transposition that may not belong there"
+    piece = Replacement(start, end, "")
+    alike = ("untransposed", node.attr)
+    at = end - len(node.attr)
+    yield Draft("transposition-dropped", SLIP, subject, node, (piece,), at, alike)
+    other = "mT" if node.attr == "T" else "T"
+    piece = Replacement(end - len(node.attr), end, other)
+    yield Draft("transposed-axes", CHANGE, "a transposition", node, (piece,), at, alike)
+
+
+def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A transposition where one may be missing."""
+    parent = setting.parent(node)
+    nature = setting.scopes.nature(node)
+    if not nature.is_tensor or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    subject = "a transposition that is missing"
+    multiplied = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
+    if multiplied or (isinstance(parent, ast.Call) and callee(parent) in ("matmul", "bmm", "mm")):
+        text = "T" if nature is Nature.WEIGHT else "mT"
+        is_second = not isinstance(parent, ast.BinOp) or node is parent.right
+        cost = SLIP if is_second else CHANGE
+        yield _wrapped(setting, node, f".{text}", cost, subject)
+    is_stored = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    is_built = isinstance(node, (ast.Call, ast.Subscript, ast.Name))
+    is_shaped = callee(node) in (*_SHAPING, "rearrange")
+    is_passed = isinstance(parent, ast.Call) and node in parent.args
+    if is_shaped:
+        for pair in _MISSING:
+            yield _wrapped(setting, node, f".transpose({', '.join(pair)})", CHANGE, subject)
+    elif is_stored and is_built:
+        for pair in (*_MISSING, ("0", "1")):
+            text = f".transpose({', '.join(pair)})"
+            yield _wrapped(setting, node, text, WRAP, subject)
+    elif is_passed and isinstance(node, ast.Name) and nature is not Nature.TENSOR:
+        yield _wrapped(setting, node, ".T", WRAP, subject)
+
+
+def shaped_after_turning(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A transposition before a tensor is reshaped."""
+    parent = setting.parent(node)
+    if not (isinstance(parent, ast.Attribute) and parent.attr in _SHAPING):
+        return
+    if not isinstance(setting.parent(parent), ast.Call):
+        return
+    subject = "a transposition that is missing"
+    end = ".contiguous()" if parent.attr == "view" else ""
+    for pair in _MISSING:
+        text = f".transpose({', '.join(pair)}){end}"
+        yield _wrapped(setting, node, text, CHANGE, subject)
+
+
+def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Heads split in another order, then brought into place."""
+    name = callee(node)
+    if name not in ("view", "reshape"):
+        return
+    sizes = node.args
+    if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
+        sizes = sizes[0].elts
+    count = len(sizes)
+    if count < 3:
+        return
+    program = setting.program
+    end = program.span(node).end
+    subject = f"how `{name}` splits an axis"
+    texts = [program.text(size) for size in sizes]
+    starred = any(isinstance(size, ast.Starred) for size in sizes)
+    for place in range(max(0, count - 3), count - 1):
+        if texts[place] == texts[place + 1] or isinstance(sizes[place], ast.Starred):
+            continue
+        order = list(range(count))
+        order[place], order[place + 1] = place + 1, place
+        swap = exchange(program, node, sizes, order, "split", CHANGE, subject)
+        axes = (place - count, place + 1 - count) if starred or place > 1 else (place, place + 1)
+        turn = Replacement(end, end, f".transpose({axes[0]}, {axes[1]})")
+        pieces = (*swap.pieces, turn)
+        yield Draft("split", CHANGE, subject, node, pieces, swap.at, ("split", name, place))
+
+
+def product_order(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """The factors of a product exchanged, the transposition staying where it is."""
+    if not isinstance(node.op, ast.MatMult):
+        return
+    program = setting.program
+    left, right = _turned_tensor(node.left), _turned_tensor(node.right)
+    if left is node.left and right is node.right:
+        return
+    subject = "the order of the operands of `@`"
+    yield exchange(program, node, (left, right), (1, 0), "operands", SLIP, subject)
+    if right is not node.right and left is node.left:
+        text = program.source[program.outer_span(right).end : program.outer_span(node.right).end]
+        pieces = (
+            Replacement(program.outer_span(left).end, program.outer_span(left).end, text),
+            Replacement(program.outer_span(right).end, program.outer_span(node.right).end, ""),
+        )
+        yield Draft(
+            "transposition-moved",
+            CHANGE,
+            "which factor is transposed",
+            node,
+            pieces,
+            pieces[0].start,
+        )
+
+
+def _turned_tensor(node: ast.expr) -> ast.expr:
+    """What is transposed; the node itself if nothing is."""
+    match node:
+        case ast.Attribute(value=value, attr="T" | "mT"):
+            return value
+        case ast.Call(func=ast.Attribute(value=value, attr=name)) if (
+            name in _TURNING or name == "t"
+        ):
+            return value
+        case _:
+            return node
+
+
+def _wrapped(setting: Setting, node: ast.expr, after: str, cost: float, subject: str) -> Draft:
+    alike = (type(node).__name__, callee(node))
+    if isinstance(node, ast.Name):
+        given = argument_of(setting, node)
+        alike = (type(node).__name__, callee(given[0]) if given else "")
+    return wrap(
+        setting.program, node, "", after, "transposition", min(cost, UNLIKELY), subject, alike
+    )

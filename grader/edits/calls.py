@@ -1,0 +1,230 @@
+"""Calls: another function, none, and options that are given or left out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, without
+from grader.edits.edit import Replacement
+from grader.edits.kinship import kinship
+from grader.edits.setting import Setting, callee
+
+# Functions of which one is easily called for another: those of one group.
+_SIBLINGS = (
+    ("sin", "cos"),
+    ("sinh", "tanh", "sigmoid"),
+    ("tril", "triu"),
+    ("softmax", "log_softmax"),
+    ("sqrt", "rsqrt", "square"),
+    ("mean", "sum"),
+    ("sum", "amax", "logsumexp"),
+    ("max", "min"),
+    ("amax", "amin"),
+    ("var", "std"),
+    ("floor", "ceil"),
+    ("cat", "stack"),
+    ("concat", "stack"),
+    ("repeat", "repeat_interleave"),
+    ("repeat", "tile"),
+    ("zeros", "ones"),
+    ("zeros_like", "ones_like"),
+    ("empty_like", "zeros_like"),
+    ("rand", "randn"),
+    ("rand_like", "randn_like"),
+    ("matmul", "mul"),
+    ("bmm", "mul"),
+    ("add", "sub"),
+    ("mul", "div"),
+    ("exp", "log"),
+    ("exp2", "exp"),
+    ("log", "log2", "log10"),
+    ("relu", "gelu", "silu"),
+    ("logical_and", "logical_or"),
+    ("masked_fill", "masked_fill_"),
+    ("argmax", "argmin"),
+    ("lt", "le"),
+    ("gt", "ge"),
+    ("eq", "ne"),
+    ("range", "len"),
+    ("isnan", "isinf"),
+    ("transpose", "reshape"),
+    ("expand", "repeat"),
+    ("view", "transpose"),
+)
+_OTHERS: dict[str, tuple[str, ...]] = {}
+for _group in _SIBLINGS:
+    for _name in _group:
+        known = _OTHERS.get(_name, ())
+        _OTHERS[_name] = (*known, *(o for o in _group if o != _name and o not in known))
+
+_REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
+_WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
+_KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
+
+
+def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A sibling of the function that is called, or another of the file."""
+    name = callee(node)
+    if not name:
+        return
+    program = setting.program
+    end = program.span(node.func).end
+    place = Replacement(end - len(name), end, "")
+    subject = f"the function that is called where it says `{name}`"
+    others = {other: SLIP for other in _OTHERS.get(name, ())}
+    for other, cost in {**_of_file(setting, node), **others}.items():
+        piece = Replacement(place.start, place.end, other)
+        yield Draft(
+            "function", cost, subject, node, (piece,), place.start, ("function", name, other)
+        )
+
+
+def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
+    """Functions and methods of the file that take as many arguments."""
+    match node.func:
+        case ast.Name(id=name):
+            known = setting.scopes.functions
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            known = setting.scopes.methods(node)
+            if name not in known:
+                return _attributes_like(setting, node, name)
+        case _:
+            return {}
+    if name not in known:
+        return {}
+    given = len(node.args) + len(node.keywords)
+    around = program_function(setting, node)
+    fitting = [
+        one.name
+        for one in known.values()
+        if one.name not in (name, around)
+        and one.least <= given <= one.most
+        and not one.name.startswith(("__", "run_"))
+    ]
+    fitting.sort(key=lambda other: -kinship(name, other))
+    return {other: SLIP if kinship(name, other) == 2 else WRAP for other in fitting[:4]}
+
+
+def _attributes_like(setting: Setting, node: ast.Call, name: str) -> dict[str, float]:
+    """Other layers of the class, for a layer that is called."""
+    names = setting.scopes.names(node).natures
+    attributes = [one.removeprefix("self.") for one in names if one.startswith("self.")]
+    return {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
+
+
+def program_function(setting: Setting, node: ast.AST) -> str | None:
+    """The name of the function around a node."""
+    scope = setting.program.scope(node)
+    return None if isinstance(scope, ast.Module) else scope.name
+
+
+def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A call dropped: what it is given, or called on, stays."""
+    name = callee(node)
+    if not name or name in _KEPT_WHOLE or name[:1].isupper():
+        return
+    subject = f"a call of `{name}` that may not belong there"
+    options: list[ast.expr] = [one for one in node.args[:2] if not isinstance(one, ast.Constant)]
+    is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+    if isinstance(node.func, ast.Attribute) and is_method:
+        options = [node.func.value]
+        if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
+            options = node.args[:1]
+    for place, kept in enumerate(options):
+        if not isinstance(kept, ast.Starred):
+            cost = CHANGE if place == 0 else WRAP
+            yield keep(setting.program, node, kept, "call-dropped", cost, subject, name)
+
+
+def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Keyword arguments left out, and given."""
+    name = callee(node)
+    program = setting.program
+    for keyword in node.keywords:
+        if keyword.arg:
+            piece = without(program, node, keyword)
+            subject = f"an option of `{name}`"
+            at = program.span(keyword).start
+            alike = (name, keyword.arg)
+            yield Draft("option-dropped", CHANGE, subject, node, (piece,), at, alike)
+    if len(node.args) > 1 and name in (*_WITH_AXIS, "tril", "triu"):
+        last = node.args[-1]
+        piece = without(program, node, last)
+        at = program.span(last).start
+        yield Draft(
+            "option-dropped", CHANGE, f"an option of `{name}`", node, (piece,), at, (name, "last")
+        )
+    given = {keyword.arg for keyword in node.keywords}
+    for text, cost in _missing_options(node, name, given):
+        yield _with_argument(setting, node, text, cost)
+
+
+def _missing_options(
+    node: ast.Call, name: str, given: set[str | None]
+) -> Iterator[tuple[str, float]]:
+    is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+    own = len(node.args) + is_method
+    if name in _WITH_AXIS and not given & {"dim", "axis"} and own == 1:
+        for axis in ("-1", "-2", "0", "1"):
+            yield f"dim={axis}", CHANGE if axis == "-1" else WRAP
+        if name in _REDUCTIONS:
+            yield "dim=-1, keepdim=True", CHANGE
+    if name in _REDUCTIONS and "keepdim" not in given and (own > 1 or given & {"dim", "axis"}):
+        yield "keepdim=True", SLIP
+    if name in ("tril", "triu") and "diagonal" not in given and own == 1:
+        for diagonal in ("1", "-1"):
+            yield f"diagonal={diagonal}", SLIP
+    if name in ("var", "std") and not given & {"unbiased", "correction"}:
+        yield "unbiased=False", SLIP
+    if name == "repeat_interleave" and "dim" not in given and own == 2:
+        yield "dim=-1", SLIP
+    if name in ("arange", "ones", "zeros", "tensor") and "dtype" not in given:
+        yield "dtype=torch.float32", WRAP
+        if name != "arange":
+            yield "dtype=torch.bool", WRAP
+    if name == "flatten" and own == 1 and not given:
+        yield "-2", CHANGE
+    if name == "dropout" and "training" not in given:
+        yield "training=self.training", WRAP
+
+
+def _with_argument(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
+    program = setting.program
+    arguments = [*node.args, *node.keywords]
+    if arguments:
+        last = max(arguments, key=lambda one: program.span(one).end)
+        value = last.value if isinstance(last, ast.keyword) else last
+        place = program.outer_span(value).end
+        piece = Replacement(place, place, f", {text}")
+    else:
+        place = program.span(node).end - 1
+        piece = Replacement(place, place, text)
+    name = callee(node)
+    subject = f"an option of `{name}`"
+    at = program.span(node.func).end - len(name)
+    return Draft("option-added", cost, subject, node, (piece,), at, ("option", name, text))
+
+
+def _is_module(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in ("torch", "F", "math", "np", "nn", "einops", "functional")
+        case ast.Attribute(value=ast.Name(id="torch" | "nn")):
+            return True
+        case _:
+            return False
+
+
+def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """What a mask fills in: nothing, minus infinity."""
+    if callee(node) not in ("masked_fill", "masked_fill_", "where", "full", "full_like"):
+        return
+    for value in node.args[1:]:
+        text = setting.program.text(value)
+        subject = "the value of what is masked"
+        for other in ('float("-inf")', "0.0", "-1e9"):
+            if other != text and setting.scopes.nature(value).is_number | ("inf" in text):
+                piece = instead(setting.program, value, other)
+                at = setting.program.span(value).start
+                yield Draft("fill", CHANGE, subject, node, (piece,), at, ("fill", text, other))

@@ -1,0 +1,189 @@
+"""All small edits of a program."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from grader.edits import (
+    arguments,
+    axes,
+    calls,
+    constants,
+    insertions,
+    names,
+    operators,
+    patterns,
+    slices,
+    statements,
+)
+from grader.edits.draft import Draft
+from grader.edits.edit import Edit, Replacement
+from grader.edits.finishing import Finished, Finishing
+from grader.edits.program import Program, Statement
+from grader.edits.scopes import Scopes
+from grader.edits.setting import Setting
+from grader.edits.together import Combination, together
+
+_MOST_OF_A_LINE = 60
+Family = Callable[[Setting, Any], Iterator[Draft]]
+_OF_VALUES: tuple[Family, ...] = (
+    axes.transposed,
+    axes.shaped_after_turning,
+    insertions.scales,
+    insertions.masks,
+    insertions.factors,
+    insertions.steps,
+    insertions.negations,
+    insertions.conversions,
+    insertions.probabilities,
+    insertions.projections,
+)
+_FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
+    ast.Constant: (constants.constants, patterns.patterns),
+    ast.UnaryOp: (constants.negatives, operators.signs),
+    ast.BinOp: (operators.operations, axes.product_order),
+    ast.Compare: (operators.comparisons,),
+    ast.BoolOp: (operators.logic,),
+    ast.IfExp: (operators.choices,),
+    ast.Name: (names.variables, names.targets),
+    ast.Attribute: (constants.attributes, names.variables, axes.untransposed),
+    ast.Call: (
+        calls.functions,
+        calls.dropped,
+        calls.options,
+        calls.method_fill,
+        arguments.arguments,
+        axes.turned,
+        axes.permuted,
+        axes.split,
+    ),
+    ast.Tuple: (arguments.elements,),
+    ast.List: (arguments.elements,),
+    ast.Dict: (arguments.entries,),
+    ast.Slice: (slices.slices,),
+    ast.Subscript: (slices.indices,),
+    ast.AugAssign: (operators.augmented, statements.statements),
+    ast.Assign: (statements.statements,),
+    ast.Expr: (statements.statements,),
+}
+
+
+def edits_of(source: str, lines: Collection[int] | None = None) -> list[Edit]:
+    """The small edits of a program, or those that change statements on the given lines.
+
+    The likeliest come first. All keep the program well formed, and no two make the same one. What
+    does not parse has none.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
+        try:
+            program = Program(source)
+            return _Generation(program).edits(None if lines is None else set(lines))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+
+
+class _Generation:
+    """The making of one program's edits."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._setting = Setting(program, Scopes(program))
+        self._finishing = Finishing(program)
+
+    def edits(self, lines: set[int] | None) -> list[Edit]:
+        """All edits of statements that have one of the lines."""
+        given = [one for one in self._program.statements if _is_given(one, lines)]
+        finished: list[Finished] = []
+        for statement in given:
+            finished += self._of_statement(statement)
+        combined = together(self._setting, [one.node for one in given], finished)
+        return self._distinct(finished, combined)
+
+    def _of_statement(self, statement: Statement) -> list[Finished]:
+        """The cheapest edits of one statement, no two of them equal."""
+        drafts = sorted(self._drafts(statement), key=lambda draft: draft.cost)
+        found: dict[int, Finished] = {}
+        head = _head_lines(statement.node)
+        for draft in drafts:
+            if len(found) >= _MOST_OF_A_LINE * head:
+                break
+            finished = self._finishing.finish(draft)
+            if finished is not None:
+                found.setdefault(finished.tree, finished)
+        return list(found.values())
+
+    def _drafts(self, statement: Statement) -> Iterator[Draft]:
+        for node in statement.nodes:
+            for family in _FAMILIES.get(type(node), ()):
+                yield from family(self._setting, node)
+            if isinstance(node, ast.expr) and _is_read(node):
+                for family in (operators.tests, *_OF_VALUES):
+                    yield from family(self._setting, node)
+
+    def _distinct(self, single: Iterable[Finished], combined: Iterable[Combination]) -> list[Edit]:
+        """Edits in their order, of equal ones the cheapest."""
+        found: dict[frozenset[tuple[int, int]], Edit] = {}
+        singles = (Combination.of(one) for one in single)
+        program = self._program
+        places = {one.node: place for place, one in enumerate(program.statements)}
+        for one in sorted((*singles, *combined), key=lambda one: one.cost):
+            trees = frozenset((places[node], tree) for node, tree in one.trees)
+            if trees not in found:
+                found[trees] = _edit(program, one)
+        edits = list(found.values())
+        edits.sort(key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
+        return edits
+
+
+def _is_given(statement: Statement, lines: set[int] | None) -> bool:
+    if lines is None:
+        return True
+    node = statement.node
+    return not lines.isdisjoint(range(node.lineno, node.lineno + _head_lines(node)))
+
+
+def _is_read(node: ast.expr) -> bool:
+    """Whether a node is an expression whose value is used."""
+    if isinstance(node, (ast.Slice, ast.Starred, ast.Constant)):
+        return False
+    return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+
+
+def _head_lines(node: ast.stmt) -> int:
+    """How many lines a statement has without the blocks in it."""
+    body = getattr(node, "body", None)
+    end = node.end_lineno or node.lineno
+    if isinstance(body, list) and body:
+        end = max(node.lineno, min(end, body[0].lineno - 1))
+    return end - node.lineno + 1
+
+
+def _edit(program: Program, one: Combination) -> Edit:
+    return Edit(
+        one.kind,
+        program.line(one.at),
+        tuple(sorted(_lines(program, one.pieces))),
+        one.cost,
+        one.pieces,
+        one.subject,
+        one.function,
+    )
+
+
+def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
+    """The lines that are not the same after replacements."""
+    found: set[int] = set()
+    for piece in pieces:
+        old = program.source[piece.start : piece.end].split("\n")
+        new = piece.text.split("\n")
+        first = program.line(piece.start)
+        if len(old) == len(new):
+            pairs = enumerate(zip(old, new, strict=True))
+            found |= {first + place for place, (one, other) in pairs if one != other}
+        else:
+            found |= set(range(first, first + len(old)))
+    return found

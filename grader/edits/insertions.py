@@ -1,0 +1,289 @@
+"""What may be missing: a factor, a term, a sign, a mask, a call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
+from grader.edits.kinship import words
+from grader.edits.natures import Nature
+from grader.edits.setting import Setting, argument_of, callee, is_axis
+
+_INFINITY = 'float("-inf")'
+_PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
+_FACTORS = (
+    ("2 * ", ""),
+    ("", " / 2"),
+    ("1 / ", ""),
+    ("1 - ", ""),
+    ("", " ** 0.5"),
+    ("", " ** 2"),
+    ("", " + 1"),
+    ("", " - 1"),
+)
+_WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
+
+
+def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A product divided by, or multiplied with, the root of a width."""
+    if not _is_product(setting, node) and not _is_named_product(setting, node):
+        return
+    widths = [name for name in _names(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
+    first = _first_tensor(setting, node)
+    own = [f"{first}.shape[-1]"] if first else []
+    for place, width in enumerate([*own, *widths[:4]]):
+        cost = SLIP if place == 0 or "k" in words(width) or "head" in words(width) else CHANGE
+        root = f"{width} ** 0.5"
+        yield _around(setting, node, "", f" / {root}", "scale", cost, "a factor that is missing")
+        yield _around(setting, node, "", f" * {root}", "scale", WRAP, "a factor that is missing")
+        yield _around(setting, node, "", f" / {width}", "scale", WRAP, "a factor that is missing")
+
+
+def masks(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Scores masked before they become weights."""
+    is_scores = _is_product(setting, node) or _becomes_weights(setting, node)
+    if not is_scores:
+        return
+    subject = "a mask that is missing"
+    for mask in _names(setting, node, Nature.MASK)[:2]:
+        for sign, cost in (("~", CHANGE), ("", WRAP)):
+            after = f".masked_fill({sign}{mask}, {_INFINITY})"
+            yield _around(setting, node, "", after, "mask", cost, subject)
+    text = setting.program.text(node)
+    scores = text if isinstance(node, ast.Name) else _first_tensor(setting, node)
+    if scores:
+        size = f"{scores}.shape[-1]" if isinstance(node, ast.Name) else f"{scores}.shape[-2]"
+        triangle = f"torch.ones({size}, {size}, dtype=torch.bool)"
+        for after in (
+            f".masked_fill(~{triangle}.tril(), {_INFINITY})",
+            f".masked_fill({triangle}.tril(), {_INFINITY})",
+        ):
+            cost = CHANGE if "~" in after else UNLIKELY
+            yield _around(setting, node, "", after, "mask", cost, subject)
+
+
+def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Signs, small terms and factors around numbers, and around tensors in arithmetic."""
+    if not _is_value(setting, node) or is_axis(setting, node):
+        return
+    nature, parent = setting.scopes.nature(node), setting.parent(node)
+    if isinstance(parent, ast.UnaryOp) or not (nature.is_number or nature is Nature.TENSOR):
+        return
+    is_operand = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
+    is_exponent = (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow) and node is parent.right
+    )
+    if isinstance(parent, ast.BinOp) and not is_operand:
+        return
+    if nature is Nature.TENSOR and not (is_operand or _in_arithmetic(setting, node)):
+        return
+    if nature is not Nature.SIZE or is_operand:
+        cost = SLIP if is_exponent else CHANGE
+        yield _around(setting, node, "-", "", "sign", cost, "a sign")
+    subject = "a factor or a term"
+    if (is_exponent and nature.is_number) or (nature is Nature.SIZE and not is_operand):
+        return
+    for before, after in _FACTORS:
+        yield _around(setting, node, before, after, "factor", WRAP, subject)
+
+
+def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
+    """Whether an expression is one whole operation, or what a function of numbers is given."""
+    if isinstance(node, ast.BinOp):
+        return not isinstance(node.op, ast.MatMult)
+    parent = setting.parent(node)
+    return isinstance(parent, ast.Call) and callee(parent) in ("exp", "sin", "cos", "sqrt", "pow")
+
+
+def steps(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """One more or one less of a whole number that bounds or counts."""
+    if setting.scopes.nature(node) is not Nature.SIZE or isinstance(node, ast.Constant):
+        return
+    if is_axis(setting, node):
+        return
+    given = argument_of(setting, node)
+    bounds = given is not None and callee(given[0]) in ("arange", "range", "linspace")
+    cost = SLIP if bounds or isinstance(setting.parent(node), ast.Slice) else CHANGE
+    for after in (" + 1", " - 1"):
+        yield _around(setting, node, "", after, "step", cost, "a number that may be off by one")
+    for after in (" // 2", " * 2"):
+        yield _around(
+            setting, node, "", after, "step", WRAP, "a number that may be too large or small"
+        )
+
+
+def negations(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A mask negated."""
+    if setting.scopes.nature(node) is not Nature.MASK or not _is_value(setting, node):
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, ast.UnaryOp):
+        return
+    if isinstance(parent, (ast.If, ast.BoolOp, ast.IfExp, ast.Compare)):
+        return
+    yield _around(setting, node, "~", "", "negation", SLIP, "which part of a mask counts")
+    for after in (".transpose(-2, -1)",):
+        yield _around(setting, node, "", after, "transposition", WRAP, "the axes of a mask")
+
+
+def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A tensor cloned or converted; an axis of length 1 more."""
+    nature = setting.scopes.nature(node)
+    if nature not in (Nature.TENSOR, Nature.MASK):
+        return
+    parent = setting.parent(node)
+    is_stored = isinstance(parent, (ast.Assign, ast.Return))
+    is_combined = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
+    is_passed = isinstance(parent, ast.Call) and node in parent.args
+    if isinstance(node, (ast.Name, ast.Subscript)) and (is_combined or is_passed):
+        cost = CHANGE if nature is Nature.MASK or is_combined else WRAP
+        for axis in ("-1", "-2", "-3", "0", "1"):
+            yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", cost, "an axis")
+    if is_stored and isinstance(node, (ast.Name, ast.Call)):
+        yield _around(setting, node, "", ".float()", "conversion", WRAP, "the type of a tensor")
+    if is_stored and isinstance(node, ast.Name):
+        yield _around(setting, node, "", ".clone()", "copy", WRAP, "a tensor that is written into")
+
+
+def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A softmax, or the greatest subtracted, where it was forgotten."""
+    parent = setting.parent(node)
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    is_left = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
+    if (isinstance(node, ast.Name) and is_left and node is parent.left) or _is_returned(parent):
+        yield _around(
+            setting, node, "torch.softmax(", ", dim=-1)", "softmax", WRAP, "a call that is missing"
+        )
+    if isinstance(parent, ast.Call) and callee(parent) == "exp" and isinstance(node, ast.Name):
+        after = f" - {node.id}.amax(-1, keepdim=True)"
+        yield _around(setting, node, "", after, "shift", SLIP, "a term that is missing")
+
+
+def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A weight that the function never uses, and calls that were forgotten."""
+    parent = setting.parent(node)
+    if not isinstance(node, (ast.Name, ast.Call, ast.BinOp)):
+        return
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    if not isinstance(parent, (ast.Return, ast.Assign, ast.Call)):
+        return
+    names = setting.scopes.names(node)
+    unused = [name for name in _names(setting, node, Nature.WEIGHT) if not names.read.get(name)]
+    for weight in unused[:3]:
+        for after in (f" @ {weight}.T", f" @ {weight}"):
+            yield _around(
+                setting, node, "", after, "projection", CHANGE, "a projection that is missing"
+            )
+    if isinstance(node, ast.Name) or _is_returned(parent):
+        yield from _forgotten_calls(setting, node)
+
+
+def _forgotten_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    scope = setting.program.scope(node)
+    around = "" if isinstance(scope, ast.Module) else scope.name
+    fitting = [
+        (f"{prefix}{one.name}", one)
+        for prefix, known in (
+            ("", setting.scopes.functions),
+            ("self.", setting.scopes.methods(node)),
+        )
+        for one in known.values()
+        if one.least == 1 and one.name != around and not one.name.startswith(("run_", "__"))
+    ]
+    parent = setting.parent(node)
+    for name, one in fitting[:3]:
+        if callee(node) != one.name and callee(parent) != one.name:
+            yield _around(setting, node, f"{name}(", ")", "call", WRAP, "a call that is missing")
+
+
+def _around(
+    setting: Setting,
+    node: ast.expr,
+    before: str,
+    after: str,
+    kind: str,
+    cost: float,
+    subject: str,
+) -> Draft:
+    alike = (type(node).__name__, callee(node), setting.program.text(node)[:12])
+    loose = before.endswith("(")
+    return wrap(setting.program, node, before, after, kind, cost, subject, alike, loose=loose)
+
+
+def _is_first_factor(node: ast.expr, parent: ast.AST) -> bool:
+    return (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult) and node is parent.left
+    )
+
+
+def _is_returned(parent: ast.AST) -> bool:
+    return isinstance(parent, ast.Return)
+
+
+def _is_value(setting: Setting, node: ast.expr) -> bool:
+    """Whether an expression is read at a place where an operator may stand before it."""
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Attribute):
+        return False
+    if isinstance(parent, ast.Call) and node is parent.func:
+        return False
+    return not (isinstance(parent, ast.Subscript) and node is parent.value)
+
+
+def _is_product(setting: Setting, node: ast.expr) -> bool:
+    """Whether two tensors are multiplied, none of them a weight."""
+    match node:
+        case ast.BinOp(op=ast.MatMult(), right=right):
+            inner = right
+            while isinstance(inner, (ast.Attribute, ast.Call)):
+                inner = inner.value if isinstance(inner, ast.Attribute) else inner.func
+            return setting.scopes.nature(inner) is not Nature.WEIGHT
+        case ast.Call():
+            return callee(node) in _PRODUCTS
+        case _:
+            return False
+
+
+def _is_named_product(setting: Setting, node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Name)
+        and (
+            _becomes_weights(setting, node)
+            or bool({"scores", "logits", "attn"} & set(words(node.id)))
+        )
+        and isinstance(node.ctx, ast.Load)
+        and not isinstance(setting.parent(node), ast.Attribute)
+    )
+
+
+def _becomes_weights(setting: Setting, node: ast.expr) -> bool:
+    given = argument_of(setting, node)
+    return (
+        given is not None
+        and "softmax" in callee(given[0]).lower()
+        and (setting.scopes.nature(node) is Nature.TENSOR)
+    )
+
+
+def _names(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
+    """The variables of a nature that are known at a place, the latest first."""
+    names = setting.scopes.names(node)
+    known = [
+        (-names.first.get(name, 0), place, name)
+        for place, (name, own) in enumerate(names.natures.items())
+        if own is nature and names.first.get(name, 0) < node.lineno
+    ]
+    return [name for _, _, name in sorted(known)]
+
+
+def _first_tensor(setting: Setting, node: ast.expr) -> str | None:
+    """The first variable in an expression that is a tensor."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR:
+            return one.id
+    return None

@@ -1,0 +1,82 @@
+"""Names: another variable that is in scope, likelier ones first."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
+from grader.edits.kinship import kinship
+from grader.edits.natures import Nature
+from grader.edits.setting import Setting
+
+_MOST = 6
+_LIKE = {
+    Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
+    Nature.WEIGHT: {Nature.WEIGHT, Nature.TENSOR},
+    Nature.MASK: {Nature.MASK, Nature.TENSOR},
+    Nature.SIZE: {Nature.SIZE, Nature.NUMBER},
+    Nature.NUMBER: {Nature.NUMBER, Nature.SIZE},
+    Nature.FLAG: {Nature.FLAG},
+    Nature.SHAPE: {Nature.SHAPE},
+}
+
+
+def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
+    """Another variable or attribute in the place of one."""
+    if _is_called_or_stored(setting, node):
+        return
+    own = setting.program.text(node)
+    subject = f"where `{own}` is used"
+    for cost, name in _alternatives(setting, node, own):
+        yield put(setting.program, node, name, "name", cost, subject, own)
+
+
+def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """Another variable that is assigned to."""
+    parent = setting.parent(node)
+    if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
+        return
+    names = setting.scopes.names(node)
+    for other in names.natures:
+        if other != node.id and kinship(node.id, other) == 2 and not other.startswith("self."):
+            subject = f"what `{node.id}` is assigned"
+            yield put(setting.program, node, other, "target", CHANGE, subject)
+
+
+def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:
+    if not isinstance(node.ctx, ast.Load):
+        return True
+    parent = setting.parent(node)
+    if isinstance(node, ast.Attribute):
+        if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            return True
+    elif node.id in ("self", "cls", "torch", "math", "F", "nn", "np", "einops"):
+        return True
+    return isinstance(parent, ast.Call) and node is parent.func
+
+
+def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[float, str]]:
+    """Costs and names of the likeliest other variables."""
+    names = setting.scopes.names(node)
+    nature = names.natures.get(own)
+    if nature is None:
+        return []
+    like = _LIKE.get(nature, set())
+    in_function = isinstance(setting.program.scope(node), (ast.FunctionDef, ast.AsyncFunctionDef))
+    found = []
+    for place, (name, other) in enumerate(names.natures.items()):
+        if name == own or other is Nature.FUNCTION:
+            continue
+        if in_function and names.first.get(name, 0) >= node.lineno:
+            continue
+        kin = kinship(own, name)
+        if kin == 0 and other not in like:
+            continue
+        cost = (UNLIKELY, WRAP, SLIP)[kin]
+        if kin == 0 and other is nature and nature is not Nature.TENSOR:
+            cost = WRAP
+        if kin == 2 and nature is Nature.SIZE is not other:
+            cost = CHANGE
+        found.append((cost, -names.first.get(name, 0), place, name))
+    return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]

@@ -1,0 +1,255 @@
+"""A program as edits see it: its tree, where each node stands, and what each belongs to."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_SPACE = " \t\r\n\f\\"
+_TOO_LARGE = 400
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Scope = Function | ast.ClassDef | ast.Module
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Delete)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the first character to after the last."""
+
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Home:
+    """Where a node belongs: its parent and place there, its statement, and its scope."""
+
+    parent: ast.AST
+    field: str
+    index: int | None
+    statement: ast.stmt
+    scope: Scope
+    editable: bool
+
+
+@dataclass(slots=True)
+class Statement:
+    """A statement's nodes that may be edited, from the outside in."""
+
+    node: ast.stmt
+    nodes: list[ast.AST] = field(default_factory=list)
+
+
+class Program:
+    """A parsed source.
+
+    Raises:
+        SyntaxError, ValueError: if the source does not parse.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tree = ast.parse(source)
+        ends = [match.end() for match in _LINE_END.finditer(source)]
+        self._starts = [0, *ends]
+        self._texts = [source[a:b] for a, b in itertools.pairwise([*self._starts, len(source)])]
+        self._homes: dict[ast.AST, Home] = {}
+        self._spans: dict[ast.AST, Span] = {}
+        self.statements: list[Statement] = []
+        self.qualified: dict[Scope, str | None] = {self.tree: None}
+        for statement in self.tree.body:
+            self._settle(statement, self.tree, "body", 0, self.tree)
+
+    def home(self, node: ast.AST) -> Home:
+        """Where a node belongs."""
+        return self._homes[node]
+
+    def parent(self, node: ast.AST) -> ast.AST:
+        """The node around a node."""
+        return self._homes[node].parent
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The innermost function, class or module in whose body a node stands."""
+        return self._homes[node].scope
+
+    def function(self, scope: Scope) -> str | None:
+        """The qualified name of the function that a scope is or lies in; None outside of all."""
+        while isinstance(scope, ast.ClassDef):
+            scope = self.scope(scope)
+        return self.qualified[scope]
+
+    def text(self, node: ast.AST) -> str:
+        """A node's own text, without parentheses around it."""
+        span = self.span(node)
+        return self.source[span.start : span.end]
+
+    def outer_text(self, node: ast.AST) -> str:
+        """A node's text with the parentheses around it that are its own."""
+        span = self.outer_span(node)
+        return self.source[span.start : span.end]
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node stands, without parentheses around it."""
+        found = self._spans.get(node)
+        if found is None:
+            found = self._spans[node] = Span(
+                self._offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
+                self._offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
+            )
+        return found
+
+    def outer_span(self, node: ast.AST) -> Span:
+        """Where a node stands, with the parentheses around it that are its own."""
+        span = self.span(node)
+        if not isinstance(node, ast.expr):
+            return span
+        layers = list(self._parentheses(span))
+        if layers and self._is_only_argument(node):
+            layers.pop()
+        return layers[-1] if layers else span
+
+    def line(self, offset: int) -> int:
+        """The line, from 1, of a character."""
+        return bisect.bisect_right(self._starts, offset)
+
+    def between(self, left: ast.AST, right: ast.AST) -> Span:
+        """What stands between two nodes that follow each other."""
+        return Span(self.outer_span(left).end, self.outer_span(right).start)
+
+    def indentation(self, statement: ast.stmt) -> str | None:
+        """The blanks before a statement; None if something else stands before it on its line."""
+        text = self._texts[statement.lineno - 1]
+        blanks = text[: len(text) - len(text.lstrip(" \t"))]
+        starts_line = len(blanks.encode()) == statement.col_offset
+        return blanks if starts_line else None
+
+    def ends_line(self, statement: ast.stmt) -> bool:
+        """Whether nothing but a comment follows a statement on its last line."""
+        rest = self.source[self.span(statement).end :]
+        following = _LINE_END.split(rest, maxsplit=1)[0].strip()
+        return not following or following.startswith("#")
+
+    def _offset(self, line: int, column: int) -> int:
+        text = self._texts[line - 1]
+        if not text.isascii():
+            column = len(text.encode()[:column].decode())
+        return self._starts[line - 1] + column
+
+    def _parentheses(self, span: Span) -> Iterator[Span]:
+        """The parentheses around a span, from the inside out."""
+        start, end, source = span.start, span.end, self.source
+        while True:
+            while start > 0 and source[start - 1] in _SPACE:
+                start -= 1
+            while end < len(source) and source[end] in _SPACE:
+                end += 1
+            if start == 0 or source[start - 1] != "(" or source[end : end + 1] != ")":
+                return
+            start, end = start - 1, end + 1
+            yield Span(start, end)
+
+    def _is_only_argument(self, node: ast.expr) -> bool:
+        home = self._homes.get(node)
+        if home is None:
+            return False
+        if isinstance(home.parent, ast.Call):
+            return home.field == "args" and len(home.parent.args) + len(home.parent.keywords) == 1
+        return isinstance(home.parent, ast.ClassDef)
+
+    def _settle(
+        self, statement: ast.stmt, parent: ast.AST, field: str, index: int, scope: Scope
+    ) -> None:
+        """Notes the homes of a statement's nodes, and what of them may be edited."""
+        self._homes[statement] = Home(parent, field, index, statement, scope, True)
+        own = Statement(statement)
+        self.statements.append(own)
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            before = self.qualified[scope]
+            self.qualified[statement] = f"{before}.{statement.name}" if before else statement.name
+            inner: Scope = statement
+        else:
+            inner = scope
+        if isinstance(statement, _SIMPLE):
+            own.nodes.append(statement)
+        blocks: list[tuple[str, list[ast.stmt]]] = []
+        for name, value in ast.iter_fields(statement):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                blocks.append((name, value))
+            else:
+                self._settle_part(value, statement, name, own, scope, _is_edited(statement, name))
+        if len(own.nodes) > _TOO_LARGE:
+            own.nodes.clear()
+        for name, block in blocks:
+            for number, one in enumerate(block):
+                if not (number == 0 and name == "body" and _is_docstring(one, statement)):
+                    self._settle(one, statement, name, number, inner)
+
+    def _settle_part(
+        self,
+        value: object,
+        parent: ast.AST,
+        field: str,
+        own: Statement,
+        scope: Scope,
+        editable: bool,
+    ) -> None:
+        children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
+        for index, child in children:
+            if isinstance(child, (ast.ExceptHandler, ast.match_case)):
+                self._settle_block(child, parent, field, index, own, scope)
+            elif isinstance(child, ast.AST) and not isinstance(child, _UNPLACED):
+                home = Home(parent, field, index, own.node, scope, editable)
+                self._homes[child] = home
+                if editable:
+                    own.nodes.append(child)
+                for name, part in ast.iter_fields(child):
+                    if part is not None and not isinstance(part, (str, int)):
+                        inside = editable and name not in _UNEDITED
+                        self._settle_part(part, child, name, own, scope, inside)
+
+    def _settle_block(
+        self,
+        block: ast.ExceptHandler | ast.match_case,
+        parent: ast.AST,
+        field: str,
+        index: int | None,
+        own: Statement,
+        scope: Scope,
+    ) -> None:
+        self._homes[block] = Home(parent, field, index, own.node, scope, False)
+        for number, one in enumerate(block.body):
+            self._settle(one, block, "body", number, scope)
+
+
+_UNPLACED = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.JoinedStr)
+_UNEDITED = {"annotation", "returns", "decorator_list"}
+_WORDS = {"print", "warn", "warning", "info", "debug", "error"}
+
+
+def _is_edited(statement: ast.stmt, part: str) -> bool:
+    """Whether what a statement consists of may be edited."""
+    match statement:
+        case ast.Import() | ast.ImportFrom() | ast.Raise() | ast.Global() | ast.Nonlocal():
+            return False
+        case ast.Assert():
+            return part == "test"
+        case ast.ClassDef() | ast.Try() | ast.Match():
+            return False
+        case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]):
+            return False
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return name not in _WORDS
+        case _:
+            return part not in _UNEDITED
+
+
+def _is_docstring(statement: ast.stmt, around: ast.stmt) -> bool:
+    documented = isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    return (
+        documented and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )

@@ -1,0 +1,184 @@
+"""The names that may stand at a place: parameters, locals, attributes, functions of the file."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from grader.edits.natures import Nature, nature_of, nature_of_annotation, nature_of_name
+from grader.edits.program import Program, Scope
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function of the file: how many arguments it may be given by position."""
+
+    name: str
+    least: int
+    most: int
+
+
+@dataclass(slots=True)
+class Names:
+    """The variables of a scope and what they are, in the order in which they appear."""
+
+    natures: dict[str, Nature] = field(default_factory=dict)
+    read: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    first: dict[str, int] = field(default_factory=dict)
+
+
+class Scopes:
+    """Looks up what is in scope."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._names: dict[Scope, Names] = {}
+        self._natures: dict[ast.expr, Nature] = {}
+
+    def names(self, node: ast.AST) -> Names:
+        """The variables that may stand at a node's place."""
+        return self._of(self._program.scope(node))
+
+    def nature(self, node: ast.expr) -> Nature:
+        """What an expression of the program is."""
+        found = self._natures.get(node)
+        if found is None:
+            found = self._natures[node] = nature_of(node, self.names(node).natures)
+        return found
+
+    @functools.cached_property
+    def functions(self) -> dict[str, Callee]:
+        """The functions at the file's top level."""
+        return {
+            one.name: _callee(one, 0)
+            for one in self._program.tree.body
+            if isinstance(one, _FUNCTIONS)
+        }
+
+    def methods(self, node: ast.AST) -> dict[str, Callee]:
+        """The methods of the class around a node."""
+        around = self._class_around(self._program.scope(node))
+        if around is None:
+            return {}
+        return {one.name: _callee(one, 1) for one in around.body if isinstance(one, _FUNCTIONS)}
+
+    def _of(self, scope: Scope) -> Names:
+        if scope not in self._names:
+            self._names[scope] = self._gathered(scope)
+        return self._names[scope]
+
+    def _gathered(self, scope: Scope) -> Names:
+        names = Names()
+        outer = None if isinstance(scope, ast.Module) else self._outer(scope)
+        if outer is not None:
+            around = self._of(outer)
+            names.natures |= around.natures
+            names.first |= dict.fromkeys(around.first, 0)
+        if isinstance(scope, _FUNCTIONS):
+            for argument in _parameters(scope):
+                told = nature_of_annotation(argument.annotation) or nature_of_name(argument.arg)
+                names.natures[argument.arg] = told or Nature.TENSOR
+                names.first[argument.arg] = argument.lineno
+        around_class = self._class_around(scope)
+        if around_class is not None and isinstance(scope, _FUNCTIONS):
+            names.natures |= self._attributes(around_class, names)
+        for statement in _own_statements(scope):
+            _learn(statement, names)
+        return names
+
+    def _outer(self, scope: ast.AST) -> Scope:
+        """The scope around a scope; classes are seen by none of their methods."""
+        outer = self._program.scope(scope)
+        return self._outer(outer) if isinstance(outer, ast.ClassDef) else outer
+
+    def _class_around(self, scope: ast.AST) -> ast.ClassDef | None:
+        while not isinstance(scope, ast.Module):
+            if isinstance(scope, ast.ClassDef):
+                return scope
+            scope = self._program.scope(scope)
+        return None
+
+    def _attributes(self, around: ast.ClassDef, names: Names) -> dict[str, Nature]:
+        """What is known of the attributes of `self` that a class sets."""
+        found: dict[str, Nature] = {}
+        for node in ast.walk(around):
+            match node:
+                case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
+                    told = nature_of_name(attr) or nature_of(node.value, names.natures)
+                    found[f"self.{attr}"] = told
+                case ast.Call(
+                    func=ast.Attribute(attr="register_buffer"),
+                    args=[ast.Constant(value=str(attr)), *_],
+                ):
+                    found[f"self.{attr}"] = nature_of_name(attr) or Nature.TENSOR
+        return found
+
+
+def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Callee:
+    given = [*function.args.posonlyargs, *function.args.args]
+    static = any(
+        isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
+    )
+    most = len(given) - (0 if static else bound)
+    return Callee(function.name, most - len(function.args.defaults), most)
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+    own = function.args
+    return [*own.posonlyargs, *own.args, *own.kwonlyargs]
+
+
+def _own_statements(scope: Scope) -> list[ast.stmt]:
+    """The statements of a scope, in order, without those of scopes inside it."""
+    found: list[ast.stmt] = []
+    waiting = list(reversed(scope.body))
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        if not isinstance(one, (*_FUNCTIONS, ast.ClassDef)):
+            inner = [part for part in ast.iter_child_nodes(one) if isinstance(part, ast.stmt)]
+            waiting += reversed(inner)
+    return found
+
+
+def _learn(statement: ast.stmt, names: Names) -> None:
+    """What a statement tells of the variables that it sets and reads."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            told = nature_of(value, names.natures)
+            by_name = nature_of_name(name)
+            if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
+                told = by_name or told
+            _set(names, name, told, statement.lineno)
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+            for place, target in enumerate(targets):
+                inner = target.value if isinstance(target, ast.Starred) else target
+                if isinstance(inner, ast.Name):
+                    told = _of_element(value, place, len(targets), names)
+                    if told is Nature.TENSOR:
+                        told = nature_of_name(inner.id) or told
+                    _set(names, inner.id, told, statement.lineno)
+        case ast.For(target=ast.Name(id=name), iter=over):
+            is_range = isinstance(over, ast.Call) and ast.unparse(over.func) == "range"
+            _set(names, name, Nature.SIZE if is_range else Nature.OTHER, statement.lineno)
+        case _:
+            pass
+    for node in ast.walk(statement) if not isinstance(statement, _FUNCTIONS) else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            names.read[node.id] += 1
+
+
+def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:
+    if isinstance(value, ast.Tuple) and len(value.elts) == count:
+        return nature_of(value.elts[place], names.natures)
+    told = nature_of(value, names.natures)
+    return Nature.SIZE if told is Nature.SHAPE else told
+
+
+def _set(names: Names, name: str, nature: Nature, line: int) -> None:
+    names.natures[name] = nature
+    names.first.setdefault(name, line)

@@ -1,0 +1,86 @@
+"""What the families of edits look at: the program, and the names in it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from grader.edits.program import Program
+from grader.edits.scopes import Scopes
+
+AXES = frozenset(
+    {
+        *("softmax", "log_softmax", "sum", "mean", "amax", "amin", "max", "min", "var", "std"),
+        *("cat", "concat", "stack", "unsqueeze", "squeeze", "size", "flatten", "unflatten"),
+        *("transpose", "swapaxes", "swapdims", "movedim", "permute", "chunk", "split", "unbind"),
+        *("cumsum", "logsumexp", "repeat_interleave", "select", "narrow", "norm", "argmax"),
+    }
+)
+AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A program and what is known of its names."""
+
+    program: Program
+    scopes: Scopes
+
+    def parent(self, node: ast.AST) -> ast.AST:
+        """The node around a node."""
+        return self.program.parent(node)
+
+
+def callee(node: ast.AST) -> str:
+    """The last name of what a call calls; empty for what is no such call."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name
+        case _:
+            return ""
+
+
+def integer(node: ast.AST) -> int | None:
+    """The number of a whole number that is written out."""
+    match node:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return -value
+        case _:
+            return None
+
+
+def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
+    """The call of which a node is an argument, and the keyword, or "" by position."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Call) and node is not parent.func:
+        return parent, ""
+    if isinstance(parent, ast.keyword):
+        around = setting.parent(parent)
+        if isinstance(around, ast.Call):
+            return around, parent.arg or ""
+    return None
+
+
+def is_axis(setting: Setting, node: ast.AST) -> bool:
+    """Whether a node says along which axis something is done."""
+    given = argument_of(setting, node)
+    if given is not None:
+        call, keyword = given
+        if keyword:
+            return keyword in AXIS_KEYWORDS
+        return callee(call) in AXES
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Tuple):
+        return argument_of(setting, parent) is not None and is_axis(setting, parent)
+    if isinstance(parent, ast.Subscript) and node is parent.slice:
+        return isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape"
+    return False
+
+
+def named(node: ast.AST) -> str:
+    """How a call is spoken of: "`softmax`", or "a call"."""
+    return f"`{callee(node)}`" if callee(node) else "a call"

@@ -1,0 +1,136 @@
+"""Indices: slices, strides, halves, axes added by None."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, keep, put
+from grader.edits.edit import Replacement
+from grader.edits.natures import Nature
+from grader.edits.setting import Setting
+
+
+def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """Another start, end or stride of a slice."""
+    subscript = _subscript(setting, node)
+    if subscript is None:
+        return
+    lower, upper, step = (
+        None if part is None else setting.program.outer_text(part)
+        for part in (node.lower, node.upper, node.step)
+    )
+    for (start, stop, stride), cost in _others(setting, subscript, node, lower, upper, step):
+        text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
+        own = setting.program.text(node)
+        piece = Replacement(*_bounds(setting, node), text)
+        alike = ("slice", own.replace(" ", ""), text)
+        subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
+        yield Draft("slice", cost, subject, subscript, (piece,), piece.start, alike)
+
+
+_Parts = tuple[str | None, str | None, str | None]
+
+
+def _others(
+    setting: Setting,
+    subscript: ast.Subscript,
+    node: ast.Slice,
+    lower: str | None,
+    upper: str | None,
+    step: str | None,
+) -> Iterator[tuple[_Parts, float]]:
+    last = _axis(subscript, node)
+    size = f"{setting.program.text(subscript.value)}.shape[{last}]"
+    if step == "2":
+        other = None if lower == "1" else "1"
+        yield (other, upper, step), SLIP
+        yield (lower, upper, None), CHANGE
+        yield (None, f"{size} // 2", None), CHANGE
+        yield (f"{size} // 2", None, None), CHANGE
+        return
+    if lower is None and upper is None:
+        if _is_last(subscript):
+            yield (None, "-1", None), WRAP
+            yield ("1", None, None), WRAP
+        return
+    if upper is not None and lower is None:
+        yield (upper, None, step), SLIP
+    elif lower is not None and upper is None:
+        yield (None, lower, step), SLIP
+    bound = upper or lower or ""
+    if "//" in bound or "half" in bound or not (upper and lower):
+        yield (None, None, "2"), CHANGE
+        yield ("1", None, "2"), CHANGE
+    if lower is None:
+        yield ("1", upper, step), WRAP
+    if upper is not None and lower is not None:
+        yield (None, upper, step), CHANGE
+        yield (lower, None, step), CHANGE
+
+
+def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """An index dropped; one element further on or back; axes added elsewhere."""
+    if not isinstance(node.ctx, ast.Load):
+        return
+    program = setting.program
+    subject = f"an index of `{program.text(node.value)}`"
+    is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if not is_shape:
+        alike = ("index", program.text(node.slice))
+        yield keep(program, node, node.value, "index-dropped", CHANGE, subject, alike)
+    if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
+        for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
+            yield put(program, node.slice, text, "index", SLIP, subject)
+    if isinstance(node.slice, ast.Constant) and node.slice.value is None:
+        for text in ("..., None", ":, None"):
+            yield put(program, node.slice, text, "added-axis", SLIP, subject)
+    if isinstance(node.slice, ast.Tuple):
+        yield from _added_axes(setting, node.slice, subject)
+
+
+def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:
+    """The axis that None adds at another place, or not at all."""
+    program = setting.program
+    texts = [program.text(one) for one in index.elts]
+    for place, one in enumerate(index.elts):
+        rest = [text for other, text in enumerate(texts) if other != place]
+        if not (isinstance(one, ast.Constant) and one.value is None):
+            if len(rest) > 0 and texts[place] != "...":
+                cost = WRAP
+                yield put(program, index, ", ".join(rest), "index-dropped", cost, subject)
+            if texts[place] == ":" and place == 0:
+                yield put(program, index, ", ".join(["...", *rest]), "index", WRAP, subject)
+            continue
+        yield put(program, index, ", ".join(rest), "added-axis", CHANGE, subject)
+        for target in range(len(texts)):
+            moved = [*rest[:target], "None", *rest[target:]]
+            yield put(program, index, ", ".join(moved), "added-axis", SLIP, subject)
+    if texts[0] == "..." and "None" in texts:
+        for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
+            text = ", ".join(["...", *tail])
+            yield put(program, index, text, "added-axis", CHANGE, subject)
+
+
+def _subscript(setting: Setting, node: ast.AST) -> ast.Subscript | None:
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Tuple):
+        parent = setting.parent(parent)
+    return parent if isinstance(parent, ast.Subscript) else None
+
+
+def _bounds(setting: Setting, node: ast.Slice) -> tuple[int, int]:
+    span = setting.program.span(node)
+    return span.start, span.end
+
+
+def _axis(subscript: ast.Subscript, node: ast.Slice) -> int:
+    """The axis, from the end, that a slice is of."""
+    if isinstance(subscript.slice, ast.Tuple):
+        elements = subscript.slice.elts
+        return elements.index(node) - len(elements)
+    return 0
+
+
+def _is_last(subscript: ast.Subscript) -> bool:
+    return not isinstance(subscript.slice, ast.Tuple)

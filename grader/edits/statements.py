@@ -1,0 +1,82 @@
+"""Statements: dropped, exchanged with the next, values of neighbours exchanged."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from grader.edits.draft import CHANGE, WRAP, Draft
+from grader.edits.edit import Replacement
+from grader.edits.program import Program
+from grader.edits.setting import Setting
+
+
+def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
+    """A statement that does nothing, as far as something remains to be used."""
+    text = _instead_of(setting, node)
+    if text is None:
+        return
+    span = setting.program.span(node)
+    subject = "a statement that may not belong there"
+    piece = Replacement(span.start, span.end, text)
+    yield Draft("statement-dropped", CHANGE, subject, node, (piece,), span.start)
+
+
+def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            first = setting.scopes.names(node).first.get(name, node.lineno)
+            return "pass" if first < node.lineno else None
+        case ast.Assign(targets=[ast.Subscript()]) | ast.AugAssign():
+            return "pass"
+        case ast.Expr(value=ast.Call()) if "super()" not in setting.program.text(node):
+            return "pass"
+        case _:
+            return None
+
+
+def block_after(program: Program, node: ast.stmt) -> ast.stmt | None:
+    """The statement that follows a statement in its block."""
+    home = program.home(node)
+    block = getattr(home.parent, home.field)
+    following = home.index + 1 if home.index is not None else len(block)
+    return block[following] if following < len(block) else None
+
+
+def reads_and_sets(node: ast.AST) -> tuple[set[str], set[str]]:
+    """The names that a statement reads, and those that it sets."""
+    reads: set[str] = set()
+    sets: set[str] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            (reads if isinstance(one.ctx, ast.Load) else sets).add(one.id)
+            if isinstance(node, ast.AugAssign):
+                reads.add(one.id)
+    return reads, sets
+
+
+def swapped(
+    setting: Setting, first: ast.stmt, second: ast.stmt
+) -> Sequence[tuple[Replacement, Replacement]]:
+    """What exchanges two statements in a row, if the order matters and each is one line."""
+    simple = (ast.Assign, ast.AugAssign, ast.Expr, ast.AnnAssign)
+    if not (isinstance(first, simple) and isinstance(second, simple)):
+        return ()
+    if first.lineno != first.end_lineno or second.lineno != second.end_lineno:
+        return ()
+    (reads, sets), (other_reads, other_sets) = reads_and_sets(first), reads_and_sets(second)
+    if not (sets & (other_reads | other_sets) or reads & other_sets):
+        return ()
+    if first.lineno == second.lineno:
+        return ()
+    program = setting.program
+    one, other = program.span(first), program.span(second)
+    return (
+        (
+            Replacement(one.start, one.end, program.text(second)),
+            Replacement(other.start, other.end, program.text(first)),
+        ),
+    )
+
+
+SWAPPED_COST = WRAP

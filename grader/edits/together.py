@@ -1,0 +1,143 @@
+"""Edits together: the same at all like places of a function, and two that belong together."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.edits.draft import SLIP, Draft
+from grader.edits.edit import Replacement
+from grader.edits.finishing import Finished
+from grader.edits.setting import Setting
+from grader.edits.statements import SWAPPED_COST, block_after, swapped
+
+_MORE = 0.5
+_MOST_PLACES = 6
+_PAIR = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """One change or several at once, with the trees that statements become by it."""
+
+    kind: str
+    cost: float
+    subject: str
+    pieces: tuple[Replacement, ...]
+    at: int
+    function: str | None
+    trees: tuple[tuple[ast.stmt, int], ...]
+
+    @classmethod
+    def of(cls, one: Finished) -> Combination:
+        """A single change."""
+        draft = one.draft
+        trees = ((one.statement, one.tree),)
+        return cls(draft.kind, draft.cost, draft.subject, one.pieces, draft.at, one.function, trees)
+
+
+def together(
+    setting: Setting, given: Sequence[ast.stmt], single: Sequence[Finished]
+) -> Iterator[Combination]:
+    """All combinations of changes, and neighbours exchanged."""
+    yield from _at_like_places(single)
+    yield from _contrary(setting, single)
+    yield from _neighbours(setting, given)
+
+
+def _at_like_places(single: Sequence[Finished]) -> Iterator[Combination]:
+    alike: dict[Hashable, list[Finished]] = defaultdict(list)
+    for one in single:
+        if one.draft.likeness is not None and one.function is not None:
+            alike[one.function, one.draft.likeness].append(one)
+    for group in alike.values():
+        places = _one_of_each_statement(group)
+        if 2 <= len(places) <= _MOST_PLACES:
+            yield _joined(places, places[0].draft.cost + _MORE * (len(places) - 1))
+
+
+def _one_of_each_statement(group: Sequence[Finished]) -> list[Finished]:
+    """The first place in each statement."""
+    found: dict[ast.stmt, Finished] = {}
+    for one in sorted(group, key=lambda one: one.draft.at):
+        found.setdefault(one.statement, one)
+    return list(found.values())
+
+
+def _joined(places: Sequence[Finished], cost: float, subject: str | None = None) -> Combination:
+    first = places[0]
+    return Combination(
+        first.draft.kind,
+        cost,
+        subject or first.draft.subject,
+        tuple(piece for one in places for piece in one.pieces),
+        first.draft.at,
+        first.function,
+        tuple((one.statement, one.tree) for one in places),
+    )
+
+
+def _contrary(setting: Setting, single: Sequence[Finished]) -> Iterator[Combination]:
+    """Two changes in statements in a row of which each undoes the other: + and -, sin and cos."""
+    by_statement: dict[ast.stmt, dict[tuple[str, str, str], Finished]] = defaultdict(dict)
+    for one in single:
+        if one.draft.cost <= SLIP and len(one.pieces) == 1:
+            by_statement[one.statement].setdefault(_became(setting, one), one)
+    for statement, changes in by_statement.items():
+        other = block_after(setting.program, statement)
+        if other not in by_statement:
+            continue
+        for (kind, old, new), one in changes.items():
+            contrary = by_statement[other].get((kind, new, old))
+            if contrary is not None:
+                yield _joined((one, contrary), one.draft.cost + contrary.draft.cost + _PAIR)
+
+
+def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
+    piece = one.pieces[0]
+    return one.draft.kind, setting.program.source[piece.start : piece.end], piece.text
+
+
+def _neighbours(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
+    """Statements in a row exchanged, or what two assignments in a row assign."""
+    program = setting.program
+    within = set(given)
+    for first in given:
+        second = block_after(program, first)
+        if second is None or second not in within:
+            continue
+        function = program.qualified[program.scope(first)]
+        for pieces in swapped(setting, first, second):
+            yield Combination(
+                "statements",
+                SWAPPED_COST,
+                "the order of statements",
+                pieces,
+                pieces[0].start,
+                function,
+                ((first, -1), (second, -1)),
+            )
+        match first, second:
+            case (
+                ast.Assign(targets=[ast.Name() as one]),
+                ast.Assign(targets=[ast.Name() as other]),
+            ) if one.id != other.id:
+                spans = program.span(one), program.span(other)
+                pieces = (
+                    Replacement(spans[0].start, spans[0].end, other.id),
+                    Replacement(spans[1].start, spans[1].end, one.id),
+                )
+                yield Combination(
+                    "targets",
+                    SWAPPED_COST,
+                    f"what `{one.id}` and `{other.id}` are assigned",
+                    pieces,
+                    spans[0].start,
+                    function,
+                    ((first, -2), (second, -2)),
+                )
+
+
+__all__ = ["Combination", "Draft", "together"]
