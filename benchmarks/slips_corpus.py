@@ -1,0 +1,199 @@
+"""The corpus of slips: right programs in many styles, and for each the small slips that break it.
+
+A style is a folder of `benchmarks/slips`: a right submission, and beside it `slips.toml`, which
+says for each slip which lines it changes, and which line of the wrong program is guilty.
+
+    .venv/bin/python benchmarks/slips_corpus.py check [STYLE…]    prints what does not hold
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import tomllib
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+CORPUS = ROOT / "benchmarks" / "slips"
+sys.path.insert(0, str(ROOT))
+
+from grader import Grade, batch  # noqa: E402
+from grader.verdict import GradeStatus, Status  # noqa: E402
+
+NOT_HANDED_IN = shutil.ignore_patterns("slips.toml", "__pycache__", ".*")
+DEFAULTS: dict[str, Any] = {"also": [], "raises": False}
+
+
+class BadSlip(Exception):
+    """What `slips.toml` says does not fit the programs; the text says where and why."""
+
+
+class Line(NamedTuple):
+    """A line as the grader reports it in `where`: `notes.ipynb/cell 3` for a notebook's third."""
+
+    file: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Slip:
+    """One slip: `wrong` stands where `right` stood in `file` of the style's submission.
+
+    `line` is the guilty line of the wrong program; `lines` are all that count as guilty, it first.
+    """
+
+    id: str
+    style: str
+    kind: str
+    file: str
+    right: str
+    wrong: str
+    line: str
+    lines: tuple[Line, ...]
+    raises: bool
+
+    @property
+    def aside(self) -> bool:
+        """Whether it is in the half kept aside: the style's name decides, so nobody chooses."""
+        return zlib.crc32(self.style.encode()) % 2 == 1
+
+
+def load(folder: Path = CORPUS, chosen: Sequence[str] = ()) -> list[Slip]:
+    """The slips of the chosen styles, by default of all.
+
+    Raises:
+        BadSlip: if texts do not stand in their programs exactly once.
+    """
+    slips, faults = [], []
+    for style in chosen or sorted(path.parent.name for path in folder.glob("*/slips.toml")):
+        seen: Counter[str] = Counter()
+        for row in tomllib.loads((folder / style / "slips.toml").read_text("utf-8"))["slip"]:
+            seen[row["kind"]] += 1
+            name = f"{style}/{row['kind']}-{seen[row['kind']]}"
+            try:
+                slips.append(_slip(folder / style, name, DEFAULTS | row))
+            except (BadSlip, KeyError) as error:
+                faults.append(f"{name}: {error}")
+    if faults:
+        raise BadSlip("\n".join(faults))
+    return slips
+
+
+def build(slip: Slip, folder: Path, corpus: Path = CORPUS) -> Path:
+    """Writes the wrong program into a folder of its own in `folder`, which it returns."""
+    built = folder / slip.id.replace("/", "--")
+    shutil.copytree(corpus / slip.style, built, ignore=NOT_HANDED_IN)
+    sources = _slipped(_sources(built, slip.file), slip.right, slip.wrong)
+    content, file = "".join(sources.values()), built / slip.file
+    if file.suffix == ".ipynb":
+        notebook = json.loads(file.read_text("utf-8"))
+        for cell, source in zip(_code_cells(notebook), sources.values(), strict=True):
+            cell["source"] = source
+        content = json.dumps(notebook)
+    file.write_text(content, "utf-8")
+    return built
+
+
+def _slip(style: Path, name: str, row: Mapping[str, Any]) -> Slip:
+    right, wrong, line = (row[key].removesuffix("\n") for key in ("right", "wrong", "line"))
+    sources = _slipped(_sources(style, row["file"]), right, wrong)
+    lines = (_line(sources, line, row.get("number")), *(_line(sources, x) for x in row["also"]))
+    place = style.name, row["kind"], row["file"]
+    return Slip(name, *place, right, wrong, line, lines, row["raises"])
+
+
+def _sources(style: Path, file: str) -> dict[str, str]:
+    """The text of a file or of each code cell, by the names that the grader has for them."""
+    content = (style / file).read_text("utf-8")
+    if not file.endswith(".ipynb"):
+        return {file: content}
+    return {
+        f"{file}/cell {number}": "".join(cell["source"])
+        for number, cell in enumerate(_code_cells(json.loads(content)), 1)
+    }
+
+
+def _code_cells(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def _slipped(sources: Mapping[str, str], right: str, wrong: str) -> dict[str, str]:
+    """The sources with the whole lines `wrong` in the one place of the whole lines `right`."""
+    framed, old, new = {n: f"\n{t}\n" for n, t in sources.items()}, f"\n{right}\n", f"\n{wrong}\n"
+    count = sum(text.count(old) for text in framed.values())
+    if count != 1:
+        raise BadSlip(f"{right!r} stands {count} times in the right program")
+    return {n: t.replace(old, new if wrong else "\n")[1:-1] for n, t in framed.items()}
+
+
+def _line(sources: Mapping[str, str], text: str, number: int | None = None) -> Line:
+    found = [
+        Line(name, at)
+        for name, source in sources.items()
+        for at, other in enumerate(source.split("\n"), 1)
+        if other == text.removesuffix("\n") and at == (number or at)
+    ]
+    if len(found) != 1:
+        raise BadSlip(f"{text!r} stands {len(found)} times in the wrong program")
+    return found[0]
+
+
+def check(slips: Sequence[Slip]) -> list[str]:
+    """What does not hold of the slips and of the right programs, a sentence each, by grading."""
+    with tempfile.TemporaryDirectory() as scratch:
+        programs, out = Path(scratch, "programs"), Path(scratch, "out")
+        for style in {slip.style for slip in slips}:
+            shutil.copytree(CORPUS / style, programs / style, ignore=NOT_HANDED_IN)
+        wrong = {build(slip, programs).name: slip for slip in slips}
+        results = batch(programs, out, assignment=ROOT, jobs=2, explain=False)
+        faults = [(name := g.submission, _fault(g, wrong.get(name))) for g in results.grades()]
+    return [f"{name.replace('--', '/')} {fault}" for name, fault in faults if fault]
+
+
+def _fault(grade: Grade, slip: Slip | None) -> str | None:
+    """Why the grade is not that of this slip, or of a right program."""
+    if grade.status is not GradeStatus.GRADED:
+        return f"is {grade.status}: {grade.message}"
+    tests = [test for test in grade.tests if test.status is not Status.MISSING]
+    failed = [test for test in tests if test.status is not Status.PASSED]
+    ended = {test.status for test in failed}
+    if slip is None:
+        return f"is right, and fails {len(failed)} tests: {failed[0].id}" if failed else None
+    if not failed:
+        return "is wrong, and passes every test"
+    if ended - {Status.FAILED, Status.ERROR}:
+        return f"ends as {', '.join(sorted(ended))}"
+    if slip.raises and Status.ERROR not in ended:
+        return "does not raise"
+    if not slip.raises and ended == {Status.ERROR}:
+        return "raises wherever it fails, and is not said to"
+    return None
+
+
+def main() -> int:
+    """Checks, and returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("verb", choices=["check"])
+    parser.add_argument("styles", nargs="*", metavar="STYLE")
+    slips = load(CORPUS, parser.parse_args().styles)
+    print(f"{len({s.style for s in slips})} styles, {len({s.kind for s in slips})} kinds, ", end="")
+    raising, aside = sum(slip.raises for slip in slips), sum(slip.aside for slip in slips)
+    print(f"{len(slips)} slips, {raising} raise, {aside} are kept aside")
+    faults = check(slips)
+    print("\n".join(faults) or "all holds")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BadSlip as error:
+        sys.exit(str(error))
