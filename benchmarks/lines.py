@@ -21,9 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.slips_corpus import CORPUS, Line, Slip, build, load  # noqa: E402
-
 from benchmarks.machine import description  # noqa: E402
+from benchmarks.slips_corpus import CORPUS, Line, Slip, build, load  # noqa: E402
 from grader import Grade, batch  # noqa: E402
 from grader.verdict import Status  # noqa: E402
 
@@ -57,11 +56,11 @@ class Told:
 
 def told_of(slip: Slip, grade: Grade) -> Told:
     """What the words for a grade tell."""
-    mended = {test: one.places for one in grade.evidence.mendings for test in one.tests}
+    mended = {name: one.places for one in grade.evidence.mendings for name in one.exercises}
     lines: Counter[tuple[Line, ...]] = Counter()
     for test in grade.tests:
         if test.status in WRONG and test.where is not None:
-            places = mended.get(test.id) or ((test.where.file, test.where.line),)
+            places = mended.get(test.exercise) or ((test.where.file, test.where.line),)
             lines[tuple(Line(*place) for place in places)] += 1
     return Told(slip, grade, lines)
 

@@ -67,13 +67,12 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Mending:
-    """The lines of which changing one makes tests of an exercise pass, the likeliest first.
+    """The lines of which changing one makes exercises right, the likeliest first.
 
     And what finding them took: edits tried, calls made, seconds of the submission's process.
     """
 
-    exercise: str
-    tests: tuple[str, ...]
+    exercises: tuple[str, ...]
     places: tuple[tuple[str, int], ...]
     edits: int
     calls: int
@@ -168,4 +167,4 @@ def _walk(fields: Mapping[str, Any]) -> Walk:
 
 def _mending(fields: Mapping[str, Any]) -> Mending:
     places = tuple((file, line) for file, line in fields["places"])
-    return Mending(**{**fields, "tests": tuple(fields["tests"]), "places": places})
+    return Mending(**{**fields, "exercises": tuple(fields["exercises"]), "places": places})

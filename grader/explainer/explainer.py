@@ -148,14 +148,11 @@ class Explainer:
         yield replace(words, tests=placed, evidence=evidence)
         if workshop is None or deadline.passed:
             return
-        hints = {
-            test: (place.line.file, place.line.line)
-            for test, place in located.items()
-            if place.line is not None
-        }
-        asked = self._asked(statuses, seen)
-        mended = workshop.mended(self._mistakes, asked, hints, deadline)
-        placed |= {test: _mended(named[test], mended[test]) for test in mended if test in named}
+        mended = workshop.mended(self._mistakes, self._asked(statuses, seen), deadline)
+        for test, told in named.items():
+            exercise = self._suite.tests[test].exercise
+            if exercise in mended:
+                placed[test] = _mended(told, mended[exercise])
         evidence = replace(evidence, mendings=tuple(workshop.mendings))
         yield replace(words, tests=placed, evidence=evidence)
 

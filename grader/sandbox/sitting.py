@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,27 @@ class Limits:
     call_wall: float
     memory: int
     device: str = CPU
+
+
+class Workbench:
+    """A worker in which edits are tried; `seconds` are those that it took for that."""
+
+    def __init__(self, worker: Worker, spare: float) -> None:
+        self._worker = worker
+        self._spare = spare
+        self.seconds = 0.0
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials.
+
+        Raises:
+            WorkerLost: if the worker does not tell.
+        """
+        own = trials.seconds + self._spare
+        try:
+            return self._worker.try_edits(trials, Patience(own, WALL_FACTOR * own))
+        finally:
+            self.seconds += self._worker.taken.own
 
 
 class Sitting:
@@ -128,35 +149,26 @@ class Sitting:
         finally:
             self._note(worker)
 
-    def try_edits(self, trials: Sequence[Trials]) -> tuple[list[Outcomes], float]:
-        """What comes of edits of the submission, tried in a worker of their own, which then ends.
+    @contextlib.contextmanager
+    def bench(self) -> Iterator[Workbench]:
+        """A worker of its own in which edits of the submission can be tried, and which then ends.
 
-        And the seconds that it took: none of them is the submission's, and nothing that it prints
-        is kept. Where the worker is lost, so is what it had not told.
+        None of its time is the submission's, and nothing that it prints is kept.
 
         Raises:
+            WorkerLost: if it cannot import the submission, or is lost later on.
             ForkServerLost: if no worker could be had.
         """
         self.close()
-        outcomes: list[Outcomes] = []
-        taken = 0.0
         worker = self._new_worker()
         try:
             seconds = self._limits.call_seconds
             patience = Patience(seconds, WALL_FACTOR * seconds)
-            if worker.load(self._submission, patience, ()).problem is not None:
-                return outcomes, taken
-            for one in trials:
-                own = one.seconds + seconds
-                try:
-                    outcomes.append(worker.try_edits(one, Patience(own, WALL_FACTOR * own)))
-                finally:
-                    taken += worker.taken.own
-        except WorkerLost:
-            return outcomes, taken
+            if worker.load(self._submission, patience).problem is not None:
+                raise WorkerLost(Status.ERROR, "the submission was imported once, and not again")
+            yield Workbench(worker, seconds)
         finally:
             self._end(worker)
-        return outcomes, taken
 
     @property
     def printed(self) -> str:

@@ -14,7 +14,6 @@ from grader.wire.records import Record, records_as_json, records_from_json, valu
 MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
-MAX_PASSED = 5000
 _LINES = 1 << 31
 
 
@@ -37,7 +36,6 @@ class Call:
     count_work: bool = False
     watch_inputs: bool = False
     record: bool = False
-    follow: bool = False
     frame: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -54,7 +52,6 @@ _USUAL = (
     ("count_work", False),
     ("watch_inputs", False),
     ("record", False),
-    ("follow", False),
 )
 # No parameter of an adapter has this name.
 _COTANGENT = ""
@@ -118,14 +115,6 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
-    """Lines of one of the submission's files that a call began."""
-
-    file: str
-    lines: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """What came of a call: a value or what was raised, and what was observed.
 
@@ -139,7 +128,6 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
-    passed: tuple[Passed, ...] = ()
     digest: bytes | None = None
 
 
@@ -189,8 +177,6 @@ def encode_answer(answer: Answer) -> bytes:
     if answer.records:
         values |= values_of(answer.records)
         header["records"] = records_as_json(answer.records)
-    if answer.passed:
-        header["passed"] = [[one.file, one.lines] for one in answer.passed]
     return encode(header, values)
 
 
@@ -216,23 +202,8 @@ def decode_answer(frame: Received) -> Answer:
         work=None if work is None else Work(*_two_counts(work)),
         uses=uses_from_json(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
-        passed=_passed_from_json(header.get("passed", [])),
         digest=frame.digest(),
     )
-
-
-def _passed_from_json(entry: object) -> tuple[Passed, ...]:
-    if not isinstance(entry, list):
-        raise BadFrame("the lines that were passed are not a list")
-    passed, left = [], MAX_PASSED
-    for row in entry:
-        if not isinstance(row, list) or len(row) != 2 or not isinstance(row[1], list):
-            raise BadFrame("the lines that were passed are not told as they must be")
-        left -= max(1, len(row[1]))
-        if left < 0 or any(type(one) is not int or not 0 < one < _LINES for one in row[1]):
-            raise BadFrame("the lines that were passed are none that can be")
-        passed.append(Passed(str(row[0])[:300], tuple(row[1])))
-    return tuple(passed)
 
 
 def _two_counts(numbers: object) -> tuple[int, int]:

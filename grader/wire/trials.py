@@ -14,6 +14,9 @@ from grader.wire.frames import BadFrame, Received, Value, decode, encode
 # In one frame.
 MAX_EDITS = 500
 MAX_CALLS = 64
+# In all files together.
+MAX_PASSED = 5000
+_LINES = 1 << 31
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
 
@@ -28,30 +31,41 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Passed:
+    """Lines of one of the submission's files that calls began."""
+
+    file: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Trials:
     """Edits to be tried on some calls, all known before the first is.
 
     The answers to the first `to_change` calls are wrong: an edit that leaves one of them as it is,
     or without an answer, need not go on. `edits` are, each by file, the changes that it makes.
+    `follow` asks which lines the first so many calls pass without any edit.
     """
 
     calls: Sequence[Call]
     to_change: int
     edits: Sequence[Mapping[str, Sequence[Change]]]
     seconds: float
+    follow: int = 0
 
 
 @dataclass(slots=True)
 class Outcomes:
     """What edited programs answered: by edit and call, the number of one of the `answers`.
 
-    `tried` edits were begun, with so many `calls` made.
+    `tried` edits were begun, with so many `calls` made; `passed` are lines that were followed.
     """
 
     given: dict[tuple[int, int], int] = field(default_factory=dict)
     answers: list[torch.Tensor] = field(default_factory=list)
     tried: int = 0
     calls: int = 0
+    passed: tuple[Passed, ...] = ()
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def add(self, edit: int, call: int, answer: torch.Tensor) -> None:
@@ -83,8 +97,9 @@ def encode_trials(trials: Trials) -> bytes:
         ]
         for by in trials.edits
     ]
-    header = {"calls": calls, "to_change": trials.to_change, "edits": edits}
-    return encode({TRIALS: header | {"seconds": trials.seconds}}, values)
+    header: dict[str, Any] = {"calls": calls, "to_change": trials.to_change, "edits": edits}
+    header |= {"seconds": trials.seconds, "follow": trials.follow}
+    return encode({TRIALS: header}, values)
 
 
 def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
@@ -98,13 +113,14 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
         {file: [Change(*one) for one in changes] for file, changes in edit}
         for edit in asked["edits"]
     ]
-    return Trials(calls, asked["to_change"], edits, asked["seconds"])
+    return Trials(calls, asked["to_change"], edits, asked["seconds"], asked["follow"])
 
 
 def encode_outcomes(outcomes: Outcomes) -> bytes:
     """The frame in which a worker tells what came of trials."""
     given = [[edit, call, number] for (edit, call), number in outcomes.given.items()]
     header = {"given": given, "tried": outcomes.tried, "calls": outcomes.calls}
+    header["passed"] = [[one.file, one.lines] for one in outcomes.passed]
     return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
 
 
@@ -126,7 +142,8 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
     if not 0 <= tried <= len(trials.edits) or not 0 <= calls <= tried * len(trials.calls):
         raise BadFrame("more was tried than was asked for")
     ends = (len(trials.edits), len(trials.calls), len(answers))
-    outcomes = Outcomes(answers=answers, tried=tried, calls=calls)
+    passed = _passed_from_json(header.get("passed"))
+    outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)
     for row in given:
         if not isinstance(row, list) or len(row) != len(ends):
             raise BadFrame("what came of a trial is not told as it must be")
@@ -136,3 +153,17 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
             raise BadFrame("what came of a trial is of none that was asked for")
         outcomes.given[row[0], row[1]] = row[2]
     return outcomes
+
+
+def _passed_from_json(entry: object) -> tuple[Passed, ...]:
+    if not isinstance(entry, list):
+        raise BadFrame("the lines that were passed are not a list")
+    passed, left = [], MAX_PASSED
+    for row in entry:
+        if not isinstance(row, list) or len(row) != 2 or not isinstance(row[1], list):
+            raise BadFrame("the lines that were passed are not told as they must be")
+        left -= max(1, len(row[1]))
+        if left < 0 or any(type(one) is not int or not 0 < one < _LINES for one in row[1]):
+            raise BadFrame("the lines that were passed are none that can be")
+        passed.append(Passed(str(row[0])[:300], tuple(row[1])))
+    return tuple(passed)

@@ -13,7 +13,6 @@ import torch
 from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
 from grader.wire.frames import DTYPES, MAX_PAYLOAD, Elsewhere, Foreign, Value
-from grader.worker.observing.following import Follower
 from grader.worker.observing.recording import Recorder
 from grader.worker.telling.describing import foreign
 from grader.worker.telling.raising import describe_exception
@@ -34,7 +33,6 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
     counter = WorkCounter() if call.count_work else None
     numbers = not any(isinstance(value, torch.Tensor) for value in call.arguments.values())
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
-    follower = Follower(root) if call.follow else None
     try:
         arguments = {name: _put(value, call.device) for name, value in call.arguments.items()}
         watched = {
@@ -46,7 +44,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
         with ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
-            for onlooker in (counter, recorder, follower):
+            for onlooker in (counter, recorder):
                 if onlooker is not None:
                     observed.enter_context(onlooker)
             result = function(**arguments)
@@ -58,11 +56,9 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
             ),
             work=Work(counter.operations, counter.largest) if counter is not None else None,
             records=tuple(recorder.records) if recorder is not None else (),
-            passed=() if follower is None else follower.passed,
         )
     except BaseException as exception:  # a submission may raise anything at all
-        raised = describe_exception(exception, root, function)
-        return Answer(raised=raised, passed=() if follower is None else follower.passed)
+        return Answer(raised=describe_exception(exception, root, function))
 
 
 def absent(adapter: str) -> Answer:

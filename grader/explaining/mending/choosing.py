@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.explaining.mending.mending import FileEdit, Mend
+from grader.explaining.mending.mending import Mend
 from grader.explaining.mending.sources import Sources
 
 # Of lines whose cheapest edits cost about the same, each may be the one.
 _ABOUT_THE_SAME = 0.75
 _FULL = 0.999
+_LEAST_SHARE = 0.5
 
 Line = tuple[str, int]
 
@@ -28,11 +29,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """Where an exercise can be mended: one line, or one of two; and the tests that then pass."""
+    """Where exercises can be mended: in one line, or in one of two."""
 
     places: tuple[Place, ...]
-    tests: frozenset[str]
-    edits: tuple[FileEdit, ...]
+    exercises: frozenset[str]
 
     def in_words(self) -> str:
         """The line, or the two, and what changing it does."""
@@ -48,43 +48,33 @@ def in_place(place: Place) -> str:
     return f"{place.file}, line {place.line}: {place.source}"
 
 
-def chosen(
-    mends: Sequence[Mend], sources: Sources, adapters: str, hints: Collection[Line] = ()
-) -> Mended | None:
-    """What is told of mends; `hints` are lines to which something else points.
+def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | None:
+    """What is told of mends.
 
-    Edits that make everything right come before those that break what was right, and those before
-    edits that make only a part right.
+    Edits that break nothing come before those that do, and those that make more exercises right
+    before others; then the smaller ones.
     """
-    able = [one for one in mends if one.share > 0]
+    able = [one for one in mends if one.share >= _LEAST_SHARE]
     if not able:
         return None
     rank = min(map(_rank, able))
-    best = [one for one in able if _rank(one) == rank]
     cheapest: dict[Line, Mend] = {}
-    for one in sorted(best, key=lambda one: _weight(one, adapters, hints)):
-        cheapest.setdefault((one.made.file, one.made.edit.line), one)
-    ranked = sorted(cheapest.values(), key=lambda one: _weight(one, adapters, hints))
-    first = ranked[0]
-    limit = _weight(first, adapters, hints) + _ABOUT_THE_SAME
-    told = [one for one in ranked if _weight(one, adapters, hints) <= limit][:2]
-    places = tuple(_place(one, sources) for one in told)
-    return Mended(places, first.tests, tuple(one.made for one in told))
+    for one in sorted(able, key=lambda one: _weight(one, adapters)):
+        if _rank(one) == rank:
+            cheapest.setdefault((one.made.file, one.made.edit.line), one)
+    ranked = sorted(cheapest.values(), key=lambda one: _weight(one, adapters))
+    limit = _weight(ranked[0], adapters) + _ABOUT_THE_SAME
+    told = [one for one in ranked if _weight(one, adapters) <= limit][:2]
+    return Mended(tuple(_place(one, sources) for one in told), told[0].exercises)
 
 
-def _rank(mend: Mend) -> tuple[bool, bool]:
-    return mend.share < _FULL, bool(mend.breaks)
+def _rank(mend: Mend) -> tuple[bool, bool, int]:
+    return mend.share < _FULL, bool(mend.breaks), -len(mend.exercises)
 
 
-def _weight(mend: Mend, adapters: str, hints: Collection[Line]) -> float:
+def _weight(mend: Mend, adapters: str) -> float:
     """The cost of an edit; a call handed on in the adapters is an unlikely place for a slip."""
-    edit, file = mend.made.edit, mend.made.file
-    weight: float = edit.cost
-    if (file, edit.line) in hints:
-        weight -= 1.0
-    if file == adapters:
-        weight += 0.01
-    return weight
+    return mend.made.edit.cost + (0.01 if mend.made.file == adapters else 0.0)
 
 
 def _place(mend: Mend, sources: Sources) -> Place:

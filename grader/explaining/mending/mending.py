@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 from grader.edits.edit import Edit
 from grader.edits.generating import edits_of
 from grader.explaining.mending.questions import Asked, in_turn, is_answer, telling
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
-from grader.wire.calls import Passed
-from grader.wire.trials import MAX_CALLS, MAX_EDITS, Change, Outcomes, Trials
+from grader.wire.trials import MAX_EDITS, Change, Outcomes, Passed, Trials
 
-Try = Callable[[Sequence[Trials]], Sequence[Outcomes]]
-
-# Seconds in which a worker begins trials, of one exercise.
-_SECONDS = 4.0
-_SECONDS_OF_PROOF = 2.0
-_MOST_EDITS = 4000
+_FOLLOWED = 3
 _WRONG_TRIED = 2
 _RIGHT_TRIED = 1
-_WRONG_PROVEN = 24
-_RIGHT_PROVEN = 8
+# Of the proof.
+_WRONG_PROVEN = 8
+_RIGHT_PROVEN = 3
 _OF_OTHERS = 2
+_MOST_OF_OTHERS = 16
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
+_MOST_EDITS = 4000
+# Processor time in which trials are begun: a net, for what takes much longer than such calls do.
+_SECONDS = 6.0
+_SECONDS_OF_PROOF = 3.0
+
+
+class Workbench(Protocol):
+    """A fresh copy of a submission, in which edits can be tried."""
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials."""
+
+
+NewBench = Callable[[], AbstractContextManager[Workbench]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +56,16 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """An edit that makes wrong answers right: of its own exercise, and of others.
+    """An edit that makes wrong answers right.
 
-    `tests` are those whose wrong answers are right with it, `breaks` the exercises that it makes
-    wrong, `share` how much of the exercise's wrong answers it makes right.
+    `share` is how much it does of what is wrong with the exercise for which it was looked for,
+    `exercises` are those that it makes right, `breaks` those that it makes wrong.
     """
 
     made: FileEdit
-    tests: frozenset[str]
-    breaks: frozenset[str]
     share: float
+    exercises: frozenset[str]
+    breaks: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,122 +94,110 @@ class Search:
     """
 
     def __init__(
-        self, catalogue: Catalogue, attempt: Try, exercise: str, asked: Sequence[Asked]
+        self, catalogue: Catalogue, bench: NewBench, exercise: str, asked: Sequence[Asked]
     ) -> None:
         self._catalogue = catalogue
-        self._attempt = attempt
+        self._bench = bench
         self._exercise = exercise
-        self._asked = asked
         own = [one for one in asked if one.exercise == exercise]
         self._wrong = [one for one in own if not one.right]
         self._right = [one for one in own if one.right]
+        self._others = [one for one in asked if one.exercise != exercise]
         self.cost = Cost()
 
-    def mends(self, edits: Sequence[FileEdit]) -> list[Mend]:
-        """The edits that make the exercise's wrong answers right, the fullest first.
+    def mends(self, sources: Sources) -> list[Mend]:
+        """The edits that make the exercise's wrong answers right, in the order of their cost.
 
         All are tried on a few calls first, and the worker that tries them is told which before the
         first; those that are left are proven in another one.
         """
         few = telling(self._wrong, _WRONG_TRIED)
         calls = [*few, *telling(self._right, _RIGHT_TRIED)]
-        trials = [
-            Trials(
-                [one.question.call for one in calls],
-                len(few),
-                [one.changes for one in edits[start : start + MAX_EDITS]],
-                _SECONDS * min(MAX_EDITS, len(edits) - start) / len(edits),
-            )
-            for start in range(0, len(edits), MAX_EDITS)
-        ]
-        outcomes = self._outcomes(trials) if trials else ()
-        left = list(_left(self._catalogue, edits, calls, outcomes))
-        if not left:
-            return []
-        together = _with_others(edits, left)
-        proven = self.proven([edits[number] for number in together])
-        return [one for one, number in zip(proven, together, strict=False) if number in left]
+        with self._bench() as bench:
+            edits = schedule(sources, self._passed(bench))
+            left: list[int] = []
+            for start in range(0, len(edits), MAX_EDITS):
+                chunk = edits[start : start + MAX_EDITS]
+                seconds = _SECONDS * len(chunk) / len(edits)
+                outcomes = self._tried(bench, calls, len(few), chunk, seconds)
+                left += [start + number for number in self._left(calls, len(chunk), outcomes)]
+        return self._proven(edits, left) if left else []
 
-    def proven(self, edits: Sequence[FileEdit]) -> list[Mend]:
-        """What each of a few edits mends and breaks, in their order, as far as that was seen."""
-        proof = list(self._proof())[:MAX_CALLS]
-        trials = Trials(
-            [one.question.call for one in proof],
-            0,
-            [one.changes for one in edits],
-            _SECONDS_OF_PROOF,
-        )
+    def _passed(self, bench: Workbench) -> Sequence[Passed]:
+        """The lines that a few of the wrong calls pass, in a state that none was made in before."""
+        calls = [one.question.call for one in telling(self._wrong, _FOLLOWED)]
+        return bench.try_edits(Trials(calls, 0, (), _SECONDS, len(calls))).passed
+
+    def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[Mend]:
+        together = _with_others(len(edits), left)
+        proof = list(self._proof())
+        must_change = min(len(self._wrong), _WRONG_PROVEN)
+        chosen = [edits[number] for number in together]
+        with self._bench() as bench:
+            outcomes = self._tried(bench, proof, must_change, chosen, _SECONDS_OF_PROOF)
         return [
-            _mend(self._catalogue, edit, self._exercise, proof, place, outcome)
-            for outcome in self._outcomes([trials])
-            for place, edit in enumerate(edits[: outcome.tried])
+            self._mend(edits[number], proof, place, outcomes)
+            for place, number in enumerate(together)
+            if number in left
         ]
 
-    def _outcomes(self, trials: Sequence[Trials]) -> Sequence[Outcomes]:
-        outcomes = self._attempt(trials)
-        edits = self.cost.edits + sum(one.tried for one in outcomes)
-        self.cost = Cost(edits, self.cost.calls + sum(one.calls for one in outcomes))
+    def _tried(
+        self,
+        bench: Workbench,
+        calls: Sequence[Asked],
+        must_change: int,
+        edits: Sequence[FileEdit],
+        seconds: float,
+    ) -> Outcomes:
+        asked = [one.question.call for one in calls]
+        changes = [one.changes for one in edits]
+        outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
+        self.cost = Cost(self.cost.edits + outcomes.tried, self.cost.calls + outcomes.calls)
         return outcomes
+
+    def _left(self, calls: Sequence[Asked], count: int, outcomes: Outcomes) -> Iterator[int]:
+        """The edits, by number, with which every call is answered rightly."""
+        known: dict[tuple[int, int], bool] = {}
+        for number in range(count):
+            for place, one in enumerate(calls):
+                given = outcomes.given.get((number, place))
+                if given is None:
+                    break
+                if (place, given) not in known:
+                    answer = outcomes.answers[given]
+                    known[place, given] = is_answer(self._catalogue, one.question, answer)
+                if not known[place, given]:
+                    break
+            else:
+                yield number
 
     def _proof(self) -> Iterator[Asked]:
         yield from telling(self._wrong, _WRONG_PROVEN)
         yield from telling(self._right, _RIGHT_PROVEN)
-        others = [one for one in self._asked if one.exercise != self._exercise]
-        yield from in_turn([one for one in others if one.right], 1)
-        yield from in_turn([one for one in others if not one.right], _OF_OTHERS)
+        right = in_turn([one for one in self._others if one.right], 1)
+        wrong = in_turn([one for one in self._others if not one.right], _OF_OTHERS)
+        yield from list(wrong)[:_MOST_OF_OTHERS]
+        yield from list(right)[:_MOST_OF_OTHERS]
+
+    def _mend(self, made: FileEdit, proof: Sequence[Asked], place: int, outcomes: Outcomes) -> Mend:
+        wrong: dict[str, list[bool]] = {}
+        breaks: set[str] = set()
+        for call, one in enumerate(proof):
+            is_right = is_answer(self._catalogue, one.question, outcomes.of(place, call))
+            if not one.right:
+                wrong.setdefault(one.exercise, []).append(is_right)
+            elif not is_right:
+                breaks.add(one.exercise)
+        own = wrong[self._exercise]
+        mended = {name for name, rights in wrong.items() if all(rights)} - breaks
+        return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
 
 
-def _left(
-    catalogue: Catalogue,
-    edits: Sequence[FileEdit],
-    calls: Sequence[Asked],
-    outcomes: Sequence[Outcomes],
-) -> Iterator[int]:
-    """The edits with which every call is answered rightly, by their numbers."""
-    for chunk, outcome in enumerate(outcomes):
-        known: dict[tuple[int, int], bool] = {}
-        start = chunk * MAX_EDITS
-        for number in range(min(MAX_EDITS, len(edits) - start)):
-            for place, one in enumerate(calls):
-                given = outcome.given.get((number, place))
-                if given is None:
-                    break
-                if (place, given) not in known:
-                    answer = outcome.answers[given]
-                    known[place, given] = is_answer(catalogue, one.question, answer)
-                if not known[place, given]:
-                    break
-            else:
-                yield start + number
-
-
-def _with_others(edits: Sequence[FileEdit], left: Sequence[int]) -> list[int]:
+def _with_others(count: int, left: Sequence[int]) -> list[int]:
     """The cheapest that are left, and of the others as many as it takes to tell nobody which."""
     chosen = set(left[:_PROVEN_TOGETHER])
-    for number in range(len(edits)):
+    for number in range(count):
         if len(chosen) >= _PROVEN_TOGETHER:
             break
         chosen.add(number)
     return sorted(chosen)
-
-
-def _mend(
-    catalogue: Catalogue,
-    made: FileEdit,
-    exercise: str,
-    proof: Sequence[Asked],
-    place: int,
-    outcome: Outcomes,
-) -> Mend:
-    mended: set[str] = set()
-    breaks: set[str] = set()
-    wrong = right = 0
-    for call, one in enumerate(proof):
-        is_right = is_answer(catalogue, one.question, outcome.of(place, call))
-        if one.right and not is_right:
-            breaks.add(one.exercise)
-        elif not one.right and is_right:
-            mended.add(one.question.test)
-        if one.exercise == exercise and not one.right:
-            wrong, right = wrong + 1, right + is_right
-    return Mend(made, frozenset(mended), frozenset(breaks), right / wrong if wrong else 0.0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.wire.calls import Passed
+from grader.wire.trials import Passed
 
 _MOST_FILES = 400
 _LONGEST = 200_000

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from grader.wire.calls import MAX_PASSED, Passed
+from grader.wire.trials import MAX_PASSED, Passed
 from grader.worker.observing.lines import OwnLines
 
 

@@ -15,6 +15,7 @@ import torch
 
 from grader.wire.calls import Call
 from grader.wire.trials import Change, Outcomes, Trials
+from grader.worker.observing.following import Follower
 from grader.worker.performing import portable
 from grader.worker.trying.exchanging import CannotExchange, Source, Swap, functions_below
 from grader.worker.trying.remembering import State
@@ -49,12 +50,17 @@ class Trying:
         An edit goes on to the next call as long as its answers are tensors or numbers, and other
         ones than without it, where they are to change. What is not begun in time is left out.
         """
-        end = time.monotonic() + trials.seconds
+        end = time.thread_time() + trials.seconds
         outcomes = Outcomes()
         with _alarms():
-            before = [self._answer(call, ()) for call in trials.calls]
+            with Follower(self._root) as follower:
+                for call in trials.calls[: trials.follow]:
+                    self._answer(call, ())
+            outcomes.passed = follower.passed
+            edits = bool(trials.edits)
+            before = [self._answer(call, ()) for call in trials.calls] if edits else []
             for number, edit in enumerate(trials.edits):
-                if time.monotonic() > end:
+                if time.thread_time() > end:
                     break
                 outcomes.tried += 1
                 self._try(number, edit, trials, before, outcomes)
