@@ -151,8 +151,7 @@ def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
-    is_left = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
-    if (isinstance(node, ast.Name) and is_left and node is parent.left) or _is_returned(parent):
+    if (isinstance(node, ast.Name) and _is_first_factor(node, parent)) or _is_returned(parent):
         yield _around(
             setting, node, "torch.softmax(", ", dim=-1)", "softmax", WRAP, "a call that is missing"
         )
