@@ -1,0 +1,1 @@
+"""Attention, in three parts."""
