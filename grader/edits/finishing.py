@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -66,9 +67,10 @@ _TUPLES = (ast.Assign, ast.Return, ast.Subscript)
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A draft that proved to be well formed: its pieces, and the number of the tree it makes."""
+    """A draft that proved to be well formed: its pieces, and the numbers of the trees it makes."""
 
     draft: Draft
+    own_tree: int
     pieces: tuple[Replacement, ...]
     statement: ast.stmt
     tree: int
@@ -97,8 +99,20 @@ class Finishing:
         if isinstance(node, ast.expr) and self._needs_parentheses(node, tree, pieces, text):
             pieces = _in_parentheses(pieces, span)
         home = program.home(node)
-        number = self._trees.number_in_statement(node, number)
-        return Finished(draft, pieces, home.statement, number, program.function(home.scope))
+        whole = self._trees.number_after(home.statement, {node: number})
+        function = program.function(home.scope)
+        return Finished(draft, number, pieces, home.statement, whole, function)
+
+    def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
+        """The tree of a statement after several changes; None if one lies within another."""
+        spans = sorted((s.start, s.end) for s in (self._span(one) for one in changes))
+        if any(end > start for (_, end), (start, _) in itertools.pairwise(spans)):
+            return None
+        became = {one.draft.node: one.own_tree for one in changes}
+        return self._trees.number_after(changes[0].statement, became)
+
+    def _span(self, one: Finished) -> Span:
+        return self._program.outer_span(one.draft.node)
 
     def _with_line_ends(self, piece: Replacement) -> Replacement:
         """A piece that keeps the number of lines."""

@@ -12,10 +12,12 @@ from grader.edits import (
     axes,
     calls,
     constants,
+    forgotten,
     insertions,
     names,
     operators,
     patterns,
+    repeated,
     slices,
     statements,
 )
@@ -40,16 +42,23 @@ _OF_VALUES: tuple[Family, ...] = (
     insertions.conversions,
     insertions.probabilities,
     insertions.projections,
+    forgotten.values,
+    forgotten.conditions,
 )
 _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
-    ast.Constant: (constants.constants, patterns.patterns),
-    ast.UnaryOp: (constants.negatives, operators.signs),
+    ast.Constant: (
+        constants.constants,
+        patterns.patterns,
+        names.instead_of_constants,
+        forgotten.values,
+    ),
+    ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
     ast.BinOp: (operators.operations, axes.product_order),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
-    ast.Name: (names.variables, names.targets),
-    ast.Attribute: (constants.attributes, names.variables, axes.untransposed),
+    ast.Name: (names.variables, names.targets, forgotten.lookups),
+    ast.Attribute: (constants.attributes, names.variables, axes.untransposed, forgotten.lookups),
     ast.Call: (
         calls.functions,
         calls.dropped,
@@ -59,15 +68,17 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         axes.turned,
         axes.permuted,
         axes.split,
+        forgotten.options,
     ),
-    ast.Tuple: (arguments.elements,),
-    ast.List: (arguments.elements,),
+    ast.Tuple: (arguments.elements, repeated.elements),
+    ast.List: (arguments.elements, repeated.elements),
     ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices,),
-    ast.Subscript: (slices.indices,),
-    ast.AugAssign: (operators.augmented, statements.statements),
-    ast.Assign: (statements.statements,),
-    ast.Expr: (statements.statements,),
+    ast.Subscript: (slices.indices, forgotten.indices),
+    ast.AugAssign: (operators.augmented, statements.statements, repeated.names_exchanged),
+    ast.Assign: (statements.statements, repeated.assignments, repeated.names_exchanged),
+    ast.Expr: (statements.statements, forgotten.results),
+    ast.Return: (repeated.names_exchanged,),
 }
 
 
@@ -100,7 +111,7 @@ class _Generation:
         finished: list[Finished] = []
         for statement in given:
             finished += self._of_statement(statement)
-        combined = together(self._setting, [one.node for one in given], finished)
+        combined = together(self._setting, self._finishing, [one.node for one in given], finished)
         return self._distinct(finished, combined)
 
     def _of_statement(self, statement: Statement) -> list[Finished]:

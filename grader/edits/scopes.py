@@ -20,6 +20,7 @@ class Callee:
     name: str
     least: int
     most: int
+    parameters: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class Names:
     natures: dict[str, Nature] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     first: dict[str, int] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
 
 
 class Scopes:
@@ -83,11 +85,16 @@ class Scopes:
                 told = nature_of_annotation(argument.annotation) or nature_of_name(argument.arg)
                 names.natures[argument.arg] = told or Nature.TENSOR
                 names.first[argument.arg] = argument.lineno
+                if argument.arg not in ("self", "cls"):
+                    names.own.add(argument.arg)
         around_class = self._class_around(scope)
         if around_class is not None and isinstance(scope, _FUNCTIONS):
             names.natures |= self._attributes(around_class, names)
-        for statement in _own_statements(scope):
+        statements = _own_statements(scope)
+        for statement in statements:
             _learn(statement, names)
+        for statement in statements:
+            _note_uses(statement, names)
         return names
 
     def _outer(self, scope: ast.AST) -> Scope:
@@ -124,7 +131,8 @@ def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Cal
         isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
     )
     most = len(given) - (0 if static else bound)
-    return Callee(function.name, most - len(function.args.defaults), most)
+    by_position = tuple(one.arg for one in given)[0 if static else bound :]
+    return Callee(function.name, most - len(function.args.defaults), most, by_position)
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
@@ -167,9 +175,25 @@ def _learn(statement: ast.stmt, names: Names) -> None:
             _set(names, name, Nature.SIZE if is_range else Nature.OTHER, statement.lineno)
         case _:
             pass
-    for node in ast.walk(statement) if not isinstance(statement, _FUNCTIONS) else ():
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            names.read[node.id] += 1
+
+
+def _note_uses(statement: ast.stmt, names: Names) -> None:
+    """Counts what a statement reads; what fills in or is inverted is a mask."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                names.read[name] += 1
+            case (
+                ast.Call(
+                    func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
+                    args=[ast.Name(id=name), *_],
+                )
+                | ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name))
+            ):
+                if names.natures.get(name) is Nature.TENSOR:
+                    names.natures[name] = Nature.MASK
+            case _:
+                pass
 
 
 def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:
@@ -181,4 +205,5 @@ def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature
 
 def _set(names: Names, name: str, nature: Nature, line: int) -> None:
     names.natures[name] = nature
+    names.own.add(name)
     names.first.setdefault(name, line)
