@@ -83,7 +83,7 @@ class Finishing:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._trees = Trees(program)
-        self._parsed: dict[str, tuple[int, ast.AST] | None] = {}
+        self._parsed: dict[tuple[str, str], tuple[int, ast.AST] | None] = {}
 
     def finish(self, draft: Draft) -> Finished | None:
         """The draft with the parentheses it needs; None if it is ill formed or changes nothing."""
@@ -92,7 +92,7 @@ class Finishing:
         span = program.outer_span(node)
         pieces = merged(self._with_line_ends(piece) for piece in draft.pieces)
         text = replaced(program.source[span.start : span.end], pieces, span.start)
-        parsed = self._parse(text, isinstance(node, ast.stmt))
+        parsed = self._parse(text, _kind_of(node))
         if parsed is None or parsed[0] == self._trees.number(node):
             return None
         number, tree = parsed
@@ -122,19 +122,21 @@ class Finishing:
             return piece
         return Replacement(piece.start, piece.end, piece.text + "\n" * missing)
 
-    def _parse(self, text: str, is_statement: bool) -> tuple[int, ast.AST] | None:
-        if text not in self._parsed:
-            self._parsed[text] = self._parse_anew(text, is_statement)
-        return self._parsed[text]
+    def _parse(self, text: str, kind: str) -> tuple[int, ast.AST] | None:
+        if (kind, text) not in self._parsed:
+            self._parsed[kind, text] = self._parse_anew(text, kind)
+        return self._parsed[kind, text]
 
-    def _parse_anew(self, text: str, is_statement: bool) -> tuple[int, ast.AST] | None:
+    def _parse_anew(self, text: str, kind: str) -> tuple[int, ast.AST] | None:
         flags = ast.PyCF_ONLY_AST
         try:
-            if is_statement:
-                module = compile(text, "<edit>", "exec", flags)
-                tree: ast.AST = module.body[0] if len(module.body) == 1 else module
+            if kind == "expression":
+                tree: ast.AST = compile(f"({text}\n)", "<edit>", "eval", flags).body
+            elif kind == "parameters":
+                tree = compile(f"def _({text}\n): ...", "<edit>", "exec", flags).body[0].args
             else:
-                tree = compile(f"({text}\n)", "<edit>", "eval", flags).body
+                module = compile(text, "<edit>", "exec", flags)
+                tree = module.body[0] if len(module.body) == 1 else module
         except (SyntaxError, ValueError):
             return None
         return self._trees.number(tree), tree
@@ -152,9 +154,18 @@ class Finishing:
         if isinstance(tree, (ast.Tuple, ast.GeneratorExp)) and text.startswith("("):
             return False
         home = self._program.home(node)
+        if isinstance(home.parent, ast.BinOp) and inner == outer:
+            return not _fits(tree, home.parent, node)
         if home.field in _FREE.get(type(home.parent), ()):
             return isinstance(tree, ast.Tuple) and not isinstance(home.parent, _TUPLES)
         return inner != outer or _binding(tree) < _binding(node)
+
+
+def _kind_of(node: ast.AST) -> str:
+    """As what a node's text is to be parsed."""
+    if isinstance(node, ast.stmt):
+        return "statement"
+    return "parameters" if isinstance(node, ast.arguments) else "expression"
 
 
 def _stands_alone(text: str) -> bool:
@@ -181,6 +192,14 @@ def _binding(tree: ast.AST) -> int:
             return 12
         case _:
             return -2
+
+
+def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:
+    """Whether an operand needs no parentheses."""
+    own, other = _binding(tree), _OPERATORS[type(around.op)]
+    if isinstance(around.op, ast.Pow):
+        return node is around.right and own >= 9
+    return own > other or (own == other and node is around.left)
 
 
 def _in_parentheses(pieces: Sequence[Replacement], span: Span) -> tuple[Replacement, ...]:

@@ -58,6 +58,9 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                     WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE,
                     subject,
                 )
+        if is_value and nature is not Nature.FLAG:
+            after = f" if {name} is None else {name}"
+            yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject, loose=True)
         if nature is Nature.FLAG and (is_value or is_given):
             text = f" if {name} else "
             for other in ("None", *_other_values(node)):
@@ -66,6 +69,22 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 )
         if nature is Nature.FLAG and own.is_number:
             yield wrap(setting.program, node, "", f" * {name}", "forgotten", CHANGE, subject)
+
+
+def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """A parameter that is overwritten, whatever it was."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            pass
+        case _:
+            return
+    scope = setting.program.scope(node)
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
+        name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)
+    ):
+        subject = f"when `{name}` is set"
+        after = f" if {name} is None else {name}"
+        yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
 
 
 def _other_values(node: ast.expr) -> list[str]:

@@ -10,10 +10,13 @@ from typing import Any
 from grader.edits import (
     arguments,
     axes,
+    bounds,
     calls,
     constants,
     forgotten,
+    halves,
     insertions,
+    masking,
     names,
     operators,
     patterns,
@@ -29,13 +32,15 @@ from grader.edits.scopes import Scopes
 from grader.edits.setting import Setting
 from grader.edits.together import Combination, together
 
-_MOST_OF_A_LINE = 60
+_FEWEST = 30
+_MOST_OF_A_LINE = 150
 Family = Callable[[Setting, Any], Iterator[Draft]]
 _OF_VALUES: tuple[Family, ...] = (
     axes.transposed,
     axes.shaped_after_turning,
     insertions.scales,
-    insertions.masks,
+    masking.missing,
+    masking.triangles,
     insertions.factors,
     insertions.steps,
     insertions.negations,
@@ -53,7 +58,13 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         forgotten.values,
     ),
     ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
-    ast.BinOp: (operators.operations, axes.product_order),
+    ast.BinOp: (
+        operators.operations,
+        axes.product_order,
+        masking.combined,
+        insertions.rates,
+        insertions.divisors,
+    ),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
@@ -69,14 +80,31 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         axes.permuted,
         axes.split,
         forgotten.options,
+        masking.combined,
+        halves.joined,
+        halves.chunked,
+        halves.unflattened,
+        bounds.ranges,
     ),
+    ast.arguments: (bounds.parameters,),
     ast.Tuple: (arguments.elements, repeated.elements),
     ast.List: (arguments.elements, repeated.elements),
     ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices,),
     ast.Subscript: (slices.indices, forgotten.indices),
-    ast.AugAssign: (operators.augmented, statements.statements, repeated.names_exchanged),
-    ast.Assign: (statements.statements, repeated.assignments, repeated.names_exchanged),
+    ast.AugAssign: (
+        operators.augmented,
+        masking.combined,
+        insertions.divisors,
+        statements.statements,
+        repeated.names_exchanged,
+    ),
+    ast.Assign: (
+        forgotten.defaults,
+        statements.statements,
+        repeated.assignments,
+        repeated.names_exchanged,
+    ),
     ast.Expr: (statements.statements, forgotten.results),
     ast.Return: (repeated.names_exchanged,),
 }
@@ -118,9 +146,10 @@ class _Generation:
         """The cheapest edits of one statement, no two of them equal."""
         drafts = sorted(self._drafts(statement), key=lambda draft: draft.cost)
         found: dict[int, Finished] = {}
-        head = _head_lines(statement.node)
+        most = min(_MOST_OF_A_LINE, _FEWEST + 2 * len(statement.nodes))
+        most *= _head_lines(statement.node)
         for draft in drafts:
-            if len(found) >= _MOST_OF_A_LINE * head:
+            if len(found) >= most:
                 break
             finished = self._finishing.finish(draft)
             if finished is not None:

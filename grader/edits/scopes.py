@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from grader.edits.natures import Nature, nature_of, nature_of_annotation, nature_of_name
 from grader.edits.program import Program, Scope
 
+# What a parameter of one letter usually counts: heads, tokens, features, a batch.
+_COUNTS = ("n", "h", "d", "b", "t", "n_head", "n_heads")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -83,6 +85,8 @@ class Scopes:
         if isinstance(scope, _FUNCTIONS):
             for argument in _parameters(scope):
                 told = nature_of_annotation(argument.annotation) or nature_of_name(argument.arg)
+                if told is None and argument.arg in _COUNTS:
+                    told = Nature.SIZE
                 names.natures[argument.arg] = told or Nature.TENSOR
                 names.first[argument.arg] = argument.lineno
                 if argument.arg not in ("self", "cls"):
@@ -115,14 +119,22 @@ class Scopes:
         for node in ast.walk(around):
             match node:
                 case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
-                    told = nature_of_name(attr) or nature_of(node.value, names.natures)
-                    found[f"self.{attr}"] = told
+                    found[f"self.{attr}"] = _of_attribute(attr, node.value, names)
                 case ast.Call(
                     func=ast.Attribute(attr="register_buffer"),
                     args=[ast.Constant(value=str(attr)), *_],
                 ):
                     found[f"self.{attr}"] = nature_of_name(attr) or Nature.TENSOR
         return found
+
+
+def _of_attribute(attr: str, value: ast.expr, names: Names) -> Nature:
+    """What an attribute is that is set to a value: a layer, if it is made of a class."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name[:1].isupper():
+            return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
+        case _:
+            return nature_of_name(attr) or nature_of(value, names.natures)
 
 
 def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Callee:
@@ -183,6 +195,11 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
                 names.read[name] += 1
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
+                names.read[f"self.{attr}"] += 1
+            case ast.comprehension(target=ast.Name(id=name)):
+                names.natures.setdefault(name, Nature.TENSOR)
+                names.first.setdefault(name, statement.lineno - 1)
             case (
                 ast.Call(
                     func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
