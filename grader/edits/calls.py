@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, without
 from grader.edits.edit import Replacement
-from grader.edits.kinship import kinship
+from grader.edits.kinship import kinship, words
 from grader.edits.setting import Setting, callee
 
 # Functions of which one is easily called for another: those of one group.
@@ -131,6 +131,9 @@ def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         options = [node.func.value]
         if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
             options = node.args[:1]
+        match node.func.value:
+            case ast.Call(func=ast.Attribute(value=kept, attr=twice)) if twice == name:
+                yield keep(setting.program, node, kept, "call-dropped", CHANGE, subject)
     for place, kept in enumerate(options):
         if not isinstance(kept, ast.Starred):
             cost = CHANGE if place == 0 else WRAP
@@ -148,7 +151,9 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             at = program.span(keyword).start
             alike = (name, keyword.arg)
             yield Draft("option-dropped", CHANGE, subject, node, (piece,), at, alike)
-    if len(node.args) > 1 and name in (*_WITH_AXIS, "tril", "triu"):
+    known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
+    takes_fewer = known is not None and known.least < len(node.args) <= known.most
+    if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):
         last = node.args[-1]
         piece = without(program, node, last)
         at = program.span(last).start
@@ -156,20 +161,22 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             "option-dropped", CHANGE, f"an option of `{name}`", node, (piece,), at, (name, "last")
         )
     given = {keyword.arg for keyword in node.keywords}
-    for text, cost in _missing_options(node, name, given):
+    axes = [n for n in setting.scopes.names(node).natures if words(n)[-1:] in (("dim",), ("axis",))]
+    for text, cost in _missing_options(node, name, given, axes[:2]):
         yield _with_argument(setting, node, text, cost)
 
 
 def _missing_options(
-    node: ast.Call, name: str, given: set[str | None]
+    node: ast.Call, name: str, given: set[str | None], axes: list[str]
 ) -> Iterator[tuple[str, float]]:
     is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
     own = len(node.args) + is_method
     if name in _WITH_AXIS and not given & {"dim", "axis"} and own == 1:
-        for axis in ("-1", "-2", "0", "1"):
-            yield f"dim={axis}", CHANGE if axis == "-1" else WRAP
+        for axis in (*axes, "-1", "-2", "0", "1"):
+            yield f"dim={axis}", CHANGE if axis in ("-1", *axes) else WRAP
         if name in _REDUCTIONS:
-            yield "dim=-1, keepdim=True", CHANGE
+            for axis in (*axes, "-1"):
+                yield f"dim={axis}, keepdim=True", CHANGE
     if name in _REDUCTIONS and "keepdim" not in given and (own > 1 or given & {"dim", "axis"}):
         yield "keepdim=True", SLIP
     if name in ("tril", "triu") and "diagonal" not in given and own == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -66,9 +67,10 @@ _TUPLES = (ast.Assign, ast.Return, ast.Subscript)
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A draft that proved to be well formed: its pieces, and the number of the tree it makes."""
+    """A draft that proved to be well formed: its pieces, and the numbers of the trees it makes."""
 
     draft: Draft
+    own_tree: int
     pieces: tuple[Replacement, ...]
     statement: ast.stmt
     tree: int
@@ -81,7 +83,7 @@ class Finishing:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._trees = Trees(program)
-        self._parsed: dict[str, tuple[int, ast.AST] | None] = {}
+        self._parsed: dict[tuple[str, str], tuple[int, ast.AST] | None] = {}
 
     def finish(self, draft: Draft) -> Finished | None:
         """The draft with the parentheses it needs; None if it is ill formed or changes nothing."""
@@ -90,15 +92,27 @@ class Finishing:
         span = program.outer_span(node)
         pieces = merged(self._with_line_ends(piece) for piece in draft.pieces)
         text = replaced(program.source[span.start : span.end], pieces, span.start)
-        parsed = self._parse(text, isinstance(node, ast.stmt))
+        parsed = self._parse(text, _kind_of(node))
         if parsed is None or parsed[0] == self._trees.number(node):
             return None
         number, tree = parsed
         if isinstance(node, ast.expr) and self._needs_parentheses(node, tree, pieces, text):
             pieces = _in_parentheses(pieces, span)
         home = program.home(node)
-        number = self._trees.number_in_statement(node, number)
-        return Finished(draft, pieces, home.statement, number, program.function(home.scope))
+        whole = self._trees.number_after(home.statement, {node: number})
+        function = program.function(home.scope)
+        return Finished(draft, number, pieces, home.statement, whole, function)
+
+    def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
+        """The tree of a statement after several changes; None if one lies within another."""
+        spans = sorted((s.start, s.end) for s in (self._span(one) for one in changes))
+        if any(end > start for (_, end), (start, _) in itertools.pairwise(spans)):
+            return None
+        became = {one.draft.node: one.own_tree for one in changes}
+        return self._trees.number_after(changes[0].statement, became)
+
+    def _span(self, one: Finished) -> Span:
+        return self._program.outer_span(one.draft.node)
 
     def _with_line_ends(self, piece: Replacement) -> Replacement:
         """A piece that keeps the number of lines."""
@@ -108,19 +122,21 @@ class Finishing:
             return piece
         return Replacement(piece.start, piece.end, piece.text + "\n" * missing)
 
-    def _parse(self, text: str, is_statement: bool) -> tuple[int, ast.AST] | None:
-        if text not in self._parsed:
-            self._parsed[text] = self._parse_anew(text, is_statement)
-        return self._parsed[text]
+    def _parse(self, text: str, kind: str) -> tuple[int, ast.AST] | None:
+        if (kind, text) not in self._parsed:
+            self._parsed[kind, text] = self._parse_anew(text, kind)
+        return self._parsed[kind, text]
 
-    def _parse_anew(self, text: str, is_statement: bool) -> tuple[int, ast.AST] | None:
+    def _parse_anew(self, text: str, kind: str) -> tuple[int, ast.AST] | None:
         flags = ast.PyCF_ONLY_AST
         try:
-            if is_statement:
-                module = compile(text, "<edit>", "exec", flags)
-                tree: ast.AST = module.body[0] if len(module.body) == 1 else module
+            if kind == "expression":
+                tree: ast.AST = compile(f"({text}\n)", "<edit>", "eval", flags).body
+            elif kind == "parameters":
+                tree = compile(f"def _({text}\n): ...", "<edit>", "exec", flags).body[0].args
             else:
-                tree = compile(f"({text}\n)", "<edit>", "eval", flags).body
+                module = compile(text, "<edit>", "exec", flags)
+                tree = module.body[0] if len(module.body) == 1 else module
         except (SyntaxError, ValueError):
             return None
         return self._trees.number(tree), tree
@@ -138,9 +154,18 @@ class Finishing:
         if isinstance(tree, (ast.Tuple, ast.GeneratorExp)) and text.startswith("("):
             return False
         home = self._program.home(node)
+        if isinstance(home.parent, ast.BinOp) and inner == outer:
+            return not _fits(tree, home.parent, node)
         if home.field in _FREE.get(type(home.parent), ()):
             return isinstance(tree, ast.Tuple) and not isinstance(home.parent, _TUPLES)
         return inner != outer or _binding(tree) < _binding(node)
+
+
+def _kind_of(node: ast.AST) -> str:
+    """As what a node's text is to be parsed."""
+    if isinstance(node, ast.stmt):
+        return "statement"
+    return "parameters" if isinstance(node, ast.arguments) else "expression"
 
 
 def _stands_alone(text: str) -> bool:
@@ -167,6 +192,14 @@ def _binding(tree: ast.AST) -> int:
             return 12
         case _:
             return -2
+
+
+def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:
+    """Whether an operand needs no parentheses."""
+    own, other = _binding(tree), _OPERATORS[type(around.op)]
+    if isinstance(around.op, ast.Pow):
+        return node is around.right and own >= 9
+    return own > other or (own == other and node is around.left)
 
 
 def _in_parentheses(pieces: Sequence[Replacement], span: Span) -> tuple[Replacement, ...]:

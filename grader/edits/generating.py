@@ -10,12 +10,17 @@ from typing import Any
 from grader.edits import (
     arguments,
     axes,
+    bounds,
     calls,
     constants,
+    forgotten,
+    halves,
     insertions,
+    masking,
     names,
     operators,
     patterns,
+    repeated,
     slices,
     statements,
 )
@@ -27,29 +32,44 @@ from grader.edits.scopes import Scopes
 from grader.edits.setting import Setting
 from grader.edits.together import Combination, together
 
-_MOST_OF_A_LINE = 60
+_FEWEST = 30
+_MOST_OF_A_LINE = 150
 Family = Callable[[Setting, Any], Iterator[Draft]]
 _OF_VALUES: tuple[Family, ...] = (
     axes.transposed,
     axes.shaped_after_turning,
     insertions.scales,
-    insertions.masks,
+    masking.missing,
+    masking.triangles,
     insertions.factors,
     insertions.steps,
     insertions.negations,
     insertions.conversions,
     insertions.probabilities,
     insertions.projections,
+    forgotten.values,
+    forgotten.conditions,
 )
 _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
-    ast.Constant: (constants.constants, patterns.patterns),
-    ast.UnaryOp: (constants.negatives, operators.signs),
-    ast.BinOp: (operators.operations, axes.product_order),
+    ast.Constant: (
+        constants.constants,
+        patterns.patterns,
+        names.instead_of_constants,
+        forgotten.values,
+    ),
+    ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
+    ast.BinOp: (
+        operators.operations,
+        axes.product_order,
+        masking.combined,
+        insertions.rates,
+        insertions.divisors,
+    ),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
-    ast.Name: (names.variables, names.targets),
-    ast.Attribute: (constants.attributes, names.variables, axes.untransposed),
+    ast.Name: (names.variables, names.targets, forgotten.lookups),
+    ast.Attribute: (constants.attributes, names.variables, axes.untransposed, forgotten.lookups),
     ast.Call: (
         calls.functions,
         calls.dropped,
@@ -59,15 +79,34 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         axes.turned,
         axes.permuted,
         axes.split,
+        forgotten.options,
+        masking.combined,
+        halves.joined,
+        halves.chunked,
+        halves.unflattened,
+        bounds.ranges,
     ),
-    ast.Tuple: (arguments.elements,),
-    ast.List: (arguments.elements,),
+    ast.arguments: (bounds.parameters,),
+    ast.Tuple: (arguments.elements, repeated.elements),
+    ast.List: (arguments.elements, repeated.elements),
     ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices,),
-    ast.Subscript: (slices.indices,),
-    ast.AugAssign: (operators.augmented, statements.statements),
-    ast.Assign: (statements.statements,),
-    ast.Expr: (statements.statements,),
+    ast.Subscript: (slices.indices, forgotten.indices),
+    ast.AugAssign: (
+        operators.augmented,
+        masking.combined,
+        insertions.divisors,
+        statements.statements,
+        repeated.names_exchanged,
+    ),
+    ast.Assign: (
+        forgotten.defaults,
+        statements.statements,
+        repeated.assignments,
+        repeated.names_exchanged,
+    ),
+    ast.Expr: (statements.statements, forgotten.results),
+    ast.Return: (repeated.names_exchanged,),
 }
 
 
@@ -100,16 +139,17 @@ class _Generation:
         finished: list[Finished] = []
         for statement in given:
             finished += self._of_statement(statement)
-        combined = together(self._setting, [one.node for one in given], finished)
+        combined = together(self._setting, self._finishing, [one.node for one in given], finished)
         return self._distinct(finished, combined)
 
     def _of_statement(self, statement: Statement) -> list[Finished]:
         """The cheapest edits of one statement, no two of them equal."""
         drafts = sorted(self._drafts(statement), key=lambda draft: draft.cost)
         found: dict[int, Finished] = {}
-        head = _head_lines(statement.node)
+        most = min(_MOST_OF_A_LINE, _FEWEST + 2 * len(statement.nodes))
+        most *= _head_lines(statement.node)
         for draft in drafts:
-            if len(found) >= _MOST_OF_A_LINE * head:
+            if len(found) >= most:
                 break
             finished = self._finishing.finish(draft)
             if finished is not None:

@@ -5,32 +5,40 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.edits.kinship import words
 from grader.edits.natures import Nature
-from grader.edits.setting import Setting, argument_of, callee, is_axis
+from grader.edits.setting import (
+    Setting,
+    argument_of,
+    callee,
+    first_tensor,
+    is_axis,
+    is_product,
+    known,
+    meets_softmax,
+)
 
-_INFINITY = 'float("-inf")'
-_PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
+# What stands before and after, and whether it only scales.
 _FACTORS = (
-    ("2 * ", ""),
-    ("", " / 2"),
-    ("1 / ", ""),
-    ("1 - ", ""),
-    ("", " ** 0.5"),
-    ("", " ** 2"),
-    ("", " + 1"),
-    ("", " - 1"),
+    ("2 * ", "", True),
+    ("", " / 2", True),
+    ("1 / ", "", False),
+    ("1 - ", "", False),
+    ("", " ** 0.5", False),
+    ("", " ** 2", False),
+    ("", " + 1", False),
+    ("", " - 1", False),
 )
 _WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
 
 
 def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A product divided by, or multiplied with, the root of a width."""
-    if not _is_product(setting, node) and not _is_named_product(setting, node):
+    if not is_product(setting, node) and not _is_named_product(setting, node):
         return
-    widths = [name for name in _names(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
-    first = _first_tensor(setting, node)
+    widths = [name for name in known(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
+    first = first_tensor(setting, node)
     own = [f"{first}.shape[-1]"] if first else []
     for place, width in enumerate([*own, *widths[:4]]):
         cost = SLIP if place == 0 or "k" in words(width) or "head" in words(width) else CHANGE
@@ -40,29 +48,6 @@ def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, "", f" / {width}", "scale", WRAP, "a factor that is missing")
 
 
-def masks(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Scores masked before they become weights."""
-    is_scores = _is_product(setting, node) or _becomes_weights(setting, node)
-    if not is_scores:
-        return
-    subject = "a mask that is missing"
-    for mask in _names(setting, node, Nature.MASK)[:2]:
-        for sign, cost in (("~", CHANGE), ("", WRAP)):
-            after = f".masked_fill({sign}{mask}, {_INFINITY})"
-            yield _around(setting, node, "", after, "mask", cost, subject)
-    text = setting.program.text(node)
-    scores = text if isinstance(node, ast.Name) else _first_tensor(setting, node)
-    if scores:
-        size = f"{scores}.shape[-1]" if isinstance(node, ast.Name) else f"{scores}.shape[-2]"
-        triangle = f"torch.ones({size}, {size}, dtype=torch.bool)"
-        for after in (
-            f".masked_fill(~{triangle}.tril(), {_INFINITY})",
-            f".masked_fill({triangle}.tril(), {_INFINITY})",
-        ):
-            cost = CHANGE if "~" in after else UNLIKELY
-            yield _around(setting, node, "", after, "mask", cost, subject)
-
-
 def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Signs, small terms and factors around numbers, and around tensors in arithmetic."""
     if not _is_value(setting, node) or is_axis(setting, node):
@@ -70,22 +55,61 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     nature, parent = setting.scopes.nature(node), setting.parent(node)
     if isinstance(parent, ast.UnaryOp) or not (nature.is_number or nature is Nature.TENSOR):
         return
+    scaled = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div))
     is_operand = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
-    is_exponent = (
-        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow) and node is parent.right
-    )
     if isinstance(parent, ast.BinOp) and not is_operand:
         return
     if nature is Nature.TENSOR and not (is_operand or _in_arithmetic(setting, node)):
         return
-    if nature is not Nature.SIZE or is_operand:
+    if scaled and isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return
+    is_exponent = (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow) and node is parent.right
+    )
+    is_count = nature is Nature.SIZE and not is_operand
+    if not (is_count or (scaled and _is_scaled_above(setting, parent))):
         cost = SLIP if is_exponent else CHANGE
         yield _around(setting, node, "-", "", "sign", cost, "a sign")
     subject = "a factor or a term"
-    if (is_exponent and nature.is_number) or (nature is Nature.SIZE and not is_operand):
+    for before, after, multiplies in _FACTORS:
+        if not ((multiplies and scaled) or (is_count and after != " ** 0.5")):
+            yield _around(setting, node, before, after, "factor", WRAP, subject)
+    if is_operand and nature is Nature.TENSOR and isinstance(node, ast.Name):
+        yield put(setting.program, node, f"2 * ({node.id} // 2)", "factor", WRAP, subject)
+
+
+def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
+    """Whether a product is itself a factor, so that its sign is that of the whole."""
+    above = setting.parent(node)
+    return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
+
+
+def rates(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """What is kept, divided by the share that is kept."""
+    parent = setting.parent(node)
+    if not isinstance(node.op, ast.Mult) or isinstance(parent, ast.BinOp):
         return
-    for before, after in _FACTORS:
-        yield _around(setting, node, before, after, "factor", WRAP, subject)
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for rate in known(setting, node, Nature.NUMBER)[:2]:
+        for after in (f" / (1 - {rate})", f" / {rate}", f" * {rate}", f" * (1 - {rate})"):
+            cost = CHANGE if after.startswith(" / (") else WRAP
+            yield _around(setting, node, "", after, "scale", cost, "a factor that is missing")
+
+
+def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draft]:
+    """Another divisor of a product: the root of its width."""
+    left, right = (
+        (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+    )
+    if not isinstance(node.op, (ast.Div, ast.Mult)) or setting.scopes.nature(right).is_tensor:
+        return
+    first = first_tensor(setting, left)
+    if setting.scopes.nature(left) is Nature.TENSOR and first is not None:
+        names = [name for name in (first, *known(setting, left, Nature.TENSOR)[:2])]
+        for name in dict.fromkeys(names):
+            text = f"{name}.shape[-1] ** {'' if isinstance(node.op, ast.Div) else '-'}0.5"
+            yield put(setting.program, right, text, "scale", WRAP, "a factor")
 
 
 def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
@@ -136,9 +160,9 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_stored = isinstance(parent, (ast.Assign, ast.Return))
     is_combined = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
     is_passed = isinstance(parent, ast.Call) and node in parent.args
-    if isinstance(node, (ast.Name, ast.Subscript)) and (is_combined or is_passed):
+    if isinstance(node, ast.Name) and (is_combined or is_passed):
         cost = CHANGE if nature is Nature.MASK or is_combined else WRAP
-        for axis in ("-1", "-2", "-3", "0", "1"):
+        for axis in ("-1", "-2", "-3", "0", "1") if is_passed else ("-1", "-2", "-3"):
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", cost, "an axis")
     if is_stored and isinstance(node, (ast.Name, ast.Call)):
         yield _around(setting, node, "", ".float()", "conversion", WRAP, "the type of a tensor")
@@ -155,9 +179,21 @@ def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(
             setting, node, "torch.softmax(", ", dim=-1)", "softmax", WRAP, "a call that is missing"
         )
-    if isinstance(parent, ast.Call) and callee(parent) == "exp" and isinstance(node, ast.Name):
-        after = f" - {node.id}.amax(-1, keepdim=True)"
-        yield _around(setting, node, "", after, "shift", SLIP, "a term that is missing")
+    if isinstance(node, ast.Name):
+        yield from _shifts(setting, node, parent)
+
+
+def _shifts(setting: Setting, node: ast.Name, parent: ast.AST) -> Iterator[Draft]:
+    """The greatest subtracted from what is exponentiated."""
+    axes = [n for n in known(setting, node, Nature.SIZE) if n.endswith(("dim", "axis"))][:1]
+    for axis in ("-1", *axes):
+        text = f"{node.id} - {node.id}.amax({axis}, keepdim=True)"
+        if isinstance(parent, ast.Attribute) and parent.attr == "exp":
+            text = f"({text})"
+        elif callee(parent) != "exp":
+            return
+        subject = "a term that is missing"
+        yield put(setting.program, node, text, "shift", SLIP, subject, node.id)
 
 
 def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -170,7 +206,7 @@ def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if not isinstance(parent, (ast.Return, ast.Assign, ast.Call)):
         return
     names = setting.scopes.names(node)
-    unused = [name for name in _names(setting, node, Nature.WEIGHT) if not names.read.get(name)]
+    unused = [name for name in known(setting, node, Nature.WEIGHT) if not names.read.get(name)]
     for weight in unused[:3]:
         for after in (f" @ {weight}.T", f" @ {weight}"):
             yield _around(
@@ -178,6 +214,11 @@ def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             )
     if isinstance(node, ast.Name) or _is_returned(parent):
         yield from _forgotten_calls(setting, node)
+        for name, nature in names.natures.items():
+            if nature is Nature.FUNCTION and not names.read.get(name):
+                yield _around(
+                    setting, node, f"{name}(", ")", "call", CHANGE, "a call that is missing"
+                )
 
 
 def _forgotten_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -234,55 +275,12 @@ def _is_value(setting: Setting, node: ast.expr) -> bool:
     return not (isinstance(parent, ast.Subscript) and node is parent.value)
 
 
-def _is_product(setting: Setting, node: ast.expr) -> bool:
-    """Whether two tensors are multiplied, none of them a weight."""
-    match node:
-        case ast.BinOp(op=ast.MatMult(), right=right):
-            inner = right
-            while isinstance(inner, (ast.Attribute, ast.Call)):
-                inner = inner.value if isinstance(inner, ast.Attribute) else inner.func
-            return setting.scopes.nature(inner) is not Nature.WEIGHT
-        case ast.Call():
-            return callee(node) in _PRODUCTS
-        case _:
-            return False
-
-
 def _is_named_product(setting: Setting, node: ast.expr) -> bool:
     return (
         isinstance(node, ast.Name)
         and (
-            _becomes_weights(setting, node)
-            or bool({"scores", "logits", "attn"} & set(words(node.id)))
+            meets_softmax(setting, node) or bool({"scores", "logits", "attn"} & set(words(node.id)))
         )
         and isinstance(node.ctx, ast.Load)
         and not isinstance(setting.parent(node), ast.Attribute)
     )
-
-
-def _becomes_weights(setting: Setting, node: ast.expr) -> bool:
-    given = argument_of(setting, node)
-    return (
-        given is not None
-        and "softmax" in callee(given[0]).lower()
-        and (setting.scopes.nature(node) is Nature.TENSOR)
-    )
-
-
-def _names(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
-    """The variables of a nature that are known at a place, the latest first."""
-    names = setting.scopes.names(node)
-    known = [
-        (-names.first.get(name, 0), place, name)
-        for place, (name, own) in enumerate(names.natures.items())
-        if own is nature and names.first.get(name, 0) < node.lineno
-    ]
-    return [name for _, _, name in sorted(known)]
-
-
-def _first_tensor(setting: Setting, node: ast.expr) -> str | None:
-    """The first variable in an expression that is a tensor."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR:
-            return one.id
-    return None

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
-from grader.edits.kinship import kinship
+from grader.edits.kinship import kinship, words
 from grader.edits.natures import Nature
-from grader.edits.setting import Setting
+from grader.edits.setting import Setting, is_axis
 
 _MOST = 6
+_MOST_FOR_CONSTANTS = 4
 _LIKE = {
     Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
     Nature.WEIGHT: {Nature.WEIGHT, Nature.TENSOR},
@@ -30,6 +31,31 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
     subject = f"where `{own}` is used"
     for cost, name in _alternatives(setting, node, own):
         yield put(setting.program, node, name, "name", cost, subject, own)
+
+
+def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A variable in the place of a number or a flag that is written out."""
+    names = setting.scopes.names(node)
+    nature = setting.scopes.nature(node)
+    if nature not in (Nature.SIZE, Nature.NUMBER, Nature.FLAG):
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.UnaryOp, ast.Slice, ast.Assign)):
+        return
+    axis = is_axis(setting, node)
+    wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
+    found = []
+    for name, other in names.natures.items():
+        first = names.first.get(name, 0)
+        named_axis = words(name)[-1:] in (("dim",), ("axis",))
+        if other not in wanted or first >= node.lineno or axis is not named_axis:
+            continue
+        cost = CHANGE if named_axis or not names.read.get(name) or other is nature else WRAP
+        found.append((cost, -first, name))
+    own = setting.program.text(node)
+    for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
+        subject = "a value that is written out"
+        yield put(setting.program, node, name, "name", cost, subject, ("constant", own))
 
 
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -74,6 +100,8 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
         if kin == 0 and other not in like:
             continue
         cost = (UNLIKELY, WRAP, SLIP)[kin]
+        if name in names.own and not names.read.get(name):
+            cost = min(cost, CHANGE)
         if kin == 0 and other is nature and nature is not Nature.TENSOR:
             cost = WRAP
         if kin == 2 and nature is Nature.SIZE is not other:

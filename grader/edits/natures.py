@@ -43,7 +43,10 @@ _BY_NAME = (
             r"(_(k|v|q|h|in|out|ff|model|heads?|dim|size|len|length|head|seq|features|tokens|\w*len))*$"
         ),
     ),
-    (Nature.NUMBER, re.compile(r"^(theta|base|eps|epsilon|scale|p|rate|dropout|temperature)$")),
+    (
+        Nature.NUMBER,
+        re.compile(r"^(theta|base|eps|epsilon|scale|p|p_drop|rate|dropout|temperature)$"),
+    ),
     (Nature.OTHER, re.compile(r"^(device|dtype|self|cls|name|rope|layers?)$")),
 )
 _SIZES = {"size", "numel", "dim", "ndim", "len", "int", "floor", "ceil", "sum_int"}
@@ -94,10 +97,16 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
             if inner is Nature.SHAPE:
                 return Nature.SHAPE if isinstance(index, ast.Slice) else Nature.SIZE
             return inner
-        case ast.Call(func=function):
+        case ast.Call(func=function, keywords=keywords):
+            if any(one.arg == "dtype" and _is_bool(one.value) for one in keywords):
+                return Nature.MASK
             return _of_call(function, names)
         case _:
             return Nature.OTHER
+
+
+def _is_bool(dtype: ast.expr) -> bool:
+    return isinstance(dtype, ast.Attribute) and dtype.attr == "bool"
 
 
 def _of_constant(value: object) -> Nature:

@@ -79,6 +79,9 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         alike = (symbol, program.text(dropped), kept is node.left)
         subject = f"a {part} that may not belong there"
         yield keep(program, node, kept, f"{part}-dropped", CHANGE, subject, alike)
+    if isinstance(node.left, ast.BinOp) and type(node.left.op) in (ast.Mult, ast.Div):
+        subject = "factors that may not belong there"
+        yield keep(program, node, node.left.left, "factor-dropped", WRAP, subject)
     yield from _regrouped(setting, node)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
 from grader.edits.setting import Setting, argument_of, callee
 
+# What a change costs, the new pattern, and what the same change in another pattern shares with it.
+_Change = tuple[float, str, Hashable]
 _CALLS = {"einsum", "rearrange", "reduce", "repeat", "pack", "unpack", "parse_shape"}
 _MOST = 40
 _EINSUM = re.compile(r"\.\.\.|[A-Za-z]|->|,")
@@ -35,16 +37,16 @@ def patterns(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(node.value))
     seen = {node.value}
     found = itertools.chain(
+        _repeated(node.value, tokens),
         _exchanged(node.value, tokens),
         _replaced(node.value, tokens),
         _lengthened(node.value, tokens),
     )
-    for cost, text in itertools.islice(found, _MOST):
+    for cost, text, alike in itertools.islice(found, _MOST):
         if text not in seen:
             seen.add(text)
             piece = Replacement(start, start + len(node.value), text)
-            alike = (node.value, text)
-            yield Draft("pattern", cost, subject, node, (piece,), start, ("pattern", alike))
+            yield Draft("pattern", cost, subject, node, (piece,), start, alike)
 
 
 def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
@@ -58,24 +60,62 @@ def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
     return found
 
 
-def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[tuple[float, str]]:
-    """Two names of one part exchanged; of the output first."""
+def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """Two names, or groups of names, of one part exchanged; of the output first."""
     for part in reversed(_parts(tokens)):
         for one, other in itertools.combinations(part, 2):
-            if one[0] == other[0]:
+            if one[0] != other[0]:
+                near = part.index(other) == part.index(one) + 1
+                text = _swapped(value, one.span(), other.span())
+                yield SLIP if near else CHANGE, text, frozenset((one[0], other[0]))
+    for units in reversed(_units(tokens)):
+        for first, second in itertools.combinations(units, 2):
+            if first[1] - first[0] > 1 or second[1] - second[0] > 1:
+                text = _swapped(value, first, second)
+                yield CHANGE, text, frozenset((value[slice(*first)], value[slice(*second)]))
+
+
+def _swapped(value: str, one: tuple[int, int], other: tuple[int, int]) -> str:
+    between = value[one[1] : other[0]]
+    return value[: one[0]] + value[slice(*other)] + between + value[slice(*one)] + value[other[1] :]
+
+
+def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
+    """Where the names and groups of each part stand."""
+    found: list[list[tuple[int, int]]] = [[]]
+    opened: int | None = None
+    for token in tokens:
+        if token[0] in ("->", ","):
+            found.append([])
+        elif token[0] == "(":
+            opened = token.start()
+        elif token[0] == ")" and opened is not None:
+            found[-1].append((opened, token.end()))
+            opened = None
+        elif opened is None:
+            found[-1].append(token.span())
+    return found
+
+
+def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """A name that stands twice in an operand, which takes a diagonal: one of them a new one."""
+    *inputs, output = _parts(tokens)
+    used = {token[0] for token in tokens}
+    fresh = next(letter for letter in "zyxwuvoij" + "z" * 9 if letter not in used)
+    for part in inputs:
+        for one, other in itertools.combinations(part, 2):
+            if one[0] != other[0] or one[0] == "...":
                 continue
-            text = (
-                value[: one.start()]
-                + other[0]
-                + value[one.end() : other.start()]
-                + one[0]
-                + value[other.end() :]
-            )
-            near = part.index(other) == part.index(one) + 1
-            yield SLIP if near else CHANGE, text
+            for renamed in (one, other):
+                text = value[: renamed.start()] + fresh + value[renamed.end() :]
+                yield CHANGE, text, fresh
+                for token in output:
+                    if token[0] == one[0]:
+                        last = text[: token.start()] + fresh + text[token.end() :]
+                        yield CHANGE, last, (fresh, renamed is one)
 
 
-def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[tuple[float, str]]:
+def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
     """A name replaced by another of the pattern, or dropped."""
     names = list(dict.fromkeys(t[0] for part in _parts(tokens) for t in part))
     for part in reversed(_parts(tokens)):
@@ -83,13 +123,14 @@ def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[tuple[float, 
             own = {one[0] for one in part}
             for name in names:
                 if name not in own and name != "..." and token[0] != "...":
-                    yield CHANGE, value[: token.start()] + name + value[token.end() :]
+                    text = value[: token.start()] + name + value[token.end() :]
+                    yield CHANGE, text, (token[0], name)
             if len(part) > 1:
                 after = value[token.end() :]
-                yield WRAP, value[: token.start()] + after.removeprefix(" ")
+                yield WRAP, value[: token.start()] + after.removeprefix(" "), token[0]
 
 
-def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[tuple[float, str]]:
+def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
     """A name added to the output."""
     *inputs, output = _parts(tokens)
     own = {token[0] for token in output}
@@ -99,5 +140,6 @@ def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[tuple[float
     for name in dict.fromkeys(token[0] for part in inputs for token in part):
         if name not in own:
             for token in output:
-                yield WRAP, value[: token.start()] + name + space + value[token.start() :]
-            yield WRAP, f"{value}{space}{name}"
+                text = value[: token.start()] + name + space + value[token.start() :]
+                yield WRAP, text, name
+            yield WRAP, f"{value}{space}{name}", name

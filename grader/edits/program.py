@@ -96,6 +96,10 @@ class Program:
     def span(self, node: ast.AST) -> Span:
         """Where a node stands, without parentheses around it."""
         found = self._spans.get(node)
+        if found is None and isinstance(node, ast.arguments):
+            parts = [self.span(one) for one in ast.iter_child_nodes(node)]
+            found = Span(min(one.start for one in parts), max(one.end for one in parts))
+            self._spans[node] = found
         if found is None:
             found = self._spans[node] = Span(
                 self._offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]

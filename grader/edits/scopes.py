@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from grader.edits.natures import Nature, nature_of, nature_of_annotation, nature_of_name
 from grader.edits.program import Program, Scope
 
+# What a parameter of one letter usually counts: heads, tokens, features, a batch.
+_COUNTS = ("n", "h", "d", "b", "t", "n_head", "n_heads")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -20,6 +22,7 @@ class Callee:
     name: str
     least: int
     most: int
+    parameters: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -29,6 +32,7 @@ class Names:
     natures: dict[str, Nature] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     first: dict[str, int] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
 
 
 class Scopes:
@@ -81,13 +85,20 @@ class Scopes:
         if isinstance(scope, _FUNCTIONS):
             for argument in _parameters(scope):
                 told = nature_of_annotation(argument.annotation) or nature_of_name(argument.arg)
+                if told is None and argument.arg in _COUNTS:
+                    told = Nature.SIZE
                 names.natures[argument.arg] = told or Nature.TENSOR
                 names.first[argument.arg] = argument.lineno
+                if argument.arg not in ("self", "cls"):
+                    names.own.add(argument.arg)
         around_class = self._class_around(scope)
         if around_class is not None and isinstance(scope, _FUNCTIONS):
             names.natures |= self._attributes(around_class, names)
-        for statement in _own_statements(scope):
+        statements = _own_statements(scope)
+        for statement in statements:
             _learn(statement, names)
+        for statement in statements:
+            _note_uses(statement, names)
         return names
 
     def _outer(self, scope: ast.AST) -> Scope:
@@ -108,8 +119,7 @@ class Scopes:
         for node in ast.walk(around):
             match node:
                 case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
-                    told = nature_of_name(attr) or nature_of(node.value, names.natures)
-                    found[f"self.{attr}"] = told
+                    found[f"self.{attr}"] = _of_attribute(attr, node.value, names)
                 case ast.Call(
                     func=ast.Attribute(attr="register_buffer"),
                     args=[ast.Constant(value=str(attr)), *_],
@@ -118,13 +128,23 @@ class Scopes:
         return found
 
 
+def _of_attribute(attr: str, value: ast.expr, names: Names) -> Nature:
+    """What an attribute is that is set to a value: a layer, if it is made of a class."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name[:1].isupper():
+            return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
+        case _:
+            return nature_of_name(attr) or nature_of(value, names.natures)
+
+
 def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Callee:
     given = [*function.args.posonlyargs, *function.args.args]
     static = any(
         isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
     )
     most = len(given) - (0 if static else bound)
-    return Callee(function.name, most - len(function.args.defaults), most)
+    by_position = tuple(one.arg for one in given)[0 if static else bound :]
+    return Callee(function.name, most - len(function.args.defaults), most, by_position)
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
@@ -167,9 +187,30 @@ def _learn(statement: ast.stmt, names: Names) -> None:
             _set(names, name, Nature.SIZE if is_range else Nature.OTHER, statement.lineno)
         case _:
             pass
-    for node in ast.walk(statement) if not isinstance(statement, _FUNCTIONS) else ():
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            names.read[node.id] += 1
+
+
+def _note_uses(statement: ast.stmt, names: Names) -> None:
+    """Counts what a statement reads; what fills in or is inverted is a mask."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                names.read[name] += 1
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
+                names.read[f"self.{attr}"] += 1
+            case ast.comprehension(target=ast.Name(id=name)):
+                names.natures.setdefault(name, Nature.TENSOR)
+                names.first.setdefault(name, statement.lineno - 1)
+            case (
+                ast.Call(
+                    func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
+                    args=[ast.Name(id=name), *_],
+                )
+                | ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name))
+            ):
+                if names.natures.get(name) is Nature.TENSOR:
+                    names.natures[name] = Nature.MASK
+            case _:
+                pass
 
 
 def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:
@@ -181,4 +222,5 @@ def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature
 
 def _set(names: Names, name: str, nature: Nature, line: int) -> None:
     names.natures[name] = nature
+    names.own.add(name)
     names.first.setdefault(name, line)

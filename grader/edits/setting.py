@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from grader.edits.natures import Nature
 from grader.edits.program import Program
 from grader.edits.scopes import Scopes
 
@@ -16,6 +17,7 @@ AXES = frozenset(
         *("cumsum", "logsumexp", "repeat_interleave", "select", "narrow", "norm", "argmax"),
     }
 )
+_PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
 
 
@@ -79,6 +81,50 @@ def is_axis(setting: Setting, node: ast.AST) -> bool:
     if isinstance(parent, ast.Subscript) and node is parent.slice:
         return isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape"
     return False
+
+
+def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
+    """The variables of a nature that are known at a place, the latest first."""
+    names = setting.scopes.names(node)
+    found = [
+        (-names.first.get(name, 0), place, name)
+        for place, (name, own) in enumerate(names.natures.items())
+        if own is nature and names.first.get(name, 0) < node.lineno
+    ]
+    return [name for _, _, name in sorted(found)]
+
+
+def first_tensor(setting: Setting, node: ast.expr) -> str | None:
+    """The first variable in an expression that is a tensor."""
+    names = [
+        one
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR
+    ]
+    first = min(names, key=lambda one: (one.lineno, one.col_offset), default=None)
+    return None if first is None else first.id
+
+
+def is_product(setting: Setting, node: ast.expr) -> bool:
+    """Whether two tensors are multiplied, none of them a weight."""
+    match node:
+        case ast.BinOp(op=ast.MatMult(), right=right):
+            inner = right
+            while isinstance(inner, (ast.Attribute, ast.Call)):
+                inner = inner.value if isinstance(inner, ast.Attribute) else inner.func
+            return setting.scopes.nature(inner) is not Nature.WEIGHT
+        case ast.Call():
+            return callee(node) in _PRODUCTS
+        case _:
+            return False
+
+
+def meets_softmax(setting: Setting, node: ast.expr) -> bool:
+    """Whether a softmax is taken of a tensor."""
+    given = argument_of(setting, node)
+    if given is None or "softmax" not in callee(given[0]).lower():
+        return False
+    return setting.scopes.nature(node) is Nature.TENSOR
 
 
 def named(node: ast.AST) -> str:

@@ -24,12 +24,22 @@ def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
         text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
         own = setting.program.text(node)
         piece = Replacement(*_bounds(setting, node), text)
-        alike = ("slice", own.replace(" ", ""), text)
+        alike = _style((lower, upper, step), (start, stop, stride)) or (own.replace(" ", ""), text)
         subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
         yield Draft("slice", cost, subject, subscript, (piece,), piece.start, alike)
 
 
 _Parts = tuple[str | None, str | None, str | None]
+
+
+def _style(old: _Parts, new: _Parts) -> str | None:
+    """Slices that all become strided, or all halves, each in its place, are alike."""
+    (_, upper, step), (start, stop, stride) = old, new
+    if step is None and stride == "2" and (start == "1") == (upper is None):
+        return "strided"
+    if step == "2" and stride is None and (old[0] == "1") == (stop is None):
+        return "halved"
+    return None
 
 
 def _others(
@@ -43,7 +53,7 @@ def _others(
     last = _axis(subscript, node)
     size = f"{setting.program.text(subscript.value)}.shape[{last}]"
     if step == "2":
-        other = None if lower == "1" else "1"
+        other = "0" if lower == "1" else "1"
         yield (other, upper, step), SLIP
         yield (lower, upper, None), CHANGE
         yield (None, f"{size} // 2", None), CHANGE
@@ -60,7 +70,7 @@ def _others(
         yield (None, lower, step), SLIP
     bound = upper or lower or ""
     if "//" in bound or "half" in bound or not (upper and lower):
-        yield (None, None, "2"), CHANGE
+        yield ("0", None, "2"), CHANGE
         yield ("1", None, "2"), CHANGE
     if lower is None:
         yield ("1", upper, step), WRAP

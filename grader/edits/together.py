@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.edits.draft import SLIP, Draft
+from grader.edits.draft import CHANGE, SLIP, Draft
 from grader.edits.edit import Replacement
-from grader.edits.finishing import Finished
+from grader.edits.finishing import Finished, Finishing
 from grader.edits.setting import Setting
 from grader.edits.statements import SWAPPED_COST, block_after, swapped
 
 _MORE = 0.5
 _MOST_PLACES = 6
 _PAIR = 1.0
+_MOST_PAIRS = 4
+# What is added at one place of a statement may belong to another of the same.
+_WITHIN = ("sign", "operator")
+_SIGNS = ("sign", "sign-dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,65 +44,93 @@ class Combination:
 
 
 def together(
-    setting: Setting, given: Sequence[ast.stmt], single: Sequence[Finished]
+    setting: Setting,
+    finishing: Finishing,
+    given: Sequence[ast.stmt],
+    single: Sequence[Finished],
 ) -> Iterator[Combination]:
     """All combinations of changes, and neighbours exchanged."""
-    yield from _at_like_places(single)
-    yield from _contrary(setting, single)
+    yield from _at_like_places(finishing, single)
+    yield from _conventions(finishing, single)
+    yield from _contrary(setting, finishing, single)
     yield from _neighbours(setting, given)
 
 
-def _at_like_places(single: Sequence[Finished]) -> Iterator[Combination]:
+def _at_like_places(finishing: Finishing, single: Sequence[Finished]) -> Iterator[Combination]:
     alike: dict[Hashable, list[Finished]] = defaultdict(list)
     for one in single:
         if one.draft.likeness is not None and one.function is not None:
-            alike[one.function, one.draft.likeness].append(one)
+            alike[one.function, one.draft.kind, one.draft.likeness].append(one)
     for group in alike.values():
-        places = _one_of_each_statement(group)
-        if 2 <= len(places) <= _MOST_PLACES:
-            yield _joined(places, places[0].draft.cost + _MORE * (len(places) - 1))
+        if 2 <= len(group) <= _MOST_PLACES:
+            yield from _joined(finishing, group, group[0].draft.cost + _MORE * (len(group) - 1))
 
 
-def _one_of_each_statement(group: Sequence[Finished]) -> list[Finished]:
-    """The first place in each statement."""
-    found: dict[ast.stmt, Finished] = {}
-    for one in sorted(group, key=lambda one: one.draft.at):
-        found.setdefault(one.statement, one)
-    return list(found.values())
+def _conventions(finishing: Finishing, single: Sequence[Finished]) -> Iterator[Combination]:
+    """Features in pairs for features in halves, in all that a function does; or the reverse."""
+    for wanted in ("strided", "halved"):
+        groups: dict[str | None, list[Finished]] = defaultdict(list)
+        for one in single:
+            if one.draft.likeness == wanted:
+                groups[one.function].append(one)
+        for group in groups.values():
+            if len({one.draft.kind for one in group}) > 1:
+                yield from _joined(finishing, group, CHANGE + _MORE * (len(group) - 1))
 
 
-def _joined(places: Sequence[Finished], cost: float, subject: str | None = None) -> Combination:
-    first = places[0]
-    return Combination(
+def _joined(
+    finishing: Finishing, changes: Sequence[Finished], cost: float
+) -> Iterator[Combination]:
+    """Several changes at once, if none lies within another."""
+    by_statement: dict[ast.stmt, list[Finished]] = defaultdict(list)
+    for one in changes:
+        by_statement[one.statement].append(one)
+    trees = {node: finishing.tree_of_all(own) for node, own in by_statement.items()}
+    known = tuple((node, tree) for node, tree in trees.items() if tree is not None)
+    if len(known) < len(trees):
+        return
+    first = min(changes, key=lambda one: one.draft.at)
+    yield Combination(
         first.draft.kind,
         cost,
-        subject or first.draft.subject,
-        tuple(piece for one in places for piece in one.pieces),
+        first.draft.subject,
+        tuple(sorted(piece for one in changes for piece in one.pieces)),
         first.draft.at,
         first.function,
-        tuple((one.statement, one.tree) for one in places),
+        known,
     )
 
 
-def _contrary(setting: Setting, single: Sequence[Finished]) -> Iterator[Combination]:
+def _contrary(
+    setting: Setting, finishing: Finishing, single: Sequence[Finished]
+) -> Iterator[Combination]:
     """Two changes in statements in a row of which each undoes the other: + and -, sin and cos."""
-    by_statement: dict[ast.stmt, dict[tuple[str, str, str], Finished]] = defaultdict(dict)
+    by_statement: dict[ast.stmt, dict[tuple[str, str, str], list[Finished]]] = {}
     for one in single:
-        if one.draft.cost <= SLIP and len(one.pieces) == 1:
-            by_statement[one.statement].setdefault(_became(setting, one), one)
+        is_sign = one.draft.kind in _SIGNS and one.draft.cost <= CHANGE
+        if (is_sign or one.draft.cost <= SLIP) and len(one.pieces) == 1:
+            own = by_statement.setdefault(one.statement, defaultdict(list))
+            own[_became(setting, one)].append(one)
     for statement, changes in by_statement.items():
-        other = block_after(setting.program, statement)
-        if other not in by_statement:
-            continue
-        for (kind, old, new), one in changes.items():
-            contrary = by_statement[other].get((kind, new, old))
-            if contrary is not None:
-                yield _joined((one, contrary), one.draft.cost + contrary.draft.cost + _PAIR)
+        following = block_after(setting.program, statement)
+        for other in (statement, *([following] if following in by_statement else ())):
+            for (kind, old, new), ones in changes.items():
+                if other is statement and (kind not in _WITHIN or old > new):
+                    continue
+                for one, contrary in itertools.islice(
+                    itertools.product(ones, by_statement[other].get((kind, new, old), ())),
+                    _MOST_PAIRS,
+                ):
+                    cost = one.draft.cost + contrary.draft.cost + _PAIR
+                    yield from _joined(finishing, (one, contrary), cost)
 
 
 def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
     piece = one.pieces[0]
-    return one.draft.kind, setting.program.source[piece.start : piece.end], piece.text
+    old = setting.program.source[piece.start : piece.end]
+    if one.draft.kind in _SIGNS:
+        return "sign", old.strip("("), piece.text.strip("(")
+    return one.draft.kind, old.removeprefix("0"), piece.text.removeprefix("0")
 
 
 def _neighbours(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from grader.edits.program import Program
 
@@ -22,39 +22,45 @@ class Trees:
         """The number of a tree that stays as it is."""
         found = self._known.get(node)
         if found is None:
-            found = self._known[node] = self._numbered(node, None, None, None)
+            found = self._known[node] = self._numbered(node, {})
         return found
 
-    def number_in_statement(self, node: ast.AST, became: int) -> int:
-        """The number of a node's statement, after the node has become another tree."""
-        home = self._program.home(node)
-        while node is not home.statement:
-            place = self._program.home(node)
-            became = self._numbered(place.parent, place.field, place.index, became)
-            node = place.parent
-        return became
+    def number_after(self, statement: ast.stmt, became: Mapping[ast.AST, int]) -> int:
+        """The number of a statement after nodes in it, none within another, became other trees."""
+        numbers = dict(became)
+        above: list[ast.AST] = []
+        for node in became:
+            while node is not statement:
+                node = self._program.parent(node)
+                if node not in numbers:
+                    above.append(node)
+                    numbers[node] = -1
+        # Parents come after their children: whoever stands higher was met later on some path.
+        for node in sorted(above, key=self._depth, reverse=True):
+            numbers[node] = self._numbered(node, numbers)
+        return numbers[statement]
 
-    def _numbered(
-        self, node: ast.AST, field: str | None, index: int | None, became: int | None
-    ) -> int:
-        """The number of a tree, one of whose parts may have become another."""
+    def _depth(self, node: ast.AST) -> int:
+        depth = 0
+        while not isinstance(node, ast.stmt):
+            node = self._program.parent(node)
+            depth += 1
+        return depth
+
+    def _numbered(self, node: ast.AST, became: Mapping[ast.AST, int]) -> int:
+        """The number of a tree, parts of which may have become others."""
         parts: list[Hashable] = [type(node).__name__]
         for name in node._fields:
             if name in _SKIPPED:
                 continue
             value = getattr(node, name, None)
-            if name == field and index is None:
-                parts.append(became)
-            elif isinstance(value, list):
-                numbers = [self._part(one) for one in value]
-                if name == field and index is not None:
-                    numbers[index] = became
-                parts.append(tuple(numbers))
+            if isinstance(value, list):
+                parts.append(tuple(self._part(one, became) for one in value))
             else:
-                parts.append(self._part(value))
+                parts.append(self._part(value, became))
         return self._numbers.setdefault(tuple(parts), len(self._numbers))
 
-    def _part(self, value: object) -> Hashable:
+    def _part(self, value: object, became: Mapping[ast.AST, int]) -> Hashable:
         if isinstance(value, ast.AST):
-            return self.number(value)
+            return became[value] if value in became else self.number(value)
         return (type(value), value)

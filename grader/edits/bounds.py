@@ -1,0 +1,53 @@
+"""Ranges counted from one, parameters in another order."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, Draft, exchange
+from grader.edits.edit import Replacement
+from grader.edits.kinship import kinship
+from grader.edits.setting import Setting, callee, integer
+
+
+def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Both bounds of a range moved by one."""
+    if callee(node) not in ("arange", "range"):
+        return
+    program = setting.program
+    subject = f"where a `{callee(node)}` begins and ends"
+    if len(node.args) >= 2 and integer(node.args[0]) == 1:
+        start, stop = node.args[:2]
+        match stop:
+            case ast.BinOp(left=bound, op=ast.Add(), right=ast.Constant(value=1)):
+                pass
+            case ast.BinOp(left=ast.Constant(value=1), op=ast.Add(), right=bound):
+                pass
+            case _:
+                return
+        first, second = program.span(start), program.outer_span(stop)
+        pieces = (
+            Replacement(first.start, first.end, "0"),
+            Replacement(second.start, second.end, program.outer_text(bound)),
+        )
+        yield Draft("bounds", SLIP, subject, node, pieces, first.start)
+    elif len(node.args) == 1 or (len(node.args) > 1 and integer(node.args[0]) == 0):
+        stop = node.args[0] if len(node.args) == 1 else node.args[1]
+        if isinstance(stop, ast.Starred):
+            return
+        begin, end = program.outer_span(node.args[0]).start, program.outer_span(stop).end
+        piece = Replacement(begin, end, f"1, {program.outer_text(stop)} + 1")
+        yield Draft("bounds", CHANGE, subject, node, (piece,), begin)
+
+
+def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:
+    """Two parameters in a row in the other order."""
+    required = node.args[: len(node.args) - len(node.defaults)]
+    for first, second in itertools.pairwise(required):
+        if first.arg in ("self", "cls"):
+            continue
+        cost = SLIP if kinship(first.arg, second.arg) == 2 else CHANGE
+        subject = "the order of parameters"
+        yield exchange(setting.program, node, (first, second), (1, 0), "parameters", cost, subject)

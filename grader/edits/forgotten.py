@@ -1,0 +1,187 @@
+"""What a function has and never uses: a parameter, a variable, a value that goes nowhere."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.edits.edit import Replacement
+from grader.edits.natures import Nature
+from grader.edits.setting import Setting, callee
+
+_MOST = 3
+_TERMS = (
+    (" + ", ""),
+    (" - ", ""),
+    (" * ", ""),
+    (" / ", ""),
+    (" / (1 - ", ")"),
+    (" @ ", ""),
+    (" @ ", ".T"),
+)
+
+
+def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
+    """Parameters and variables that the function around a node never reads."""
+    names = setting.scopes.names(node)
+    line = getattr(node, "lineno", 0)
+    return [
+        (name, names.natures[name])
+        for name, first in names.first.items()
+        if not names.read.get(name) and 0 < first < line and name in names.own
+    ][:_MOST]
+
+
+def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """An unused variable in the place of a value, or combined with it."""
+    parent = setting.parent(node)
+    is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    is_operand = isinstance(parent, ast.BinOp)
+    is_given = isinstance(parent, ast.Call) and node in parent.args
+    if not (is_value or is_operand or is_given):
+        return
+    own = setting.scopes.nature(node)
+    for name, nature in unused(setting, node):
+        subject = f"where `{name}` is used"
+        if (is_value and nature is not Nature.FLAG) or nature is own:
+            yield put(setting.program, node, name, "forgotten", CHANGE, subject)
+        fits = own.is_tensor or own.is_number
+        if fits and (nature.is_tensor or nature.is_number) and not isinstance(node, ast.Constant):
+            for before, after in _TERMS:
+                yield wrap(
+                    setting.program,
+                    node,
+                    "",
+                    f"{before}{name}{after}",
+                    "forgotten",
+                    WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE,
+                    subject,
+                )
+        if is_value and nature is not Nature.FLAG:
+            after = f" if {name} is None else {name}"
+            yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject, loose=True)
+        if nature is Nature.FLAG and (is_value or is_given):
+            text = f" if {name} else "
+            for other in ("None", *_other_values(node)):
+                yield wrap(
+                    setting.program, node, "", f"{text}{other}", "forgotten", CHANGE, subject
+                )
+        if nature is Nature.FLAG and own.is_number:
+            yield wrap(setting.program, node, "", f" * {name}", "forgotten", CHANGE, subject)
+
+
+def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """A parameter that is overwritten, whatever it was."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            pass
+        case _:
+            return
+    scope = setting.program.scope(node)
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
+        name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)
+    ):
+        subject = f"when `{name}` is set"
+        after = f" if {name} is None else {name}"
+        yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
+
+
+def _other_values(node: ast.expr) -> list[str]:
+    """The variable that an expression is made of."""
+    names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+    return [name for name in names if name not in ("torch", "F", "self", "math")][:1]
+
+
+def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """An unused variable as a further argument; a parameter of the function that is called."""
+    program, name = setting.program, callee(node)
+    if not name:
+        return
+    subject = f"what `{name}` is given"
+    given = {keyword.arg for keyword in node.keywords}
+    candidates: dict[str, float] = {}
+    for own, _ in unused(setting, node):
+        if own not in given:
+            candidates[f"{own}={own}"] = CHANGE
+            candidates[own] = CHANGE
+    known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
+    scope = setting.scopes.names(node)
+    if known is not None and not any(isinstance(one, ast.Starred) for one in node.args):
+        for parameter in known.parameters[len(node.args) :]:
+            if parameter in scope.natures and parameter not in given:
+                candidates[f"{parameter}={parameter}"] = SLIP
+    for text, cost in candidates.items():
+        end = program.span(node).end - 1
+        before = program.source[program.span(node.func).end + 1 : end].rstrip()
+        start = program.span(node.func).end + 1 + len(before)
+        lead = ", " if before and not before.endswith(",") else " " if before else ""
+        piece = Replacement(start, start, f"{lead}{text}")
+        at = program.span(node.func).end - len(name)
+        yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+
+
+def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A condition that also looks at an unused flag."""
+    home = setting.program.home(node)
+    if home.field != "test" or not isinstance(home.parent, ast.If):
+        return
+    for name, nature in unused(setting, node):
+        if nature is Nature.FLAG:
+            for before in (f"not {name} or ", f"{name} and "):
+                subject = "the condition of a branch"
+                yield wrap(setting.program, node, before, "", "condition", CHANGE, subject)
+
+
+def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """An unused variable as an index, or as a further one."""
+    if not isinstance(node.ctx, ast.Load):
+        return
+    subject = f"an index of `{setting.program.text(node.value)}`"
+    for name, nature in unused(setting, node):
+        if nature in (Nature.TENSOR, Nature.SIZE, Nature.OTHER):
+            span = setting.program.span(node.slice)
+            piece = Replacement(span.start, span.end, name)
+            alike = ("index", setting.program.text(node.slice), name)
+            yield Draft("index", CHANGE, subject, node, (piece,), span.start, alike)
+
+
+def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]:
+    """A table that an unused variable would be an index of."""
+    if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.Attribute, ast.Subscript)) or (
+        isinstance(parent, ast.Call) and node is parent.func
+    ):
+        return
+    for name, nature in unused(setting, node):
+        if nature in (Nature.TENSOR, Nature.SIZE):
+            subject = f"an index of `{setting.program.text(node)}`"
+            yield wrap(
+                setting.program, node, "", f"[{name}]", "index", WRAP, subject, ("lookup", name)
+            )
+
+
+def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
+    """A value that goes nowhere, given to a variable that it is made of."""
+    if isinstance(node.value, (ast.Constant, ast.Await, ast.Yield)):
+        return
+    span = setting.program.span(node)
+    natures = setting.scopes.names(node).natures
+    subject = "a value that goes nowhere"
+    targets: dict[str, None] = {}
+    if isinstance(node.value, ast.Tuple):
+        targets[", ".join(_first_argument(one) for one in node.value.elts)] = None
+    for one in ast.walk(node.value):
+        if isinstance(one, ast.Name) and natures.get(one.id, Nature.OTHER).is_tensor:
+            targets[one.id] = None
+    for target in list(targets)[:_MOST]:
+        piece = Replacement(span.start, span.start, f"{target} = ")
+        yield Draft("result", SLIP, subject, node, (piece,), span.start)
+
+
+def _first_argument(node: ast.expr) -> str:
+    if isinstance(node, ast.Call) and node.args:
+        return ast.unparse(node.args[0])
+    return ast.unparse(node)

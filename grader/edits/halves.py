@@ -1,0 +1,64 @@
+"""Features in pairs or in halves: strided or cut in two, stacked or laid side by side."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, WRAP, Draft, put
+from grader.edits.edit import Replacement
+from grader.edits.setting import Setting, callee
+
+
+def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`cat` of halves instead of `stack` of pairs, and the other way round."""
+    program = setting.program
+    subject = "how two halves of the features are put together"
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr="flatten", value=ast.Call(func=ast.Attribute(attr="stack")))
+        ) if isinstance(node.func, ast.Attribute):
+            inner = node.func.value
+            end = program.span(inner).end
+            rest = Replacement(end, program.span(node).end, "")
+            pieces = (_renamed(setting, inner, "cat"), rest)
+            yield Draft("halves", WRAP, subject, node, pieces, pieces[0].start, "halved")
+        case ast.Call(func=ast.Attribute(attr="cat" | "concat")):
+            end = program.span(node).end
+            pieces = (
+                _renamed(setting, node, "stack"),
+                Replacement(end, end, ".flatten(-2)"),
+            )
+            yield Draft("halves", CHANGE, subject, node, pieces, pieces[0].start, "strided")
+
+
+def _renamed(setting: Setting, call: ast.expr, name: str) -> Replacement:
+    assert isinstance(call, ast.Call)
+    end = setting.program.span(call.func).end
+    return Replacement(end - len(callee(call)), end, name)
+
+
+def chunked(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Halves of `chunk` instead of every other feature."""
+    if callee(node) == "chunk" and isinstance(node.func, ast.Attribute):
+        whole = setting.program.outer_text(node.func.value)
+        text = f"({whole}[..., 0::2], {whole}[..., 1::2])"
+        subject = "which half of the features is which"
+        yield put(setting.program, node, text, "halves", CHANGE, subject, "strided")
+
+
+def unflattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`unflatten(-1, (2, -1))`, whose pairs are turned, for `unflatten(-1, (-1, 2))`."""
+    if callee(node) != "unflatten" or len(node.args) != 2:
+        return
+    sizes = node.args[1]
+    if isinstance(sizes, ast.Tuple) and len(sizes.elts) == 2:
+        program = setting.program
+        first, second = (program.span(one) for one in sizes.elts)
+        pieces = (
+            Replacement(first.start, first.end, program.text(sizes.elts[1])),
+            Replacement(second.start, second.end, program.text(sizes.elts[0])),
+            Replacement(program.span(node).end, program.span(node).end, ".transpose(-2, -1)"),
+        )
+        subject = "how an axis is split"
+        yield Draft("split", CHANGE, subject, node, pieces, first.start)

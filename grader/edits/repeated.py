@@ -1,0 +1,95 @@
+"""What is done to one of several like things and not to the others."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
+from grader.edits.edit import Replacement
+from grader.edits.kinship import kinship
+from grader.edits.setting import Setting, callee
+from grader.edits.statements import block_after
+
+_MOST = 3
+
+
+def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
+    """The call that an element's neighbour is wrapped in."""
+    program = setting.program
+    for one in node.elts:
+        for other in node.elts:
+            if (
+                isinstance(one, ast.Call)
+                and len(one.args) > 0
+                and isinstance(other, (ast.Name, ast.Attribute))
+            ):
+                inner, span = program.span(one.args[0]), program.span(one)
+                before = program.source[span.start : inner.start]
+                after = program.source[inner.end : span.end]
+                if "\n" in before or "\n" in after:
+                    continue
+                place = program.outer_span(other)
+                text = f"{before}{program.outer_text(other)}{after}"
+                piece = Replacement(place.start, place.end, text)
+                subject = f"a call of `{callee(one)}` that is missing"
+                yield Draft("call", CHANGE, subject, node, (piece,), place.start)
+
+
+def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`k = f(k)` after `q = f(q)`, on the same line."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) if node.lineno == node.end_lineno:
+            pass
+        case _:
+            return
+    program = setting.program
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    value = program.text(node.value)
+    if not word.search(value) or isinstance(node.value, ast.Name):
+        return
+    names = setting.scopes.names(node)
+    kin = [
+        other
+        for other in names.natures
+        if other != name
+        and kinship(name, other) == 2
+        and names.first.get(other, 0) > 0
+        and names.first[other] < node.lineno
+    ]
+    following = block_after(program, node)
+    next_text = "" if following is None else program.text(following)
+    span = program.span(node)
+    for other in kin[:_MOST]:
+        again = f"{other} = {word.sub(other, value)}"
+        if again != next_text:
+            piece = Replacement(span.end, span.end, f"; {again}")
+            subject = f"what is done to `{name}` alone"
+            yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
+
+
+def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
+    """Two names of a kin that take each other's places in a whole statement."""
+    if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) or node.value is None:
+        return
+    program = setting.program
+    places: dict[str, list[ast.Name]] = {}
+    for one in ast.walk(node.value):
+        if isinstance(one, ast.Name):
+            places.setdefault(one.id, []).append(one)
+    known = list(places)
+    for place, first in enumerate(known):
+        for second in known[place + 1 :]:
+            if kinship(first, second) != 2:
+                continue
+            pieces = sorted(
+                Replacement(span.start, span.end, new)
+                for old, new in ((first, second), (second, first))
+                for span in map(program.span, places[old])
+            )
+            if len(pieces) > 1:
+                subject = f"where `{first}` and `{second}` are used"
+                cost = SLIP if len(pieces) == 2 else CHANGE
+                at = pieces[0].start
+                yield Draft("names", min(cost, WRAP), subject, node, tuple(pieces), at)
