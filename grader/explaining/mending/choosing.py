@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from grader.explaining.mending.mending import Mend
 from grader.explaining.mending.sources import Sources
@@ -33,6 +33,11 @@ class Mended:
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
+
+    def moved(self, line_of: Callable[[str, int], int]) -> Mended:
+        """The same in a text in which its lines have other numbers."""
+        places = tuple(replace(one, line=line_of(one.file, one.line)) for one in self.places)
+        return replace(self, places=places)
 
     def in_words(self) -> str:
         """The line, or the two, and what changing it does."""
