@@ -81,7 +81,11 @@ class Workshop:
                 continue
             search = Search(catalogue, self._bench, exercise, every)
             self._seconds = 0.0
-            choice = known[exercise] if exercise in known else self._chosen(search, sources)
+            try:
+                choice = known[exercise] if exercise in known else self._chosen(search, sources)
+            except WorkerLost:
+                # Who ends its worker under edits is not edited any further.
+                break
             chosen_for[exercise] = choice
             mended = frozenset[str]()
             if choice is not None:
@@ -93,9 +97,7 @@ class Workshop:
         return found
 
     def _chosen(self, search: Search, sources: Sources) -> Mended | None:
-        with contextlib.suppress(WorkerLost):
-            return chosen(search.mends(sources), sources, self._submission.adapters)
-        return None
+        return chosen(search.mends(sources), sources, self._submission.adapters)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
