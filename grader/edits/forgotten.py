@@ -45,7 +45,9 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for name, nature in unused(setting, node):
         subject = f"where `{name}` is used"
         if (is_value and nature is not Nature.FLAG) or nature is own:
-            yield put(setting.program, node, name, "forgotten", CHANGE, subject)
+            alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
+            cost = SLIP if nature is own and isinstance(node, ast.Call) else CHANGE
+            yield put(setting.program, node, name, "forgotten", cost, subject, alike)
         fits = own.is_tensor or own.is_number
         if fits and (nature.is_tensor or nature.is_number) and not isinstance(node, ast.Constant):
             for before, after in _TERMS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
@@ -32,7 +33,7 @@ from grader.edits.scopes import Scopes
 from grader.edits.setting import Setting
 from grader.edits.together import Combination, together
 
-_FEWEST = 30
+_FEWEST = 40
 _MOST_OF_A_LINE = 150
 Family = Callable[[Setting, Any], Iterator[Draft]]
 _OF_VALUES: tuple[Family, ...] = (
@@ -47,6 +48,7 @@ _OF_VALUES: tuple[Family, ...] = (
     insertions.conversions,
     insertions.probabilities,
     insertions.projections,
+    insertions.rates,
     forgotten.values,
     forgotten.conditions,
 )
@@ -62,19 +64,26 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         operators.operations,
         axes.product_order,
         masking.combined,
-        insertions.rates,
+        insertions.shares,
         insertions.divisors,
     ),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
     ast.Name: (names.variables, names.targets, forgotten.lookups),
-    ast.Attribute: (constants.attributes, names.variables, axes.untransposed, forgotten.lookups),
+    ast.Attribute: (
+        calls.loaded,
+        constants.attributes,
+        names.variables,
+        axes.untransposed,
+        forgotten.lookups,
+    ),
     ast.Call: (
         calls.functions,
         calls.dropped,
         calls.options,
         calls.method_fill,
+        calls.weights,
         arguments.arguments,
         axes.turned,
         axes.permuted,
@@ -144,9 +153,9 @@ class _Generation:
 
     def _of_statement(self, statement: Statement) -> list[Finished]:
         """The cheapest edits of one statement, no two of them equal."""
-        drafts = sorted(self._drafts(statement), key=lambda draft: draft.cost)
+        drafts = _likeliest_first(self._drafts(statement))
         found: dict[int, Finished] = {}
-        most = min(_MOST_OF_A_LINE, _FEWEST + 2 * len(statement.nodes))
+        most = min(_MOST_OF_A_LINE, _FEWEST + 3 * len(statement.nodes))
         most *= _head_lines(statement.node)
         for draft in drafts:
             if len(found) >= most:
@@ -177,6 +186,17 @@ class _Generation:
         edits = list(found.values())
         edits.sort(key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
         return edits
+
+
+def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:
+    """By cost, and of one cost some of each node before the rest of any."""
+    seen: dict[tuple[ast.AST, float], int] = defaultdict(int)
+    ranked: list[tuple[float, int, int, Draft]] = []
+    for draft in drafts:
+        turn = seen[draft.node, draft.cost]
+        seen[draft.node, draft.cost] = turn + 1
+        ranked.append((draft.cost, turn, len(ranked), draft))
+    return [draft for _, _, _, draft in sorted(ranked, key=lambda one: one[:3])]
 
 
 def _is_given(statement: Statement, lines: set[int] | None) -> bool:

@@ -73,8 +73,10 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
         if not ((multiplies and scaled) or (is_count and after != " ** 0.5")):
-            yield _around(setting, node, before, after, "factor", WRAP, subject)
-    if is_operand and nature is Nature.TENSOR and isinstance(node, ast.Name):
+            likely = before == "1 - " and nature is Nature.NUMBER
+            cost = CHANGE if likely else WRAP
+            yield _around(setting, node, before, after, "factor", cost, subject)
+    if is_operand and isinstance(node, ast.Name):
         yield put(setting.program, node, f"2 * ({node.id} // 2)", "factor", WRAP, subject)
 
 
@@ -84,10 +86,14 @@ def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
     return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
 
 
-def rates(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """What is kept, divided by the share that is kept."""
-    parent = setting.parent(node)
-    if not isinstance(node.op, ast.Mult) or isinstance(parent, ast.BinOp):
+    match node:
+        case ast.BinOp(op=ast.Mult()) | ast.Call(func=ast.Attribute(attr="masked_fill" | "where")):
+            pass
+        case _:
+            return
+    if not isinstance(setting.parent(node), (ast.Assign, ast.Return)):
         return
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
@@ -106,8 +112,8 @@ def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draf
         return
     first = first_tensor(setting, left)
     if setting.scopes.nature(left) is Nature.TENSOR and first is not None:
-        names = [name for name in (first, *known(setting, left, Nature.TENSOR)[:2])]
-        for name in dict.fromkeys(names):
+        earliest = known(setting, left, Nature.TENSOR)[-2:]
+        for name in dict.fromkeys((first, *earliest)):
             text = f"{name}.shape[-1] ** {'' if isinstance(node.op, ast.Div) else '-'}0.5"
             yield put(setting.program, right, text, "scale", WRAP, "a factor")
 
@@ -117,6 +123,8 @@ def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return not isinstance(node.op, ast.MatMult)
     parent = setting.parent(node)
+    if isinstance(parent, (ast.Tuple, ast.List)):
+        return isinstance(setting.parent(parent), ast.Call)
     return isinstance(parent, ast.Call) and callee(parent) in ("exp", "sin", "cos", "sqrt", "pow")
 
 
@@ -181,6 +189,24 @@ def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         )
     if isinstance(node, ast.Name):
         yield from _shifts(setting, node, parent)
+
+
+def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """A softmax for numbers that are only divided by their sum."""
+    program = setting.program
+    match node:
+        case ast.BinOp(
+            left=scores, op=ast.Div(), right=ast.Call(func=ast.Attribute(attr="sum") as total)
+        ):
+            own = program.text(scores)
+        case _:
+            return
+    if program.text(total.value) != own or not isinstance(node.right, ast.Call):
+        return
+    axes = [*node.right.args, *(one.value for one in node.right.keywords if one.arg == "dim")]
+    for axis in axes[:1]:
+        text = f"torch.softmax({own}, dim={program.text(axis)})"
+        yield put(program, node, text, "softmax", CHANGE, "how weights come from scores")
 
 
 def _shifts(setting: Setting, node: ast.Name, parent: ast.AST) -> Iterator[Draft]:
