@@ -25,6 +25,9 @@ _MOST_OF_OTHERS = 16
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
 _MOST_EDITS = 4000
+# So many edits may mend; in wrong programs they are a few in a hundred.
+_FEW = 20
+_MOST_SHARE = 0.15
 # Processor time in which trials are begun: a net, for what takes much longer than such calls do.
 _SECONDS = 6.0
 _SECONDS_OF_PROOF = 3.0
@@ -121,7 +124,9 @@ class Search:
                 seconds = _SECONDS * len(chunk) / len(edits)
                 outcomes = self._tried(bench, calls, len(few), chunk, seconds)
                 left += [start + number for number in self._left(calls, len(chunk), outcomes)]
-        return self._proven(edits, left) if left else []
+        if not left or _is_luck(edits, left):
+            return []
+        return self._proven(edits, left)
 
     def _passed(self, bench: Workbench) -> Sequence[Passed]:
         """The lines that a few of the wrong calls pass, in a state that none was made in before."""
@@ -191,6 +196,11 @@ class Search:
         own = wrong[self._exercise]
         mended = {name for name, rights in wrong.items() if all(rights)} - breaks
         return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+
+
+def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
+    """Whether so many edits mend that it is not what they change, but that they do."""
+    return len(left) > max(_FEW, _MOST_SHARE * len(edits))
 
 
 def _with_others(count: int, left: Sequence[int]) -> list[int]:
