@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from grader.evidence import Mending
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended, chosen
+from grader.explaining.mending.exercises import Attempt, one_by_one
 from grader.explaining.mending.mending import Cost, Search, Workbench
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
@@ -59,6 +60,7 @@ class Workshop:
         self._submission = submission
         self._known = known
         self._seconds = 0.0
+        self._cost = Cost()
         self.mendings: list[Mending] = []
 
     def mended(
@@ -74,24 +76,24 @@ class Workshop:
         wrong = {one.question.test for one in every if not one.right}
         key = (sources.likeness, frozenset(wrong))
         known = self._known.recall(key, sources)
-        chosen_for: dict[str, Mended | None] = {}
-        found: dict[str, Mended] = {}
-        for exercise, own in asked.items():
-            if deadline.passed or exercise in found or all(one.right for one in own):
-                continue
+
+        def choose(exercise: str) -> Mended | None:
             search = Search(catalogue, self._bench, exercise, every)
             self._seconds = 0.0
-            try:
-                choice = known[exercise] if exercise in known else self._chosen(search, sources)
-            except WorkerLost:
-                # Who ends its worker under edits is not edited any further.
-                break
-            chosen_for[exercise] = choice
-            mended = frozenset[str]()
-            if choice is not None:
-                mended = (choice.exercises | {exercise}) - found.keys()
-                found |= dict.fromkeys(mended, choice)
-            self.mendings.append(_noted(mended, choice, search.cost, self._seconds))
+            choice = known[exercise] if exercise in known else self._chosen(search, sources)
+            self._cost = search.cost
+            return choice
+
+        chosen_for: dict[str, Mended | None] = {}
+        found: dict[str, Mended] = {}
+        attempts = one_by_one(asked, choose)
+        # Who ends its worker under edits is not edited any further.
+        with contextlib.suppress(WorkerLost):
+            while not deadline.passed and (attempt := next(attempts, None)) is not None:
+                chosen_for[attempt.exercise] = attempt.choice
+                if attempt.choice is not None:
+                    found |= dict.fromkeys(attempt.mended, attempt.choice)
+                self.mendings.append(_noted(attempt, self._cost, self._seconds))
         if not deadline.passed:
             self._known.learn(key, sources, chosen_for)
         return found
@@ -108,6 +110,8 @@ class Workshop:
                 self._seconds += bench.seconds
 
 
-def _noted(exercises: frozenset[str], choice: Mended | None, cost: Cost, seconds: float) -> Mending:
+def _noted(attempt: Attempt, cost: Cost, seconds: float) -> Mending:
+    choice = attempt.choice
     places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
-    return Mending(tuple(sorted(exercises)), places, cost.edits, cost.calls, round(seconds, 4))
+    mended = tuple(sorted(attempt.mended))
+    return Mending(mended, places, cost.edits, cost.calls, round(seconds, 4))
