@@ -9,19 +9,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
-from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended, chosen
 from grader.explaining.mending.exercises import one_by_one
-from grader.explaining.mending.mending import IN_CLASS, Bounds, Search, Workbench
+from grader.explaining.mending.mending import Bounds, Search, Workbench
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
-from grader.home.second_copy import SecondCopy
+from grader.home.second_copy import CannotCopy, SecondCopy
 from grader.wire.frames import decode, receive
 from grader.wire.trials import Outcomes, Trials, encode_trials, trials_in
 from grader.worker.trying.trying import Trying
@@ -41,35 +40,16 @@ class Patience:
     seconds: float
 
 
-QUICK = Patience(1500, 2.0)
-ENDLESS = Patience(1 << 40, float(1 << 20))
+QUICK = Patience(2000, 2.0)
+UNHURRIED = Patience(sys.maxsize, 1e9)
 
 
 @dataclass(slots=True)
 class Mending:
-    """By exercise, where it can be mended; `complete` if nothing was left untried."""
+    """By exercise, where it can be mended; `is_complete` if nothing was left untried."""
 
     mended: dict[str, Mended] = field(default_factory=dict)
-    complete: bool = True
-
-
-class HomeBench:
-    """A copy of the student's modules in this very process, in which edits can be tried."""
-
-    def __init__(self, root: Path, deadline: Deadline) -> None:
-        self._deadline = deadline
-        with _quietly():
-            self._copy = SecondCopy(root)
-            self._trying = Trying(self._copy.functions, root, self._copy.modules)
-        self.sources = Sources.of(root, self._copy.files)
-
-    def try_edits(self, trials: Trials) -> Outcomes:
-        """What comes of trials, on what would have arrived in a worker."""
-        left = max(0.0, self._deadline.at - time.monotonic())
-        sent = io.BytesIO(encode_trials(replace(trials, seconds=min(trials.seconds, left))))
-        arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
-        with _quietly(), _bounded_memory(), self._copy.in_place():
-            return self._trying.perform(trials_in(*arrived))
+    is_complete: bool = True
 
 
 def mend(
@@ -80,65 +60,98 @@ def mend(
     What cannot be imported twice is not mended. Ctrl-C ends it with what was found.
     """
     found = Mending()
-    every = [one for own in asked.values() for one in own]
-    # No other thread can be stopped in the midst of a call.
-    is_main = threading.current_thread() is threading.main_thread()
-    if all(one.right for one in every) or not is_main:
+    is_wrong = any(not one.right for own in asked.values() for one in own)
+    # In any other thread nothing can be stopped in the midst of a call.
+    if not is_wrong or threading.current_thread() is not threading.main_thread():
         return found
     try:
-        _mend(root, catalogue, asked, patience, found)
+        mender = _Mender(root, catalogue, asked, patience)
+        for attempt in one_by_one(asked, mender.choose):
+            if attempt.choice is not None:
+                found.mended |= dict.fromkeys(attempt.mended, attempt.choice)
+        found.is_complete = mender.is_complete
     except KeyboardInterrupt:
-        found.complete = False
+        found.is_complete = False
+    except CannotCopy:
+        pass
     return found
 
 
-def _mend(
-    root: Path,
-    catalogue: Catalogue,
-    asked: Mapping[str, Sequence[Asked]],
-    patience: Patience,
-    found: Mending,
-) -> None:
-    deadline = Deadline.after(patience.seconds)
-    try:
-        bench = HomeBench(root, deadline)
-    except Exception:  # a student's code may raise anything at all
-        return
-    every = [one for own in asked.values() for one in own]
-    left = patience.edits
+class HomeBench:
+    """A copy of the student's modules in this very process, in which edits can be tried.
+
+    Raises:
+        CannotCopy: if they cannot be imported a second time.
+    """
+
+    def __init__(self, root: Path) -> None:
+        with _quietly():
+            self._copy = SecondCopy(root)
+            functions, modules = self._copy.functions, self._copy.modules
+            self._trying = Trying(functions, root, modules, time.monotonic)
+        self.sources = Sources.of(root, self._copy.files)
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials, on what would have arrived in a worker."""
+        sent = io.BytesIO(encode_trials(trials))
+        arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
+        with _quietly(), _bounded_memory(), self._copy.in_place():
+            return self._trying.perform(trials_in(*arrived))
+
+
+class _Mender:
+    """Chooses what mends an exercise, until its patience is used up: then not all is tried."""
+
+    def __init__(
+        self,
+        root: Path,
+        catalogue: Catalogue,
+        asked: Mapping[str, Sequence[Asked]],
+        patience: Patience,
+    ) -> None:
+        self._end = time.monotonic() + patience.seconds
+        self._edits = patience.edits
+        self._catalogue = catalogue
+        self._every = [one for own in asked.values() for one in own]
+        self._bench = HomeBench(root)
+        self.is_complete = True
+
+    def choose(self, exercise: str) -> Mended | None:
+        """What mends it, as far as that is found."""
+        seconds = self._end - time.monotonic()
+        if seconds <= 0 or not self._edits:
+            self.is_complete = False
+            return None
+        bounds = Bounds(self._edits, seconds)
+        search = Search(self._catalogue, self._lent, exercise, self._every, bounds)
+        sources = self._bench.sources
+        mends = search.mends(sources)
+        self._edits -= min(self._edits, search.cost.edits)
+        if search.left_out:
+            # What does but a part may be less than what was left out.
+            mends = [one for one in mends if one.share == 1]
+        choice = chosen(mends, sources, _ADAPTERS)
+        self.is_complete &= choice is not None or not search.left_out
+        return choice
 
     @contextlib.contextmanager
-    def lent() -> Iterator[Workbench]:
-        yield bench
-
-    def choose(exercise: str) -> Mended | None:
-        nonlocal left
-        if deadline.passed or not left:
-            found.complete = False
-            return None
-        bounds = Bounds(min(left, IN_CLASS.edits), patience.seconds, patience.seconds)
-        search = Search(catalogue, lent, exercise, every, bounds)
-        mends = search.mends(bench.sources)
-        left -= min(left, search.cost.edits)
-        if search.left_out:
-            found.complete = False
-            mends = [one for one in mends if one.share == 1]
-        return chosen(mends, bench.sources, _ADAPTERS)
-
-    for attempt in one_by_one(asked, choose):
-        if attempt.choice is not None:
-            found.mended |= dict.fromkeys(attempt.mended, attempt.choice)
+    def _lent(self) -> Iterator[Workbench]:
+        yield self._bench
 
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
     """Swallows what is printed, and leaves random numbers as they were."""
     states = torch.default_generator.get_state(), random.getstate()
+    threads = torch.get_num_threads()
+    # Calls are small: to wait for other threads takes longer than they do.
+    torch.set_num_threads(1)
     nowhere = io.StringIO()
     try:
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             yield
     finally:
+        torch.set_num_threads(threads)
         torch.default_generator.set_state(states[0])
         random.setstate(states[1])
 
@@ -150,14 +163,11 @@ def _bounded_memory() -> Iterator[None]:
         yield
         return
     held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    most = held + _MEMORY
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(
-            resource.RLIMIT_DATA, (most if before[1] < 0 else min(most, before[1]), before[1])
-        )
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [one for one in (soft, hard) if one != resource.RLIM_INFINITY]
+    most = min([held + _MEMORY, *limits])
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     try:
         yield
     finally:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_DATA, before)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

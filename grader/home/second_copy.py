@@ -12,17 +12,24 @@ from types import ModuleType
 from grader.worker.observing.lines import OwnLines
 
 
+class CannotCopy(Exception):
+    """What was imported once is not imported again."""
+
+
 class SecondCopy:
     """Imports the adapters once more, and what of the student's they import.
 
     What tests have left in the first copy is not in this one; what is done to it is seen nowhere.
+
+    Raises:
+        CannotCopy: if that raises.
     """
 
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
         self._copies: dict[str, ModuleType] = {}
         with self.in_place():
-            adapters = importlib.import_module("adapters")
+            adapters = _imported()
             self.functions: dict[str, Callable[..., object]] = {
                 name: value
                 for name, value in vars(adapters).items()
@@ -51,18 +58,31 @@ class SecondCopy:
             _exchange(self._copies, first)
 
     def _own_modules(self) -> dict[str, ModuleType]:
-        loaded = list(sys.modules.items())
-        return {name: one for name, one in loaded if name != "__main__" and self._is_own(one)}
+        return {
+            name: one
+            for name, one in list(sys.modules.items())
+            if isinstance(one, ModuleType) and name != "__main__" and self._is_own(one)
+        }
 
     def _is_own(self, module: ModuleType) -> bool:
         file = _file_of(module)
         # A folder without __init__.py has no file.
-        places = [file] if file is not None else list(getattr(module, "__path__", ()))
+        places = [file] if file is not None else list(vars(module).get("__path__", ()))
         return any(self._lines.holds(place) for place in places)
 
 
+def _imported() -> ModuleType:
+    try:
+        return importlib.import_module("adapters")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a student's code may raise anything at all
+        raise CannotCopy from error
+
+
 def _file_of(module: ModuleType) -> str | None:
-    file = getattr(module, "__file__", None)
+    # Some modules do much when they are asked for what they do not have.
+    file = vars(module).get("__file__")
     return file if isinstance(file, str) else None
 
 

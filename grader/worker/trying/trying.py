@@ -32,7 +32,8 @@ Answer = torch.Tensor | None
 class Trying:
     """Tries edits of one submission's loaded functions.
 
-    Its modules are those of files below `root`, unless they are told.
+    Its modules are those of files below `root`, unless they are told. Time is kept by a `clock` in
+    seconds.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Trying:
         functions: Mapping[str, Function],
         root: Path,
         modules: Collection[ModuleType] | None = None,
+        clock: Callable[[], float] = time.thread_time,
     ) -> None:
         self._adapters = functions
         self._root = root
@@ -48,6 +50,7 @@ class Trying:
         self._functions = functions_below(f"{root}{os.sep}", within)
         self._state = State(f"{root}{os.sep}", own, within)
         self._sources: dict[str, Source | None] = {}
+        self._clock = clock
         self._alarm = Alarm()
 
     def perform(self, trials: Trials) -> Outcomes:
@@ -56,7 +59,7 @@ class Trying:
         An edit goes on to the next call as long as its answers are tensors or numbers, and other
         ones than without it, where they are to change. What is not begun in time is left out.
         """
-        end = time.thread_time() + trials.seconds
+        end = self._clock() + trials.seconds
         outcomes = Outcomes()
         with self._alarm.held():
             with Follower(self._root) as follower:
@@ -66,7 +69,7 @@ class Trying:
             edits = bool(trials.edits)
             before = [self._answer(call, ()) for call in trials.calls] if edits else []
             for number, edit in enumerate(trials.edits):
-                if time.thread_time() > end:
+                if self._clock() > end:
                     break
                 outcomes.tried += 1
                 self._try(number, edit, trials, before, outcomes)
