@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.edits import (
@@ -16,6 +16,7 @@ from grader.edits import (
     constants,
     forgotten,
     halves,
+    handed_on,
     insertions,
     masking,
     names,
@@ -30,11 +31,13 @@ from grader.edits.edit import Edit, Replacement
 from grader.edits.finishing import Finished, Finishing
 from grader.edits.program import Program, Statement
 from grader.edits.scopes import Scopes
+from grader.edits.seen import Seen
 from grader.edits.setting import Setting
+from grader.edits.signatures import Signatures
 from grader.edits.together import Combination, together
 
-_FEWEST = 40
-_MOST_OF_A_LINE = 150
+_FEWEST = 60
+_MOST_OF_A_LINE = 200
 Family = Callable[[Setting, Any], Iterator[Draft]]
 _OF_VALUES: tuple[Family, ...] = (
     axes.transposed,
@@ -94,6 +97,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         halves.chunked,
         halves.unflattened,
         bounds.ranges,
+        handed_on.arguments,
     ),
     ast.arguments: (bounds.parameters,),
     ast.Tuple: (arguments.elements, repeated.elements),
@@ -119,17 +123,19 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
 }
 
 
-def edits_of(source: str, lines: Collection[int] | None = None) -> list[Edit]:
+def edits_of(
+    source: str, lines: Collection[int] | None = None, elsewhere: Sequence[str] = ()
+) -> list[Edit]:
     """The small edits of a program, or those that change statements on the given lines.
 
     The likeliest come first. All keep the program well formed, and no two make the same one. What
-    does not parse has none.
+    does not parse has none. `elsewhere` are the texts of files that the program may import.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
         try:
             program = Program(source)
-            return _Generation(program).edits(None if lines is None else set(lines))
+            return _Generation(program, elsewhere).edits(None if lines is None else set(lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
 
@@ -137,9 +143,10 @@ def edits_of(source: str, lines: Collection[int] | None = None) -> list[Edit]:
 class _Generation:
     """The making of one program's edits."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, elsewhere: Sequence[str]) -> None:
         self._program = program
-        self._setting = Setting(program, Scopes(program))
+        scopes, signatures = Scopes(program), Signatures(program.tree, elsewhere)
+        self._setting = Setting(program, scopes, signatures, Seen(program, scopes))
         self._finishing = Finishing(program)
 
     def edits(self, lines: set[int] | None) -> list[Edit]:
@@ -155,7 +162,7 @@ class _Generation:
         """The cheapest edits of one statement, no two of them equal."""
         drafts = _likeliest_first(self._drafts(statement))
         found: dict[int, Finished] = {}
-        most = min(_MOST_OF_A_LINE, _FEWEST + 3 * len(statement.nodes))
+        most = min(_MOST_OF_A_LINE, _FEWEST + 4 * len(statement.nodes))
         most *= _head_lines(statement.node)
         for draft in drafts:
             if len(found) >= most:

@@ -84,7 +84,7 @@ def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
     found = [
         FileEdit(file, edit)
         for file, lines in sources.concerned(passed).items()
-        for edit in edits_of(sources.text(file), lines)
+        for edit in edits_of(sources.text(file), lines, sources.elsewhere(file))
     ]
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found[:_MOST_EDITS]

@@ -7,13 +7,15 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from grader.explaining.mending.likeness import CodeLines, likeness
 from grader.wire.trials import Passed
 
 _MOST_FILES = 400
 _LONGEST = 200_000
+# Of other files, in characters, for the edits of one.
+_MOST_READ = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,20 @@ class Sources:
         """The text of one of the files."""
         return self._files[file].text
 
+    def elsewhere(self, file: str) -> list[str]:
+        """The texts of files that a file may use: those it imports, other cells of its notebook."""
+        imported = set(_imported(self._files[file].body))
+        found, left = [], _MOST_READ
+        for name, other in self._files.items():
+            path = PurePosixPath(name)
+            near = ".ipynb" in name and path.parent == PurePosixPath(file).parent
+            if name != file and (near or {path.stem, path.parent.name} & imported):
+                left -= len(other.text)
+                if left < 0:
+                    break
+                found.append(other.text)
+        return found
+
     def line(self, file: str, number: int) -> str:
         """A line of one of the files, without the space around it."""
         lines = self._files[file].text.splitlines()
@@ -102,6 +118,16 @@ def _files_below(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
         folders.sort()
         yield from (Path(folder, name) for name in sorted(files))
+
+
+def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """The words of what a file imports at its top level."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for one in node.names:
+                yield from one.name.split(".")
+            if isinstance(node, ast.ImportFrom):
+                yield from (node.module or "").split(".")
 
 
 def _is_around(node: ast.AST, number: int) -> bool:
