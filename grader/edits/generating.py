@@ -113,6 +113,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         repeated.names_exchanged,
     ),
     ast.Assign: (
+        operators.assigned,
         forgotten.defaults,
         statements.statements,
         repeated.assignments,

@@ -23,6 +23,7 @@ from grader.edits.setting import (
 _FACTORS = (
     ("2 * ", "", True),
     ("", " / 2", True),
+    ("3 * ", "", True),
     ("1 / ", "", False),
     ("1 - ", "", False),
     ("", " ** 0.5", False),
@@ -30,6 +31,7 @@ _FACTORS = (
     ("", " + 1", False),
     ("", " - 1", False),
 )
+_OF_COUNTS = (("", " ** 0.5"), ("3 * ", ""))
 _WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
 
 
@@ -72,7 +74,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, "-", "", "sign", cost, "a sign")
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
-        if not ((multiplies and scaled) or (is_count and after != " ** 0.5")):
+        if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
             likely = before == "1 - " and nature is Nature.NUMBER
             cost = CHANGE if likely else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
@@ -183,7 +185,9 @@ def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
-    if (isinstance(node, ast.Name) and _is_first_factor(node, parent)) or _is_returned(parent):
+    is_bare = isinstance(node, ast.Name) and isinstance(parent, ast.Assign)
+    is_factor = isinstance(node, ast.Name) and _is_first_factor(node, parent)
+    if is_factor or is_bare or _is_returned(parent):
         yield _around(
             setting, node, "torch.softmax(", ", dim=-1)", "softmax", WRAP, "a call that is missing"
         )
@@ -251,18 +255,20 @@ def _forgotten_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     scope = setting.program.scope(node)
     around = "" if isinstance(scope, ast.Module) else scope.name
     fitting = [
-        (f"{prefix}{one.name}", one)
+        (f"{prefix}{one.name}(", ", dim=-1)" if one.parameters[1:] == ("dim",) else ")", one)
         for prefix, known in (
             ("", setting.scopes.functions),
             ("self.", setting.scopes.methods(node)),
         )
         for one in known.values()
-        if one.least == 1 and one.name != around and not one.name.startswith(("run_", "__"))
+        if (one.least == 1 or one.parameters[1:] == ("dim",))
+        and one.name != around
+        and not one.name.startswith(("run_", "__"))
     ]
     parent = setting.parent(node)
-    for name, one in fitting[:3]:
+    for before, after, one in fitting[:4]:
         if callee(node) != one.name and callee(parent) != one.name:
-            yield _around(setting, node, f"{name}(", ")", "call", WRAP, "a call that is missing")
+            yield _around(setting, node, before, after, "call", WRAP, "a call that is missing")
 
 
 def _around(
