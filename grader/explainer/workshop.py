@@ -21,6 +21,8 @@ Key = tuple[bytes, frozenset[str]]
 
 # Of the submissions of a class that are explained.
 _MOST_KNOWN = 256
+# Of mends of other exercises with which one is tried.
+_MOST_BESIDES = 2
 
 
 class Known:
@@ -79,10 +81,12 @@ class Workshop:
         for exercise, own in asked.items():
             if deadline.passed or exercise in found or all(one.right for one in own):
                 continue
-            search = Search(catalogue, self._bench, exercise, every)
-            self._seconds = 0.0
+            self._seconds, cost = 0.0, Cost()
             try:
-                choice = known[exercise] if exercise in known else self._chosen(search, sources)
+                if exercise in known:
+                    choice = known[exercise]
+                else:
+                    choice, cost = self._chosen(catalogue, exercise, every, sources, found)
             except WorkerLost:
                 # Who ends its worker under edits is not edited any further.
                 break
@@ -91,13 +95,29 @@ class Workshop:
             if choice is not None:
                 mended = (choice.exercises | {exercise}) - found.keys()
                 found |= dict.fromkeys(mended, choice)
-            self.mendings.append(_noted(mended, choice, search.cost, self._seconds))
+            self.mendings.append(_noted(mended, choice, cost, self._seconds))
         if not deadline.passed:
             self._known.learn(key, sources, chosen_for)
         return found
 
-    def _chosen(self, search: Search, sources: Sources) -> Mended | None:
-        return chosen(search.mends(sources), sources, self._submission.adapters)
+    def _chosen(
+        self,
+        catalogue: Catalogue,
+        exercise: str,
+        every: Sequence[Asked],
+        sources: Sources,
+        found: Mapping[str, Mended],
+    ) -> tuple[Mended | None, Cost]:
+        """What mends an exercise, alone or together with what mended an earlier one."""
+        before = [one.made for one in dict.fromkeys(found.values())]
+        cost = Cost()
+        for besides in (None, *before[:_MOST_BESIDES]):
+            search = Search(catalogue, self._bench, exercise, every, besides)
+            choice = chosen(search.mends(sources), sources, self._submission.adapters)
+            cost = cost.plus(search.cost)
+            if choice is not None:
+                return choice, cost
+        return None, cost
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
