@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from grader.explaining.mending.mending import FileEdit, Mend
 from grader.explaining.mending.sources import Sources
+from grader.explaining.mending.weighing import Weighing
 
 # Of lines whose cheapest edits cost about the same, each may be the one.
-_ABOUT_THE_SAME = 0.75
-_FULL = 0.999
-_LEAST_SHARE = 0.5
+_ABOUT_THE_SAME = 0.3
 
 Line = tuple[str, int]
 
@@ -55,33 +54,25 @@ def in_place(place: Place) -> str:
 
 
 def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | None:
-    """What is told of mends.
+    """What is told of mends: of those that make everything right and break nothing.
 
-    Edits that break nothing come before those that do, and those that make more exercises right
-    before others; then the smaller ones.
+    Edits that make more exercises right come before others, then those that are likelier.
     """
-    able = [one for one in mends if one.share >= _LEAST_SHARE]
+    able = [one for one in mends if one.share == 1 and not one.breaks]
     if not able:
         return None
-    rank = min(map(_rank, able))
-    cheapest: dict[Line, Mend] = {}
-    for one in sorted(able, key=lambda one: _weight(one, adapters)):
-        if _rank(one) == rank:
-            cheapest.setdefault((one.made.file, one.made.edit.line), one)
-    ranked = sorted(cheapest.values(), key=lambda one: _weight(one, adapters))
-    limit = _weight(ranked[0], adapters) + _ABOUT_THE_SAME
-    told = [one for one in ranked if _weight(one, adapters) <= limit][:2]
+    most = max(len(one.exercises) for one in able)
+    weighing = Weighing(sources, adapters)
+    weighed = [(weighing.weight(one.made), one) for one in able if len(one.exercises) == most]
+    weighed.sort(key=lambda pair: pair[0])
+    lightest: dict[Line, tuple[float, Mend]] = {}
+    for weight, one in weighed:
+        lightest.setdefault((one.made.file, one.made.edit.line), (weight, one))
+    ranked = list(lightest.values())
+    limit = ranked[0][0] + _ABOUT_THE_SAME
+    told = [one for weight, one in ranked if weight <= limit][:2]
     places = tuple(_place(one, sources) for one in told)
     return Mended(places, told[0].exercises, told[0].made)
-
-
-def _rank(mend: Mend) -> tuple[bool, bool, int]:
-    return mend.share < _FULL, bool(mend.breaks), -len(mend.exercises)
-
-
-def _weight(mend: Mend, adapters: str) -> float:
-    """The cost of an edit; a call handed on in the adapters is an unlikely place for a slip."""
-    return mend.made.edit.cost + (0.01 if mend.made.file == adapters else 0.0)
 
 
 def _place(mend: Mend, sources: Sources) -> Place:

@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 from grader.explaining.mending.likeness import CodeLines, likeness
 from grader.wire.trials import Passed
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 _MOST_FILES = 400
 _LONGEST = 200_000
 # Of other files, in characters, for the edits of one.
@@ -83,6 +85,16 @@ class Sources:
         """A line of one of the files, without the space around it."""
         lines = self._files[file].text.splitlines()
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def node(self, file: str, number: int) -> Function | None:
+        """The innermost function around a line."""
+        found: Function | None = None
+        nodes: Iterable[ast.AST] = self._files[file].body
+        while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
+            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
+                found = around
+            nodes = list(ast.iter_child_nodes(around))
+        return found
 
     def function(self, file: str, number: int) -> str:
         """The qualified name of the innermost function around a line; empty outside of any."""
