@@ -14,16 +14,19 @@ from grader.edits import (
     calls,
     constants,
     forgotten,
+    forgotten_methods,
     halves,
     handed_on,
     insertions,
     masking,
+    members,
     names,
     operators,
     patterns,
     repeated,
     slices,
     statements,
+    transplants,
 )
 from grader.edits.draft import Draft
 from grader.edits.edit import Edit, Replacement
@@ -51,6 +54,16 @@ _OF_VALUES: tuple[Family, ...] = (
     insertions.projections,
     forgotten.values,
     forgotten.conditions,
+    transplants.transplanted,
+    transplants.callables,
+    transplants.softmaxes,
+    members.forgotten,
+    forgotten_methods.values,
+    forgotten_methods.shifted,
+    forgotten_methods.masks,
+    forgotten_methods.sizes,
+    forgotten_methods.doubled,
+    forgotten_methods.complements,
 )
 _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (
@@ -58,6 +71,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         patterns.patterns,
         names.instead_of_constants,
         forgotten.values,
+        forgotten_methods.bases,
     ),
     ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
     ast.BinOp: (
@@ -71,7 +85,13 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
     ast.Name: (names.variables, names.targets, forgotten.lookups),
-    ast.Attribute: (constants.attributes, names.variables, axes.untransposed, forgotten.lookups),
+    ast.Attribute: (
+        constants.attributes,
+        names.variables,
+        axes.untransposed,
+        forgotten.lookups,
+        members.attributes,
+    ),
     ast.Call: (
         calls.functions,
         calls.dropped,
@@ -88,13 +108,14 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         halves.unflattened,
         bounds.ranges,
         handed_on.arguments,
+        forgotten_methods.greatest,
     ),
     ast.arguments: (bounds.parameters,),
-    ast.Tuple: (arguments.elements, repeated.elements),
+    ast.Tuple: (arguments.elements, repeated.elements, members.keys),
     ast.List: (arguments.elements, repeated.elements),
     ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices,),
-    ast.Subscript: (slices.indices, forgotten.indices),
+    ast.Subscript: (slices.indices, forgotten.indices, members.entries, members.cut),
     ast.AugAssign: (
         operators.augmented,
         masking.combined,

@@ -67,6 +67,10 @@ class Seen:
         """How often an attribute of that name is read."""
         return self._attribute_reads.get(name, 0)
 
+    def calls(self, name: str) -> int:
+        """How often something of that name is called."""
+        return self._calls.get(name, 0)
+
     @functools.cached_property
     def surroundings(self) -> list[Around]:
         """What is done to values anywhere, each thing once for each function."""
@@ -114,6 +118,17 @@ class Seen:
             elif isinstance(node, _FUNCTIONS):
                 bound.add(node.name)
         return found | (read - bound)
+
+    @functools.cached_property
+    def _calls(self) -> dict[str, int]:
+        found: dict[str, int] = defaultdict(int)
+        for node in ast.walk(self._program.tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                    found[name] += 1
+                case _:
+                    pass
+        return found
 
     @functools.cached_property
     def _attribute_reads(self) -> dict[str, int]:
