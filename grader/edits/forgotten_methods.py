@@ -84,8 +84,7 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         subject = "a root that is missing"
         cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else CHANGE
         yield wrap(program, node, "", " ** 0.5", "root", cost, subject)
-    is_ratio = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div)
-    if is_ratio and node is parent.left:
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left:
         return
     names = setting.scopes.names(node)
     visible = setting.seen.visible(node)

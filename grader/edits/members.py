@@ -21,7 +21,7 @@ _OF_TENSORS = frozenset(
 
 def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     """Another attribute of the same object, declared by its class or read elsewhere."""
-    if not isinstance(node.ctx, ast.Load) or not _is_object(setting, node.value):
+    if not isinstance(node.ctx, ast.Load) or not _is_object(node.value):
         return
     parent = setting.parent(node)
     if isinstance(parent, ast.Call) and node is parent.func and not _is_self(node.value):
@@ -84,7 +84,7 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
     found = [
         (
-            0 if _is_position(name) else 1,
+            not _is_position(name),
             bool(names.read.get(name)),
             -names.first.get(name, 0),
             name,
@@ -92,8 +92,8 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         for name, nature in names.natures.items()
         if name in visible and name not in own and nature in wanted and name in names.own
     ]
-    for place, is_read, _, name in sorted(found)[:_MOST_INDICES]:
-        cost = CHANGE if place == 0 or not is_read else WRAP
+    for unlike, is_read, _, name in sorted(found)[:_MOST_INDICES]:
+        cost = CHANGE if not (unlike and is_read) else WRAP
         text = program.text(node.value)
         yield put(program, node, f"{text}[{name}]", "index", cost, subject, ("index", text, name))
 
@@ -144,7 +144,7 @@ def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-def _is_object(setting: Setting, node: ast.expr) -> bool:
+def _is_object(node: ast.expr) -> bool:
     """Whether a node may hold attributes of the submission's own."""
     match node:
         case ast.Name(id=name):

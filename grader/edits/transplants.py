@@ -1,4 +1,4 @@
-"""What is done to one value and was forgotten for another: calls, methods, factors seen elsewhere."""
+"""What is done to one value and was forgotten for another: calls, methods, factors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         else:
             maybe = nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
             unread = maybe and name in visible and not names.read.get(name)
-            unread = unread and _may_be_called(setting, node, name)
+            unread = unread and _may_be_called(setting, name)
         if unread:
             found.append((CHANGE, name))
     for name, own in setting.scopes.functions.items():
@@ -56,7 +56,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """The submission's own softmax, or torch's, of the first factor of a product, or of a result."""
+    """A softmax of the first factor of a product that is written as a call."""
     parent = setting.parent(node)
     is_factor = (
         isinstance(parent, ast.Call)
@@ -116,12 +116,12 @@ def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
         cost += 0.5
     if not one.name:
         cost += 0.25
-    if _are_alike(setting, node, one.taken):
+    if _are_alike(node, one.taken):
         cost -= 0.5 if one.scope is here else 0.25
     return max(SLIP, min(cost, UNLIKELY))
 
 
-def _are_alike(setting: Setting, node: ast.expr, other: ast.expr) -> bool:
+def _are_alike(node: ast.expr, other: ast.expr) -> bool:
     """Whether two values look like the same thing of two kin."""
     if isinstance(node, ast.Call) and isinstance(other, ast.Call):
         return bool(callee(node)) and callee(node) == callee(other)
@@ -130,7 +130,7 @@ def _are_alike(setting: Setting, node: ast.expr, other: ast.expr) -> bool:
     return False
 
 
-def _may_be_called(setting: Setting, node: ast.expr, name: str) -> bool:
+def _may_be_called(setting: Setting, name: str) -> bool:
     """Whether a variable is called somewhere in the file, or named like what is."""
     return setting.seen.calls(name) > 0 or name.startswith(("to_", "make_", "apply"))
 
