@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, without
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, put, without
 from grader.edits.edit import Replacement
 from grader.edits.kinship import kinship, words
 from grader.edits.setting import Setting, callee
@@ -164,6 +164,8 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     axes = [n for n in setting.scopes.names(node).natures if words(n)[-1:] in (("dim",), ("axis",))]
     for text, cost in _missing_options(node, name, given, axes[:2]):
         yield _with_argument(setting, node, text, cost)
+        if name in ("max", "min") and "keepdim" in text:
+            yield _with_argument(setting, node, text, cost, f"a{name}")
 
 
 def _missing_options(
@@ -196,7 +198,9 @@ def _missing_options(
         yield "training=self.training", WRAP
 
 
-def _with_argument(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
+def _with_argument(
+    setting: Setting, node: ast.Call, text: str, cost: float, renamed: str | None = None
+) -> Draft:
     program = setting.program
     arguments = [*node.args, *node.keywords]
     if arguments:
@@ -209,8 +213,11 @@ def _with_argument(setting: Setting, node: ast.Call, text: str, cost: float) -> 
         piece = Replacement(place, place, text)
     name = callee(node)
     subject = f"an option of `{name}`"
-    at = program.span(node.func).end - len(name)
-    return Draft("option-added", cost, subject, node, (piece,), at, ("option", name, text))
+    end = program.span(node.func).end
+    at = end - len(name)
+    pieces = (piece,) if renamed is None else (Replacement(at, end, renamed), piece)
+    alike = ("option", text, name in ("max", "min") and renamed is None)
+    return Draft("option-added", cost, subject, node, pieces, at, alike)
 
 
 def _is_module(node: ast.expr) -> bool:
@@ -223,6 +230,22 @@ def _is_module(node: ast.expr) -> bool:
             return False
 
 
+def weights(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A softmax for another function that makes numbers positive or small."""
+    if callee(node) in ("sigmoid", "exp", "relu", "tanh") and len(node.args) == 1:
+        text = f"torch.softmax({setting.program.text(node.args[0])}, dim=-1)"
+        subject = f"the function that is called where it says `{callee(node)}`"
+        yield put(setting.program, node, text, "softmax", WRAP, subject)
+
+
+def loaded(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """The weight of a layer, for the layer whose data is set."""
+    if node.attr == "data" and isinstance(node.ctx, ast.Store):
+        end = setting.program.span(node.value).end
+        piece = Replacement(end, end, ".weight")
+        yield Draft("attribute", SLIP, "what is set", node, (piece,), end, "weight")
+
+
 def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """What a mask fills in: nothing, minus infinity."""
     if callee(node) not in ("masked_fill", "masked_fill_", "where", "full", "full_like"):
@@ -231,7 +254,8 @@ def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         text = setting.program.text(value)
         subject = "the value of what is masked"
         for other in ('float("-inf")', "0.0", "-1e9"):
-            if other != text and setting.scopes.nature(value).is_number | ("inf" in text):
+            is_value = setting.scopes.nature(value).is_number or "inf" in text
+            if other != text and (is_value or callee(value) == "zeros_like"):
                 piece = instead(setting.program, value, other)
                 at = setting.program.span(value).start
                 yield Draft("fill", CHANGE, subject, node, (piece,), at, ("fill", text, other))

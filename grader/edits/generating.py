@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ from grader.edits.setting import Setting
 from grader.edits.signatures import Signatures
 from grader.edits.together import Combination, together
 
+_FEWEST = 60
 _MOST_OF_A_LINE = 200
 Family = Callable[[Setting, Any], Iterator[Draft]]
 _OF_VALUES: tuple[Family, ...] = (
@@ -52,6 +54,7 @@ _OF_VALUES: tuple[Family, ...] = (
     insertions.conversions,
     insertions.probabilities,
     insertions.projections,
+    insertions.rates,
     forgotten.values,
     forgotten.conditions,
     transplants.transplanted,
@@ -78,7 +81,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         operators.operations,
         axes.product_order,
         masking.combined,
-        insertions.rates,
+        insertions.shares,
         insertions.divisors,
     ),
     ast.Compare: (operators.comparisons,),
@@ -86,6 +89,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.IfExp: (operators.choices,),
     ast.Name: (names.variables, names.targets, forgotten.lookups),
     ast.Attribute: (
+        calls.loaded,
         constants.attributes,
         names.variables,
         axes.untransposed,
@@ -97,6 +101,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         calls.dropped,
         calls.options,
         calls.method_fill,
+        calls.weights,
         arguments.arguments,
         axes.turned,
         axes.permuted,
@@ -124,6 +129,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         repeated.names_exchanged,
     ),
     ast.Assign: (
+        operators.assigned,
         forgotten.defaults,
         statements.statements,
         repeated.assignments,
@@ -171,9 +177,10 @@ class _Generation:
 
     def _of_statement(self, statement: Statement) -> list[Finished]:
         """The cheapest edits of one statement, no two of them equal."""
-        drafts = sorted(self._drafts(statement), key=lambda draft: draft.cost)
+        drafts = _likeliest_first(self._drafts(statement))
         found: dict[int, Finished] = {}
-        most = _MOST_OF_A_LINE * _head_lines(statement.node)
+        most = min(_MOST_OF_A_LINE, _FEWEST + 4 * len(statement.nodes))
+        most *= _head_lines(statement.node)
         for draft in drafts:
             if len(found) >= most:
                 break
@@ -203,6 +210,17 @@ class _Generation:
         edits = list(found.values())
         edits.sort(key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
         return edits
+
+
+def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:
+    """By cost, and of one cost some of each node before the rest of any."""
+    seen: dict[tuple[ast.AST, float], int] = defaultdict(int)
+    ranked: list[tuple[float, int, int, Draft]] = []
+    for draft in drafts:
+        turn = seen[draft.node, draft.cost]
+        seen[draft.node, draft.cost] = turn + 1
+        ranked.append((draft.cost, turn, len(ranked), draft))
+    return [draft for _, _, _, draft in sorted(ranked, key=lambda one: one[:3])]
 
 
 def _is_given(statement: Statement, lines: set[int] | None) -> bool:

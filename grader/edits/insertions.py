@@ -23,6 +23,7 @@ from grader.edits.setting import (
 _FACTORS = (
     ("2 * ", "", True),
     ("", " / 2", True),
+    ("3 * ", "", True),
     ("1 / ", "", False),
     ("1 - ", "", False),
     ("", " ** 0.5", False),
@@ -30,6 +31,7 @@ _FACTORS = (
     ("", " + 1", False),
     ("", " - 1", False),
 )
+_OF_COUNTS = (("", " ** 0.5"), ("3 * ", ""))
 _WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
 
 
@@ -72,9 +74,11 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, "-", "", "sign", cost, "a sign")
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
-        if not ((multiplies and scaled) or (is_count and after != " ** 0.5")):
-            yield _around(setting, node, before, after, "factor", WRAP, subject)
-    if is_operand and nature is Nature.TENSOR and isinstance(node, ast.Name):
+        if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
+            likely = before == "1 - " and nature is Nature.NUMBER
+            cost = CHANGE if likely else WRAP
+            yield _around(setting, node, before, after, "factor", cost, subject)
+    if is_operand and isinstance(node, ast.Name):
         yield put(setting.program, node, f"2 * ({node.id} // 2)", "factor", WRAP, subject)
 
 
@@ -84,10 +88,14 @@ def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
     return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
 
 
-def rates(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """What is kept, divided by the share that is kept."""
-    parent = setting.parent(node)
-    if not isinstance(node.op, ast.Mult) or isinstance(parent, ast.BinOp):
+    match node:
+        case ast.BinOp(op=ast.Mult()) | ast.Call(func=ast.Attribute(attr="masked_fill" | "where")):
+            pass
+        case _:
+            return
+    if not isinstance(setting.parent(node), (ast.Assign, ast.Return)):
         return
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
@@ -106,8 +114,8 @@ def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draf
         return
     first = first_tensor(setting, left)
     if setting.scopes.nature(left) is Nature.TENSOR and first is not None:
-        names = [name for name in (first, *known(setting, left, Nature.TENSOR)[:2])]
-        for name in dict.fromkeys(names):
+        earliest = known(setting, left, Nature.TENSOR)[-2:]
+        for name in dict.fromkeys((first, *earliest)):
             text = f"{name}.shape[-1] ** {'' if isinstance(node.op, ast.Div) else '-'}0.5"
             yield put(setting.program, right, text, "scale", WRAP, "a factor")
 
@@ -117,6 +125,8 @@ def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return not isinstance(node.op, ast.MatMult)
     parent = setting.parent(node)
+    if isinstance(parent, (ast.Tuple, ast.List)):
+        return isinstance(setting.parent(parent), ast.Call)
     return isinstance(parent, ast.Call) and callee(parent) in ("exp", "sin", "cos", "sqrt", "pow")
 
 
@@ -175,12 +185,32 @@ def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
-    if (isinstance(node, ast.Name) and _is_first_factor(node, parent)) or _is_returned(parent):
+    is_bare = isinstance(node, ast.Name) and isinstance(parent, ast.Assign)
+    is_factor = isinstance(node, ast.Name) and _is_first_factor(node, parent)
+    if is_factor or is_bare or _is_returned(parent):
         yield _around(
             setting, node, "torch.softmax(", ", dim=-1)", "softmax", WRAP, "a call that is missing"
         )
     if isinstance(node, ast.Name):
         yield from _shifts(setting, node, parent)
+
+
+def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """A softmax for numbers that are only divided by their sum."""
+    program = setting.program
+    match node:
+        case ast.BinOp(
+            left=scores, op=ast.Div(), right=ast.Call(func=ast.Attribute(attr="sum") as total)
+        ):
+            own = program.text(scores)
+        case _:
+            return
+    if program.text(total.value) != own or not isinstance(node.right, ast.Call):
+        return
+    axes = [*node.right.args, *(one.value for one in node.right.keywords if one.arg == "dim")]
+    for axis in axes[:1]:
+        text = f"torch.softmax({own}, dim={program.text(axis)})"
+        yield put(program, node, text, "softmax", CHANGE, "how weights come from scores")
 
 
 def _shifts(setting: Setting, node: ast.Name, parent: ast.AST) -> Iterator[Draft]:
@@ -225,18 +255,20 @@ def _forgotten_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     scope = setting.program.scope(node)
     around = "" if isinstance(scope, ast.Module) else scope.name
     fitting = [
-        (f"{prefix}{one.name}", one)
+        (f"{prefix}{one.name}(", ", dim=-1)" if one.parameters[1:] == ("dim",) else ")", one)
         for prefix, known in (
             ("", setting.scopes.functions),
             ("self.", setting.scopes.methods(node)),
         )
         for one in known.values()
-        if one.least == 1 and one.name != around and not one.name.startswith(("run_", "__"))
+        if (one.least == 1 or one.parameters[1:] == ("dim",))
+        and one.name != around
+        and not one.name.startswith(("run_", "__"))
     ]
     parent = setting.parent(node)
-    for name, one in fitting[:3]:
+    for before, after, one in fitting[:4]:
         if callee(node) != one.name and callee(parent) != one.name:
-            yield _around(setting, node, f"{name}(", ")", "call", WRAP, "a call that is missing")
+            yield _around(setting, node, before, after, "call", WRAP, "a call that is missing")
 
 
 def _around(

@@ -67,7 +67,8 @@ def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
             if one[0] != other[0]:
                 near = part.index(other) == part.index(one) + 1
                 text = _swapped(value, one.span(), other.span())
-                yield SLIP if near else CHANGE, text, frozenset((one[0], other[0]))
+                grouped = "(" in value[: one.start()].rpartition(")")[2]
+                yield SLIP if near else CHANGE, text, (frozenset((one[0], other[0])), grouped)
     for units in reversed(_units(tokens)):
         for first, second in itertools.combinations(units, 2):
             if first[1] - first[0] > 1 or second[1] - second[0] > 1:

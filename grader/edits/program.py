@@ -62,8 +62,8 @@ class Program:
         self._spans: dict[ast.AST, Span] = {}
         self.statements: list[Statement] = []
         self.qualified: dict[Scope, str | None] = {self.tree: None}
-        for statement in self.tree.body:
-            self._settle(statement, self.tree, "body", 0, self.tree)
+        for place, statement in enumerate(self.tree.body):
+            self._settle(statement, self.tree, "body", place, self.tree)
 
     def home(self, node: ast.AST) -> Home:
         """Where a node belongs."""
@@ -178,7 +178,7 @@ class Program:
             inner: Scope = statement
         else:
             inner = scope
-        if isinstance(statement, _SIMPLE):
+        if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []
         for name, value in ast.iter_fields(statement):

@@ -7,11 +7,15 @@ import functools
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from grader.edits.natures import Nature, nature_of, nature_of_annotation, nature_of_name
+from grader.edits.natures import (
+    Nature,
+    nature_of,
+    nature_of_annotation,
+    nature_of_name,
+    nature_of_parameter,
+)
 from grader.edits.program import Program, Scope
 
-# What a parameter of one letter usually counts: heads, tokens, features, a batch.
-_COUNTS = ("n", "h", "d", "b", "t", "n_head", "n_heads")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -84,9 +88,8 @@ class Scopes:
             names.first |= dict.fromkeys(around.first, 0)
         if isinstance(scope, _FUNCTIONS):
             for argument in _parameters(scope):
-                told = nature_of_annotation(argument.annotation) or nature_of_name(argument.arg)
-                if told is None and argument.arg in _COUNTS:
-                    told = Nature.SIZE
+                told = nature_of_annotation(argument.annotation)
+                told = told or nature_of_parameter(argument.arg)
                 names.natures[argument.arg] = told or Nature.TENSOR
                 names.first[argument.arg] = argument.lineno
                 if argument.arg not in ("self", "cls"):

@@ -78,13 +78,26 @@ def is_axis(setting: Setting, node: ast.AST) -> bool:
         call, keyword = given
         if keyword:
             return keyword in AXIS_KEYWORDS
-        return callee(call) in AXES
+        place = call.args.index(node) if isinstance(node, ast.expr) and node in call.args else 0
+        return _is_axis_by_position(callee(call), place, len(call.args), node)
     parent = setting.parent(node)
     if isinstance(parent, ast.Tuple):
-        return argument_of(setting, parent) is not None and is_axis(setting, parent)
+        given = argument_of(setting, parent)
+        return given is not None and (callee(given[0]) == "permute" or given[1] in AXIS_KEYWORDS)
     if isinstance(parent, ast.Subscript) and node is parent.slice:
         return isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape"
     return False
+
+
+def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bool:
+    """Whether an argument that is given by position is an axis."""
+    if name not in AXES or isinstance(node, (ast.Tuple, ast.List)):
+        return False
+    if name in ("chunk", "split", "repeat_interleave"):
+        return place > 0 and place == count - 1
+    if name == "unflatten":
+        return place == 0
+    return integer(node) is not None or (place > 0 and isinstance(node, ast.Name))
 
 
 def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:

@@ -141,6 +141,8 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
         raise BadFrame("what came of trials is not told as it must be")
     if not 0 <= tried <= len(trials.edits) or not 0 <= calls <= tried * len(trials.calls):
         raise BadFrame("more was tried than was asked for")
+    if len(answers) > len(trials.edits) * len(trials.calls):
+        raise BadFrame("there are more answers than were asked for")
     ends = (len(trials.edits), len(trials.calls), len(answers))
     passed = _passed_from_json(header.get("passed"))
     outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)

@@ -18,6 +18,7 @@ LOADED_IN_WORKERS = {
     "grader.wire.frames",
     "grader.wire.importing",
     "grader.wire.records",
+    "grader.wire.trials",
     "grader.worker",
     "grader.worker.caretaker",
     "grader.worker.confinement",
@@ -41,6 +42,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.huge_pages",
     "grader.worker.loading",
     "grader.worker.observing",
+    "grader.worker.observing.following",
     "grader.worker.observing.lines",
     "grader.worker.observing.recording",
     "grader.worker.observing.watching",
@@ -55,6 +57,10 @@ LOADED_IN_WORKERS = {
     "grader.worker.telling.raising",
     "grader.worker.telling.signature",
     "grader.worker.telling.suggesting",
+    "grader.worker.trying",
+    "grader.worker.trying.exchanging",
+    "grader.worker.trying.remembering",
+    "grader.worker.trying.trying",
 }
 COURSE = {"adapters", "assignment", "solutions", "tests"}
 # Arrows only run down: a part may import those below it in this list, and itself.
@@ -77,6 +83,7 @@ LAYERS = [
     {"grader.sandbox"},
     {"grader.home"},
     {"grader.explaining"},
+    {"grader.edits"},
     {"grader.testing"},
     {"grader.intake"},
     {"grader.worker"},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from grader.explaining.mending.mending import Mend
+from grader.explaining.mending.mending import FileEdit, Mend
 from grader.explaining.mending.sources import Sources
 
 # Of lines whose cheapest edits cost about the same, each may be the one.
@@ -33,6 +33,12 @@ class Mended:
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
+    made: FileEdit
+
+    def moved(self, line_of: Callable[[str, int], int]) -> Mended:
+        """The same in a text in which its lines have other numbers."""
+        places = tuple(replace(one, line=line_of(one.file, one.line)) for one in self.places)
+        return replace(self, places=places)
 
     def in_words(self) -> str:
         """The line, or the two, and what changing it does."""
@@ -65,7 +71,8 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
     ranked = sorted(cheapest.values(), key=lambda one: _weight(one, adapters))
     limit = _weight(ranked[0], adapters) + _ABOUT_THE_SAME
     told = [one for one in ranked if _weight(one, adapters) <= limit][:2]
-    return Mended(tuple(_place(one, sources) for one in told), told[0].exercises)
+    places = tuple(_place(one, sources) for one in told)
+    return Mended(places, told[0].exercises, told[0].made)
 
 
 def _rank(mend: Mend) -> tuple[bool, bool, int]:

@@ -12,6 +12,7 @@ from grader.edits.generating import edits_of
 from grader.explaining.mending.questions import Asked, in_turn, is_answer, telling
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
+from grader.explaining.naming.diagnosis import TELLING_ASPECTS
 from grader.wire.trials import MAX_EDITS, Change, Outcomes, Passed, Trials
 
 _FOLLOWED = 3
@@ -25,6 +26,9 @@ _MOST_OF_OTHERS = 16
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
 _MOST_EDITS = 4000
+# So many edits may mend; in wrong programs they are a few in a hundred.
+_FEW = 20
+_MOST_SHARE = 0.15
 # Processor time in which trials are begun: a net, for what takes much longer than such calls do.
 _SECONDS = 6.0
 _SECONDS_OF_PROOF = 3.0
@@ -47,11 +51,13 @@ class FileEdit:
     file: str
     edit: Edit
 
-    @property
-    def changes(self) -> Mapping[str, Sequence[Change]]:
-        """What it changes, as it is told to a worker."""
-        own = [Change(one.start, one.end, one.text) for one in self.edit.replacements]
-        return {self.file: own}
+    def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[Change]]:
+        """What it changes, and what another one does, as it is told to a worker."""
+        changes: dict[str, list[Change]] = {}
+        for made in (self, other) if other is not None else (self,):
+            own = [Change(one.start, one.end, one.text) for one in made.edit.replacements]
+            changes.setdefault(made.file, []).extend(own)
+        return {file: sorted(own, key=_place_of) for file, own in changes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,10 @@ class Cost:
     edits: int = 0
     calls: int = 0
 
+    def plus(self, other: Cost) -> Cost:
+        """Both together."""
+        return Cost(self.edits + other.edits, self.calls + other.calls)
+
 
 def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
     """The edits to be tried, in their order, which follows from the sources alone."""
@@ -90,13 +100,20 @@ def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
 class Search:
     """The search for edits that mend one exercise of a submission; `cost` is what it took so far.
 
-    `asked` are the calls of all exercises whose right answer is known.
+    `asked` are the calls of all exercises whose right answer is known. Every edit is made together
+    with the one `besides`, which mended an exercise that this one builds on.
     """
 
     def __init__(
-        self, catalogue: Catalogue, bench: NewBench, exercise: str, asked: Sequence[Asked]
+        self,
+        catalogue: Catalogue,
+        bench: NewBench,
+        exercise: str,
+        asked: Sequence[Asked],
+        besides: FileEdit | None = None,
     ) -> None:
         self._catalogue = catalogue
+        self._besides = besides
         self._bench = bench
         self._exercise = exercise
         own = [one for one in asked if one.exercise == exercise]
@@ -121,7 +138,9 @@ class Search:
                 seconds = _SECONDS * len(chunk) / len(edits)
                 outcomes = self._tried(bench, calls, len(few), chunk, seconds)
                 left += [start + number for number in self._left(calls, len(chunk), outcomes)]
-        return self._proven(edits, left) if left else []
+        if not left or _is_luck(edits, left):
+            return []
+        return self._proven(edits, left)
 
     def _passed(self, bench: Workbench) -> Sequence[Passed]:
         """The lines that a few of the wrong calls pass, in a state that none was made in before."""
@@ -150,7 +169,7 @@ class Search:
         seconds: float,
     ) -> Outcomes:
         asked = [one.question.call for one in calls]
-        changes = [one.changes for one in edits]
+        changes = [one.together_with(self._besides) for one in edits]
         outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
         self.cost = Cost(self.cost.edits + outcomes.tried, self.cost.calls + outcomes.calls)
         return outcomes
@@ -181,16 +200,28 @@ class Search:
 
     def _mend(self, made: FileEdit, proof: Sequence[Asked], place: int, outcomes: Outcomes) -> Mend:
         wrong: dict[str, list[bool]] = {}
+        plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
         for call, one in enumerate(proof):
             is_right = is_answer(self._catalogue, one.question, outcomes.of(place, call))
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)
+                if one.question.aspect in TELLING_ASPECTS:
+                    plainly.setdefault(one.exercise, []).append(is_right)
             elif not is_right:
                 breaks.add(one.exercise)
-        own = wrong[self._exercise]
-        mended = {name for name, rights in wrong.items() if all(rights)} - breaks
+        own = plainly.get(self._exercise) or wrong[self._exercise]
+        mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
         return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+
+
+def _place_of(change: Change) -> tuple[int, int]:
+    return change.start, change.end
+
+
+def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
+    """Whether so many edits mend that it is not what they change, but that they do."""
+    return len(left) > max(_FEW, _MOST_SHARE * len(edits))
 
 
 def _with_others(count: int, left: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from grader.explaining.mending.likeness import CodeLines, likeness
 from grader.wire.trials import Passed
 
 _MOST_FILES = 400
@@ -34,6 +35,7 @@ class Sources:
 
     def __init__(self, files: Mapping[str, SourceFile]) -> None:
         self._files = files
+        self._code = {name: CodeLines(file.text) for name, file in files.items()}
 
     @classmethod
     def below(cls, root: Path) -> Sources:
@@ -49,6 +51,15 @@ class Sources:
                         text = path.read_text(encoding="utf-8-sig")
                         files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
         return cls(files)
+
+    @property
+    def likeness(self) -> bytes:
+        """Equal for submissions that differ in comments and empty lines only."""
+        return likeness(self._code)
+
+    def code(self, file: str) -> CodeLines:
+        """The lines with code of one of the files."""
+        return self._code[file]
 
     def text(self, file: str) -> str:
         """The text of one of the files."""
