@@ -22,6 +22,7 @@ from grader.edits import (
     operators,
     patterns,
     repeated,
+    scales,
     slices,
     statements,
 )
@@ -39,7 +40,7 @@ Family = Callable[[Setting, Any], Iterator[Draft]]
 _OF_VALUES: tuple[Family, ...] = (
     axes.transposed,
     axes.shaped_after_turning,
-    insertions.scales,
+    scales.scales,
     masking.missing,
     masking.triangles,
     insertions.factors,
@@ -48,7 +49,7 @@ _OF_VALUES: tuple[Family, ...] = (
     insertions.conversions,
     insertions.probabilities,
     insertions.projections,
-    insertions.rates,
+    scales.rates,
     forgotten.values,
     forgotten.conditions,
 )
@@ -64,13 +65,13 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         operators.operations,
         axes.product_order,
         masking.combined,
-        insertions.shares,
-        insertions.divisors,
+        scales.shares,
+        scales.divisors,
     ),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
-    ast.Name: (names.variables, names.targets, forgotten.lookups),
+    ast.Name: (scales.shifts, names.variables, names.targets, forgotten.lookups),
     ast.Attribute: (
         calls.loaded,
         constants.attributes,
@@ -104,7 +105,7 @@ _FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.AugAssign: (
         operators.augmented,
         masking.combined,
-        insertions.divisors,
+        scales.divisors,
         statements.statements,
         repeated.names_exchanged,
     ),
