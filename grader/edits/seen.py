@@ -71,6 +71,21 @@ class Seen:
         """How often something of that name is called."""
         return self._calls.get(name, 0)
 
+    def stored(self, scope: Scope) -> list[tuple[str, ast.Call]]:
+        """The variables of a scope that are set to what a call returns, with the calls."""
+        return self._stored.get(scope, [])
+
+    @functools.cached_property
+    def _stored(self) -> dict[Scope, list[tuple[str, ast.Call]]]:
+        found: dict[Scope, list[tuple[str, ast.Call]]] = defaultdict(list)
+        for statement in self._program.statements:
+            match statement.node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                    found[self._program.scope(statement.node)].append((name, value))
+                case _:
+                    pass
+        return found
+
     @functools.cached_property
     def surroundings(self) -> list[Around]:
         """What is done to values anywhere, each thing once for each function."""
