@@ -5,30 +5,13 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from grader.edits import (
-    arguments,
-    axes,
-    bounds,
-    calls,
-    constants,
-    forgotten,
-    halves,
-    handed_on,
-    insertions,
-    masking,
-    names,
-    operators,
-    patterns,
-    repeated,
-    slices,
-    statements,
-)
 from grader.edits.draft import Draft
 from grader.edits.edit import Edit, Replacement
+from grader.edits.families import FAMILIES, OF_VALUES
 from grader.edits.finishing import Finished, Finishing
+from grader.edits.pairs import pairs
 from grader.edits.program import Program, Statement
 from grader.edits.scopes import Scopes
 from grader.edits.seen import Seen
@@ -38,90 +21,6 @@ from grader.edits.together import Combination, together
 
 _FEWEST = 60
 _MOST_OF_A_LINE = 200
-Family = Callable[[Setting, Any], Iterator[Draft]]
-_OF_VALUES: tuple[Family, ...] = (
-    axes.transposed,
-    axes.shaped_after_turning,
-    insertions.scales,
-    masking.missing,
-    masking.triangles,
-    insertions.factors,
-    insertions.steps,
-    insertions.negations,
-    insertions.conversions,
-    insertions.probabilities,
-    insertions.projections,
-    insertions.rates,
-    forgotten.values,
-    forgotten.conditions,
-)
-_FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
-    ast.Constant: (
-        constants.constants,
-        patterns.patterns,
-        names.instead_of_constants,
-        forgotten.values,
-    ),
-    ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
-    ast.BinOp: (
-        operators.operations,
-        axes.product_order,
-        masking.combined,
-        insertions.shares,
-        insertions.divisors,
-    ),
-    ast.Compare: (operators.comparisons,),
-    ast.BoolOp: (operators.logic,),
-    ast.IfExp: (operators.choices,),
-    ast.Name: (names.variables, names.targets, forgotten.lookups),
-    ast.Attribute: (
-        calls.loaded,
-        constants.attributes,
-        names.variables,
-        axes.untransposed,
-        forgotten.lookups,
-    ),
-    ast.Call: (
-        calls.functions,
-        calls.dropped,
-        calls.options,
-        calls.method_fill,
-        calls.weights,
-        arguments.arguments,
-        axes.turned,
-        axes.permuted,
-        axes.split,
-        forgotten.options,
-        masking.combined,
-        halves.joined,
-        halves.chunked,
-        halves.unflattened,
-        bounds.ranges,
-        handed_on.arguments,
-    ),
-    ast.arguments: (bounds.parameters,),
-    ast.Tuple: (arguments.elements, repeated.elements),
-    ast.List: (arguments.elements, repeated.elements),
-    ast.Dict: (arguments.entries,),
-    ast.Slice: (slices.slices,),
-    ast.Subscript: (slices.indices, forgotten.indices),
-    ast.AugAssign: (
-        operators.augmented,
-        masking.combined,
-        insertions.divisors,
-        statements.statements,
-        repeated.names_exchanged,
-    ),
-    ast.Assign: (
-        operators.assigned,
-        forgotten.defaults,
-        statements.statements,
-        repeated.assignments,
-        repeated.names_exchanged,
-    ),
-    ast.Expr: (statements.statements, forgotten.results),
-    ast.Return: (repeated.names_exchanged,),
-}
 
 
 def edits_of(
@@ -157,7 +56,8 @@ class _Generation:
         for statement in given:
             finished += self._of_statement(statement)
         combined = together(self._setting, self._finishing, [one.node for one in given], finished)
-        return self._distinct(finished, combined)
+        paired = pairs(self._setting, [one.node for one in given])
+        return self._distinct(finished, (*combined, *paired))
 
     def _of_statement(self, statement: Statement) -> list[Finished]:
         """The cheapest edits of one statement, no two of them equal."""
@@ -175,10 +75,10 @@ class _Generation:
 
     def _drafts(self, statement: Statement) -> Iterator[Draft]:
         for node in statement.nodes:
-            for family in _FAMILIES.get(type(node), ()):
+            for family in FAMILIES.get(type(node), ()):
                 yield from family(self._setting, node)
             if isinstance(node, ast.expr) and _is_read(node):
-                for family in (operators.tests, *_OF_VALUES):
+                for family in OF_VALUES:
                     yield from family(self._setting, node)
 
     def _distinct(self, single: Iterable[Finished], combined: Iterable[Combination]) -> list[Edit]:

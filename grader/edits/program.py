@@ -125,19 +125,6 @@ class Program:
         """What stands between two nodes that follow each other."""
         return Span(self.outer_span(left).end, self.outer_span(right).start)
 
-    def indentation(self, statement: ast.stmt) -> str | None:
-        """The blanks before a statement; None if something else stands before it on its line."""
-        text = self._texts[statement.lineno - 1]
-        blanks = text[: len(text) - len(text.lstrip(" \t"))]
-        starts_line = len(blanks.encode()) == statement.col_offset
-        return blanks if starts_line else None
-
-    def ends_line(self, statement: ast.stmt) -> bool:
-        """Whether nothing but a comment follows a statement on its last line."""
-        rest = self.source[self.span(statement).end :]
-        following = _LINE_END.split(rest, maxsplit=1)[0].strip()
-        return not following or following.startswith("#")
-
     def _offset(self, line: int, column: int) -> int:
         text = self._texts[line - 1]
         if not text.isascii():

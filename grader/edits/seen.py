@@ -67,6 +67,25 @@ class Seen:
         """How often an attribute of that name is read."""
         return self._attribute_reads.get(name, 0)
 
+    def calls(self, name: str) -> int:
+        """How often something of that name is called."""
+        return self._calls.get(name, 0)
+
+    def stored(self, scope: Scope) -> list[tuple[str, ast.Call]]:
+        """The variables of a scope that are set to what a call returns, with the calls."""
+        return self._stored.get(scope, [])
+
+    @functools.cached_property
+    def _stored(self) -> dict[Scope, list[tuple[str, ast.Call]]]:
+        found: dict[Scope, list[tuple[str, ast.Call]]] = defaultdict(list)
+        for statement in self._program.statements:
+            match statement.node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                    found[self._program.scope(statement.node)].append((name, value))
+                case _:
+                    pass
+        return found
+
     @functools.cached_property
     def surroundings(self) -> list[Around]:
         """What is done to values anywhere, each thing once for each function."""
@@ -114,6 +133,17 @@ class Seen:
             elif isinstance(node, _FUNCTIONS):
                 bound.add(node.name)
         return found | (read - bound)
+
+    @functools.cached_property
+    def _calls(self) -> dict[str, int]:
+        found: dict[str, int] = defaultdict(int)
+        for node in ast.walk(self._program.tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                    found[name] += 1
+                case _:
+                    pass
+        return found
 
     @functools.cached_property
     def _attribute_reads(self) -> dict[str, int]:

@@ -92,6 +92,7 @@ LAYERS = [
         "grader.wire",
         "grader.verdict",
         "grader.words",
+        "grader.edits",
         "grader.evidence",
         "grader.imports",
         "grader.submission",
