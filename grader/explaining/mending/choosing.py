@@ -28,24 +28,29 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """Where exercises can be mended: in one line, or in one of two."""
+    """Where exercises can be mended: in one line, or in one of two.
+
+    That is `besides` what mends an exercise that they build on, if that alone is not enough.
+    """
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
     made: FileEdit
+    besides: bool = False
 
     def moved(self, line_of: Callable[[str, int], int]) -> Mended:
         """The same in a text in which its lines have other numbers."""
         places = tuple(replace(one, line=line_of(one.file, one.line)) for one in self.places)
         return replace(self, places=places)
 
-    def in_words(self) -> str:
-        """The line, or the two, and what changing it does."""
-        first, *others = self.places
-        said = f"{in_place(first)}"
-        if others:
-            said = f"{said} or {in_place(others[0])}"
-        return f"Changing {first.subject} is enough: {said}."
+    def in_words(self, named: bool = False) -> str:
+        """The line, or the two, and what of them to look at where no mistake is `named`."""
+        lines = " | or ".join(in_place(place) for place in self.places)
+        alone = "this line" if len(self.places) == 1 else "one of these lines"
+        second = "Of a second mistake: c" if self.besides else "C"
+        said = f"{second}hanging {alone} alone makes it right: {lines}"
+        subjects = dict.fromkeys(place.subject for place in self.places)
+        return said if named else f"Look at {', or at '.join(subjects)}.\n{said}"
 
 
 def in_place(place: Place) -> str:
