@@ -11,6 +11,9 @@ from grader.explaining.mending.weighing import Weighing
 
 # Of lines whose cheapest edits cost about the same, each may be the one.
 _ABOUT_THE_SAME = 0.3
+# Of more lines that are as likely as each other, none is told.
+_EQUAL = 0.05
+_MOST_EQUAL = 3
 
 Line = tuple[str, int]
 
@@ -74,7 +77,10 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
     for weight, one in weighed:
         lightest.setdefault((one.made.file, one.made.edit.line), (weight, one))
     ranked = list(lightest.values())
-    limit = ranked[0][0] + _ABOUT_THE_SAME
+    lightest_of_all = ranked[0][0]
+    if sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked) > _MOST_EQUAL:
+        return None
+    limit = lightest_of_all + _ABOUT_THE_SAME
     told = [one for weight, one in ranked if weight <= limit][:2]
     places = tuple(_place(one, sources) for one in told)
     return Mended(places, told[0].exercises, told[0].made)

@@ -117,12 +117,14 @@ class Sources:
         for name, own in lines.items():
             for node in self._files[name].body:
                 if own & _span(node):
-                    used |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+                    used |= _used(node)
                     own |= _headers(node, own)
         for name, file in self._files.items():
             for node in file.body:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_span(node))
+                elif isinstance(node, ast.ClassDef) and node.name in used:
+                    lines.setdefault(name, set()).update(_headers(node, _span(node)))
         return lines
 
 
@@ -163,6 +165,12 @@ def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
                 if isinstance(own, ast.Assign | ast.AnnAssign):
                     found |= _span(own)
     return found
+
+
+def _used(node: ast.stmt) -> set[str]:
+    """The names and the attributes that a statement holds."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
 def _bound(node: ast.stmt) -> set[str]:
