@@ -146,9 +146,12 @@ def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
     """The lines that are not the same after replacements."""
     found: set[int] = set()
     for piece in pieces:
+        first = program.line(piece.start)
+        if "\n" not in piece.text and program.line(piece.end) == first:
+            found.add(first)
+            continue
         old = program.source[piece.start : piece.end].split("\n")
         new = piece.text.split("\n")
-        first = program.line(piece.start)
         if len(old) == len(new):
             pairs = enumerate(zip(old, new, strict=True))
             found |= {first + place for place, (one, other) in pairs if one != other}

@@ -133,8 +133,8 @@ def made_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """A variable where something is made anew by a call that does not look at it."""
     if callee(node) not in ("arange", "zeros", "ones", "tensor", "full", "clone"):
         return
+    subject = f"what `{callee(node)}` makes"
     for name in _unread(setting, node):
-        subject = f"where `{name}` is used"
         yield put(setting.program, node, name, "name", SLIP, subject)
 
 
@@ -146,7 +146,7 @@ def variables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     visible = setting.seen.visible(node)
     for name, value in setting.seen.stored(setting.program.scope(node)):
         if name in visible and name in names.own and ast.dump(value) == ast.dump(node):
-            subject = f"where `{name}` is used"
+            subject = f"what `{callee(node)}` makes"
             yield put(setting.program, node, name, "name", SLIP, subject)
 
 
