@@ -125,7 +125,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Tuple: (arguments.elements, repeated.elements, members.keys),
     ast.List: (arguments.elements, repeated.elements),
     ast.Dict: (arguments.entries,),
-    ast.Slice: (slices.slices,),
+    ast.Slice: (slices.slices, members.blocks),
     ast.Subscript: (
         slices.indices,
         forgotten.indices,
@@ -145,6 +145,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         forgotten.defaults,
         statements.statements,
         lost.sums,
+        lost.counterparts,
         lost.renamed,
         repeated.assignments,
         repeated.names_exchanged,

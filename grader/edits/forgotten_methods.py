@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.edits.kinship import words
 from grader.edits.natures import Nature
+from grader.edits.seen import Variable
 from grader.edits.setting import Setting, callee
 
 _MASKS = frozenset(
@@ -42,18 +43,12 @@ def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_given = isinstance(parent, ast.Call) and callee(parent) == "exp" and node in parent.args
     if not (is_receiver or is_given) or not isinstance(node, ast.Name):
         return
-    names = setting.scopes.names(node)
     subject = "a term that is missing"
-    axes = [name for name in names.natures if name in ("dim", "axis") and name in names.own]
-    for axis in (*axes, "-1"):
+    known = setting.seen.variables(node)
+    for axis in (*_axes(known), "-1"):
         after = f" - {node.id}.amax({axis}, keepdim=True)"
         yield wrap(setting.program, node, "", after, "shift", SLIP, subject)
-    unread = [
-        name
-        for name, nature in names.natures.items()
-        if nature.is_tensor or nature is Nature.SIZE
-        if name in names.own and not names.read.get(name)
-    ]
+    unread = [one.name for one in known if not one.is_read and one.nature.is_tensor]
     for name in unread[:2]:
         yield wrap(setting.program, node, "", f" - {name}", "shift", SLIP, subject)
 
@@ -153,8 +148,7 @@ def greatest(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             return
     if not isinstance(of, (ast.Name, ast.Call, ast.Subscript)):
         return
-    names = setting.scopes.names(node)
-    axes = [one for one in names.natures if one in ("dim", "axis") and one in names.own]
+    axes = _axes(setting.seen.variables(node))
     along = f"a{name}" if name in ("max", "min") else name
     for axis in (*axes, "-1"):
         subject = f"along which axis `{name}` is taken"
@@ -185,14 +179,14 @@ def _is_whole(setting: Setting, node: ast.expr) -> bool:
 
 
 def _tensors(setting: Setting, node: ast.expr) -> list[str]:
-    """The parameters that are tensors, of the function around a node."""
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
-    return [
-        name
-        for name, nature in names.natures.items()
-        if nature is Nature.TENSOR and name in names.own and name in visible
-    ]
+    """The variables that are tensors, of the function around a node."""
+    known = setting.seen.variables(node)
+    return [one.name for one in known if one.nature is Nature.TENSOR]
+
+
+def _axes(known: Iterable[Variable]) -> list[str]:
+    """The variables that say along which axis something is done."""
+    return [one.name for one in known if one.name in ("dim", "axis")]
 
 
 def _is_in_ratio(setting: Setting, node: ast.expr) -> bool:

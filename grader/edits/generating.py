@@ -19,8 +19,8 @@ from grader.edits.setting import Setting
 from grader.edits.signatures import Signatures
 from grader.edits.together import Combination, together
 
-_FEWEST = 60
-_MOST_OF_A_LINE = 200
+_FEWEST = 100
+_MOST_OF_A_LINE = 250
 
 
 def edits_of(
@@ -63,7 +63,7 @@ class _Generation:
         """The cheapest edits of one statement, no two of them equal."""
         drafts = _likeliest_first(self._drafts(statement))
         found: dict[int, Finished] = {}
-        most = min(_MOST_OF_A_LINE, _FEWEST + 4 * len(statement.nodes))
+        most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
         most *= _head_lines(statement.node)
         for draft in drafts:
             if len(found) >= most:
@@ -146,9 +146,12 @@ def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
     """The lines that are not the same after replacements."""
     found: set[int] = set()
     for piece in pieces:
+        first = program.line(piece.start)
+        if "\n" not in piece.text and program.line(piece.end) == first:
+            found.add(first)
+            continue
         old = program.source[piece.start : piece.end].split("\n")
         new = piece.text.split("\n")
-        first = program.line(piece.start)
         if len(old) == len(new):
             pairs = enumerate(zip(old, new, strict=True))
             found |= {first + place for place, (one, other) in pairs if one != other}

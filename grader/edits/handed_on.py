@@ -80,15 +80,15 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     if default in ("True", "False"):
         yield SLIP + 0.25, str(default == "False")
     nature = nature_of_name(name) or Nature.TENSOR
-    known = [one for one in names.natures if one in visible and one != name]
-    kin = [one for one in known if kinship(one, name) > 0 and "." not in one]
-    like = [one for one in known if names.natures[one] is nature and nature is not Nature.TENSOR]
-    unread = [one for one in known if one in names.own and not names.read.get(one)]
+    known = [one for one in setting.seen.variables(node) if one.name != name]
+    kin = [one.name for one in known if kinship(one.name, name) > 0]
+    like = [one.name for one in known if one.nature is nature is not Nature.TENSOR]
+    unread = [one.name for one in known if not one.is_read]
     for other in list(dict.fromkeys((*kin, *like, *unread)))[:_MOST_NAMES]:
         yield CHANGE, other
     if f"self.{name}" in names.natures:
         yield SLIP, f"self.{name}"
-    for recipe in _recipes(setting, node, name, visible):
+    for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
@@ -96,12 +96,17 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
         yield WRAP, f"1 / {default}"
 
 
-def _recipes(setting: Setting, node: ast.Call, name: str, visible: set[str]) -> Iterator[str]:
+def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
     """How a thing of that name is made elsewhere, out of what there is here.
 
-    A variable that is not there is taken to be what is handed over first.
+    A variable that is not there is taken to be what is handed over first, or the first tensor.
     """
-    first = next((setting.program.text(one) for one in node.args if _is_plain(one)), None)
+    visible = setting.seen.visible(node)
+    given = node.args if isinstance(node, ast.Call) else ()
+    first = next((setting.program.text(one) for one in given if _is_plain(one)), None)
+    if first is None:
+        tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
+        first = next(tensors, None)
     for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
         absent = {
             one.id
@@ -112,6 +117,10 @@ def _recipes(setting: Setting, node: ast.Call, name: str, visible: set[str]) -> 
             yield recipe
         elif len(absent) == 1 and first is not None:
             yield re.sub(rf"(?<!\.)\b{absent.pop()}\b", first, recipe)
+    if nature_of_name(name) is Nature.MASK and first is not None:
+        for maker in setting.signatures.makers("mask")[:_MOST_RECIPES]:
+            if maker in visible:
+                yield f"{maker}({first}.shape[-2])"
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -135,17 +144,12 @@ def _is_ours(setting: Setting, node: ast.Call) -> bool:
 
 def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Any variable as the next argument, those that nothing reads first."""
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
     given = {setting.program.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
-    found = [
-        (bool(names.read.get(name)), _rank(names.natures[name]), -names.first.get(name, 0), name)
-        for name in names.natures
-        if name in names.own and name in visible and name not in given
-    ]
-    for is_read, _, _, name in sorted(found)[:_MOST_NAMES]:
-        cost = CHANGE if not is_read else WRAP
-        yield _appended(setting, node, f"{name}={name}" if node.keywords else name, cost)
+    known = [one for one in setting.seen.variables(node) if one.name not in given]
+    known.sort(key=lambda one: (one.is_read, _rank(one.nature), -one.first))
+    for one in known[:_MOST_NAMES]:
+        text = f"{one.name}={one.name}" if node.keywords else one.name
+        yield _appended(setting, node, text, WRAP if one.is_read else CHANGE)
 
 
 def _rank(nature: Nature) -> int:

@@ -12,6 +12,7 @@ from grader.edits.kinship import kinship
 from grader.edits.setting import Setting
 
 _MOST = 3
+_PARTS = {"sin": "cos", "cos": "sin", "0::2": "1::2", "1::2": "0::2"}
 
 
 def sums(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -59,6 +60,32 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             piece = Replacement(span.start, span.end, new)
             subject = f"where `{name}` is used"
             yield Draft("name", CHANGE, subject, node, (piece,), span.start)
+
+
+def counterparts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """What is written into one part, also into the other: `t[1::2] = cos` after `t[0::2] = sin`.
+
+    Names, functions and strides give way to their kin where there is one that nothing reads.
+    """
+    if not isinstance(node.targets[0], ast.Subscript):
+        return
+    program = setting.program
+    text, span = program.text(node), program.span(node)
+    known = {one.name: one.is_read for one in setting.seen.variables(node)}
+    became: dict[str, str] = {}
+    for name in known:
+        kin = [other for other in known if other != name and kinship(name, other) == 2]
+        kin.sort(key=lambda other: known[other])
+        if kin and re.search(rf"\b{name}\b", text):
+            became[name] = kin[0]
+    became |= {one: other for one, other in _PARTS.items() if re.search(rf"\b{one}\b", text)}
+    if "\n" in text or not became:
+        return
+    pattern = re.compile("|".join(rf"\b{re.escape(one)}(?!\w)" for one in became))
+    other = pattern.sub(lambda found: became[found[0]], text)
+    piece = Replacement(span.end, span.end, f"; {other}")
+    subject = "what is written into one part alone"
+    yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
 
 
 def _is_in_loop(setting: Setting, node: ast.AST) -> bool:

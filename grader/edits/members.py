@@ -77,25 +77,29 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         return
     program = setting.program
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
     subject = f"an index of `{program.text(node.value)}`"
     own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
     found = [
-        (
-            not _is_position(name),
-            bool(names.read.get(name)),
-            -names.first.get(name, 0),
-            name,
-        )
-        for name, nature in names.natures.items()
-        if name in visible and name not in own and nature in wanted and name in names.own
+        one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
     ]
-    for unlike, is_read, _, name in sorted(found)[:_MOST_INDICES]:
-        cost = CHANGE if not (unlike and is_read) else WRAP
-        text = program.text(node.value)
-        yield put(program, node, f"{text}[{name}]", "index", cost, subject, ("index", text, name))
+    found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
+    text = program.text(node.value)
+    for one in found[:_MOST_INDICES]:
+        cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
+        alike = ("index", text, one.name)
+        yield put(program, node, f"{text}[{one.name}]", "index", cost, subject, alike)
+
+
+def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """The block of a loop's variable where the first one was taken: `[h * n : (h + 1) * n]`."""
+    if node.upper is None or node.step is not None or node.lower is not None:
+        return
+    width = setting.program.outer_text(node.upper)
+    for name in setting.seen.loops(node):
+        text = f"{name} * {width} : ({name} + 1) * {width}"
+        subject = "which part is taken"
+        yield put(setting.program, node, text, "slice", CHANGE, subject)
 
 
 def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
@@ -120,10 +124,8 @@ def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
     ) or (isinstance(parent, ast.Subscript) and not _has_slices(node))
     if not is_key or not isinstance(node.ctx, ast.Load):
         return
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
     texts = [setting.program.text(one) for one in node.elts]
-    missing = [name for name in names.natures if name in names.own and name in visible]
+    missing = [one.name for one in setting.seen.variables(node)]
     for name in [one for one in missing if one not in texts][:_MOST]:
         end = setting.program.outer_span(node.elts[-1]).end
         piece = Replacement(end, end, f", {name}")

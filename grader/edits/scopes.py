@@ -205,6 +205,9 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
                 names.read[name] += 1
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
                 names.read[f"self.{attr}"] += 1
+            case ast.Lambda(args=given):
+                for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                    names.natures.setdefault(one.arg, nature_of_name(one.arg) or Nature.TENSOR)
             case ast.comprehension(target=ast.Name(id=name)):
                 names.natures.setdefault(name, Nature.TENSOR)
                 names.first.setdefault(name, statement.lineno - 1)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from grader.edits.natures import Nature
 from grader.edits.program import Program, Scope
 from grader.edits.scopes import Scopes
 
@@ -27,6 +28,16 @@ _DULL = frozenset(
     }
 )
 _LONGEST = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A parameter or a variable of a function, and whether the function reads it anywhere."""
+
+    name: str
+    nature: Nature
+    is_read: bool
+    first: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,24 @@ class Seen:
         else:
             own = {name for name in names.natures if names.first.get(name, 0) < line}
             own |= self._parameters(scope)
-        return own | self._of_file | self._defined_around(scope)
+        inner = {one.arg for around in self._lambdas(node) for one in parameters(around)}
+        return own | inner | self._of_file | self._defined_around(scope)
+
+    def variables(self, node: ast.AST) -> list[Variable]:
+        """The variables of the function around a node that can be read at its place, in order."""
+        names = self._scopes.names(node)
+        visible = self.visible(node)
+        found = [
+            Variable(name, nature, bool(names.read.get(name)), names.first.get(name, 0))
+            for name, nature in names.natures.items()
+            if name in names.own and name in visible
+        ]
+        for around in self._lambdas(node):
+            read = {one.id for one in ast.walk(around.body) if isinstance(one, ast.Name)}
+            for one in parameters(around):
+                nature = names.natures.get(one.arg, Nature.TENSOR)
+                found.append(Variable(one.arg, nature, one.arg in read, around.lineno))
+        return found
 
     def uses(self, name: str) -> int:
         """How often an attribute of that name is read."""
@@ -153,6 +181,28 @@ class Seen:
                 found[node.attr] += 1
         return found
 
+    def loops(self, node: ast.AST) -> list[str]:
+        """The variables of the loops and comprehensions around a node, the innermost first."""
+        found: list[str] = []
+        scope = self._program.scope(node)
+        while node is not scope and not isinstance(node, ast.Module):
+            match node:
+                case ast.For(target=target):
+                    found += _names_in(target)
+                case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
+                    found += [name for part in parts for name in _names_in(part.target)]
+                case _:
+                    pass
+            node = self._program.parent(node)
+        return found
+
+    def _lambdas(self, node: ast.AST) -> Iterator[ast.Lambda]:
+        """The lambdas around a node, the innermost first."""
+        while not isinstance(node, (ast.stmt, ast.Module)):
+            if isinstance(node, ast.Lambda):
+                yield node
+            node = self._program.parent(node)
+
     def _parameters(self, scope: Scope) -> set[str]:
         if not isinstance(scope, _FUNCTIONS):
             return set()
@@ -197,6 +247,16 @@ class Seen:
             one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in inner
         )
         yield Around(before, after, name, names, taken, self._program.scope(node))
+
+
+def _names_in(target: ast.expr) -> list[str]:
+    return [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
+
+
+def parameters(function: ast.Lambda) -> list[ast.arg]:
+    """The parameters of a lambda."""
+    own = function.args
+    return [*own.posonlyargs, *own.args, *own.kwonlyargs]
 
 
 def _is_holder(node: ast.expr) -> bool:

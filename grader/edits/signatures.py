@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -49,6 +50,7 @@ class Signatures:
     """Looks up what a call may be given."""
 
     def __init__(self, tree: ast.Module, elsewhere: Iterable[str]) -> None:
+        self._tree = tree
         own = _declared(tree)
         others = [one for text in elsewhere if (one := _declared_in(text)) is not None]
         self._known: Sequence[Declared] = (own, *others)
@@ -76,9 +78,37 @@ class Signatures:
         return ()
 
     def recipes(self, name: str) -> tuple[str, ...]:
-        """What variables of that name are set to anywhere."""
+        """What variables and parameters of that name are set to anywhere."""
         found = [text for one in self._known for text in one.recipes.get(name, ())]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys((*self._given.get(name, ()), *found)))
+
+    def makers(self, word: str) -> list[str]:
+        """The functions whose name has a word and that need one argument, a length."""
+        return [
+            name
+            for one in self._known
+            for name, signature in one.functions.items()
+            if word in name.lower()
+            and sum(parameter.default is None for parameter in signature.positional) == 1
+        ]
+
+    @functools.cached_property
+    def _given(self) -> dict[str, list[str]]:
+        """What is made for a parameter in the argument itself, by the parameter's name."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for node in ast.walk(self._tree):
+            signature = self.of(node) if isinstance(node, ast.Call) else None
+            if signature is None or not isinstance(node, ast.Call):
+                continue
+            if any(isinstance(one, ast.Starred) for one in node.args):
+                continue
+            by_place = zip(signature.positional, node.args, strict=False)
+            pairs = [(one.name, given) for one, given in by_place]
+            pairs += [(one.arg, one.value) for one in node.keywords if one.arg]
+            for name, given in pairs:
+                if isinstance(given, ast.Call):
+                    found[name].append(ast.unparse(given))
+        return found
 
     def _function(self, name: str) -> Signature | None:
         return next((one.functions[name] for one in self._known if name in one.functions), None)
@@ -117,6 +147,8 @@ def _declared(tree: ast.Module) -> Declared:
                 attributes[name] = tuple(dict.fromkeys(_attributes(node)))
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 functions.setdefault(name, _signature(node.args))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
+                functions.setdefault(name, _signature(given))
             case ast.Assign(
                 targets=[ast.Name(id=name) | ast.Attribute(attr=name)],
                 value=(

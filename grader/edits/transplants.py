@@ -26,7 +26,7 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         if one.names <= visible and not _is_there(setting, node, one):
             found.append((_cost(setting, node, one), place, one))
     for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST]:
-        subject = f"a call of `{one.name}` that is missing" if one.name else "a missing factor"
+        subject = "a call that is missing" if one.name else "an operation that is missing"
         yield _around(setting, node, one.before, one.after, cost, subject)
 
 
@@ -51,8 +51,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         if own.least == 1 and name in visible and setting.seen.calls(name) == 0:
             found.append((WRAP, name))
     for cost, name in found[:_MOST_CALLABLES]:
-        subject = f"a call of `{name}` that is missing"
-        yield _around(setting, node, f"{name}(", ")", cost, subject)
+        yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
 
 
 def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put
+from grader.edits.handed_on import recipes
 from grader.edits.kinship import kinship
 from grader.edits.natures import Nature
 from grader.edits.setting import Setting, argument_of, callee
@@ -38,9 +39,9 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         for name in _unread(setting, node):
             yield put(setting.program, node, name, "name", CHANGE, subject, (own, name))
     if node.value is None:
-        for name, nature in names.natures.items():
-            if nature is Nature.MASK and name in visible and name in names.own:
-                yield put(setting.program, node, name, "name", CHANGE, subject)
+        for one in setting.seen.variables(node):
+            if one.nature is Nature.MASK:
+                yield put(setting.program, node, one.name, "name", CHANGE, subject)
 
 
 def stored(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -50,11 +51,13 @@ def stored(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
             pass
         case _:
             return
-    visible = setting.seen.visible(node)
-    for other in sorted(visible):
-        if other == name or kinship(other, name) == 2:
-            subject = f"what `{name}` is set to"
-            yield put(setting.program, node, other, "name", SLIP, subject)
+    subject = f"what `{name}` is set to"
+    for other in setting.seen.variables(node):
+        if other.name == name or kinship(other.name, name) == 2:
+            yield put(setting.program, node, other.name, "name", SLIP, subject)
+    if node.value is None:
+        for text in recipes(setting, node, name):
+            yield put(setting.program, node, text, "name", CHANGE, subject)
 
 
 def divisors(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -67,19 +70,10 @@ def divisors(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
             return
     if not isinstance(node.value, (int, float)) or node.value in (1, 2, 0):
         return
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
     subject = "a number that is written out"
-    sizes = [
-        name
-        for name, nature in names.natures.items()
-        if nature is Nature.SIZE and name in visible and name in names.own
-    ]
-    tensors = [
-        f"{name}.shape[-1]"
-        for name, nature in names.natures.items()
-        if nature is Nature.TENSOR and name in visible and name in names.own
-    ]
+    known = setting.seen.variables(node)
+    sizes = [one.name for one in known if one.nature is Nature.SIZE]
+    tensors = [f"{one.name}.shape[-1]" for one in known if one.nature is Nature.TENSOR]
     for width in [*sizes, *tensors][:_MOST]:
         yield put(setting.program, node, f"{width} ** 0.5", "scale", CHANGE, subject)
 
@@ -94,7 +88,7 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     taken = set()
     if given is not None:
         taken = {setting.program.text(one) for one in given[0].args}
-    for name in iterated(setting, node):
+    for name in setting.seen.loops(node):
         cost = CHANGE if kinship(name, node.value.id) or name not in taken else WRAP
         subject = "an element that is written out"
         yield put(setting.program, node, name, "name", cost, subject)
@@ -104,37 +98,19 @@ def instead_of_collections(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     """The variable of a loop or a comprehension where another one stands."""
     if not isinstance(node.ctx, ast.Load) or _is_function(setting, node):
         return
-    for name in iterated(setting, node):
+    for name in setting.seen.loops(node):
         if name != node.id and not isinstance(setting.parent(node), (ast.For, ast.comprehension)):
             subject = f"where `{node.id}` is used"
             cost = CHANGE if kinship(name, node.id) else WRAP
             yield put(setting.program, node, name, "name", cost, subject)
 
 
-def iterated(setting: Setting, node: ast.AST) -> list[str]:
-    """The variables of the loops and comprehensions around a node, the innermost first."""
-    found: list[str] = []
-    scope = setting.program.scope(node)
-    inner = node
-    while not isinstance(inner, ast.Module) and inner is not scope:
-        match inner:
-            case ast.For(target=target):
-                found += _targets(target)
-            case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
-                for part in parts:
-                    found += _targets(part.target)
-            case _:
-                pass
-        inner = setting.parent(inner)
-    return found[:_MOST]
-
-
 def made_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """A variable where something is made anew by a call that does not look at it."""
     if callee(node) not in ("arange", "zeros", "ones", "tensor", "full", "clone"):
         return
+    subject = f"what `{callee(node)}` makes"
     for name in _unread(setting, node):
-        subject = f"where `{name}` is used"
         yield put(setting.program, node, name, "name", SLIP, subject)
 
 
@@ -142,11 +118,10 @@ def variables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """A variable of what a call that makes the same once more, as an argument, was to make."""
     if argument_of(setting, node) is None or not callee(node):
         return
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
+    own = {one.name for one in setting.seen.variables(node)}
     for name, value in setting.seen.stored(setting.program.scope(node)):
-        if name in visible and name in names.own and ast.dump(value) == ast.dump(node):
-            subject = f"where `{name}` is used"
+        if name in own and ast.dump(value) == ast.dump(node):
+            subject = f"what `{callee(node)}` makes"
             yield put(setting.program, node, name, "name", SLIP, subject)
 
 
@@ -168,38 +143,21 @@ def _parameter(setting: Setting, node: ast.expr) -> str | None:
 
 def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]:
     """How something of a parameter's name is made elsewhere."""
-    visible = setting.seen.visible(node)
-    tensors = _tensors(setting, node)
     if parameter in setting.scopes.methods(node):
-        for name in tensors[:2]:
+        for name in _tensors(setting, node)[:2]:
             yield f"self.{parameter}({name})"
         yield f"self.{parameter}()"
-    for recipe in setting.signatures.recipes(parameter)[:_MOST]:
-        read = {one.id for one in ast.walk(ast.parse(recipe)) if isinstance(one, ast.Name)}
-        if read <= visible:
-            yield recipe
+    yield from recipes(setting, node, parameter)
 
 
 def _tensors(setting: Setting, node: ast.AST) -> list[str]:
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
-    return [
-        name
-        for name, nature in names.natures.items()
-        if nature is Nature.TENSOR and name in visible and name in names.own
-    ]
+    known = setting.seen.variables(node)
+    return [one.name for one in known if one.nature is Nature.TENSOR]
 
 
 def _unread(setting: Setting, node: ast.AST) -> list[str]:
     """Variables that nothing reads."""
-    names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
-    unread = (one for one in names.natures if one in names.own and not names.read.get(one))
-    return [name for name in unread if name in visible][:_MOST]
-
-
-def _targets(target: ast.expr) -> list[str]:
-    return [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
+    return [one.name for one in setting.seen.variables(node) if not one.is_read][:_MOST]
 
 
 def _is_large(node: ast.Constant) -> bool:

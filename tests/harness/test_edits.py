@@ -19,10 +19,10 @@ from tests.harness.corpus.programs import slips, texts
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
-MOST_ON_AVERAGE = 40
+MOST_ON_AVERAGE = 80
 EVERY = 11
 WITHIN_REACH = 0.5
-MOST_OF_A_LINE = 150
+MOST_OF_A_LINE = 250
 
 ATTENTION = """
 import math
