@@ -65,7 +65,13 @@ def put(
     """A node becomes another text."""
     piece = instead(program, node, text)
     alike = None if likeness is None else (kind, likeness, text)
-    return Draft(kind, cost, subject, node, (piece,), piece.start, alike)
+    return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start, alike)
+
+
+def with_indices(program: Program, node: ast.AST) -> ast.AST:
+    """The node, or what it is the index of: slices stand nowhere else."""
+    parent = program.parent(node)
+    return parent if isinstance(parent, ast.Subscript) and node is parent.slice else node
 
 
 def wrap(
@@ -132,7 +138,7 @@ def exchange(
         if place != source
     )
     alike = None if likeness is None else (kind, likeness, tuple(order))
-    return Draft(kind, cost, subject, node, pieces, pieces[0].start, alike)
+    return Draft(kind, cost, subject, with_indices(program, node), pieces, pieces[0].start, alike)
 
 
 def without(program: Program, node: ast.Call, part: ast.AST) -> Replacement:

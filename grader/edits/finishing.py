@@ -90,6 +90,8 @@ class Finishing:
         program = self._program
         node = draft.node
         span = program.outer_span(node)
+        if any(self._added_lines(piece) > 0 for piece in draft.pieces):
+            return None
         pieces = merged(self._with_line_ends(piece) for piece in draft.pieces)
         text = replaced(program.source[span.start : span.end], pieces, span.start)
         parsed = self._parse(text, _kind_of(node))
@@ -116,11 +118,12 @@ class Finishing:
 
     def _with_line_ends(self, piece: Replacement) -> Replacement:
         """A piece that keeps the number of lines."""
-        before = self._program.source.count("\n", piece.start, piece.end)
-        missing = before - piece.text.count("\n")
-        if missing <= 0:
-            return piece
+        missing = -self._added_lines(piece)
         return Replacement(piece.start, piece.end, piece.text + "\n" * missing)
+
+    def _added_lines(self, piece: Replacement) -> int:
+        before = self._program.source.count("\n", piece.start, piece.end)
+        return piece.text.count("\n") - before
 
     def _parse(self, text: str, kind: str) -> tuple[int, ast.AST] | None:
         if (kind, text) not in self._parsed:

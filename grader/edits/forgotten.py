@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.edits.edit import Replacement
-from grader.edits.natures import Nature
+from grader.edits.natures import Nature, nature_of_parameter
 from grader.edits.setting import Setting, callee
 
 _MOST = 3
@@ -43,7 +43,7 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     own = setting.scopes.nature(node)
     for name, nature in unused(setting, node):
-        subject = f"where `{name}` is used"
+        subject = "a variable that is never used"
         if (is_value and nature is not Nature.FLAG) or nature is own:
             alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
             cost = SLIP if nature is own and isinstance(node, ast.Call) else CHANGE
@@ -113,6 +113,8 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         for parameter in known.parameters[len(node.args) :]:
             if parameter in scope.natures and parameter not in given:
                 candidates[f"{parameter}={parameter}"] = SLIP
+    for text in _sized(setting, node) if known is not None and len(node.args) < known.most else ():
+        candidates[text] = WRAP
     for text, cost in candidates.items():
         end = program.span(node).end - 1
         before = program.source[program.span(node.func).end + 1 : end].rstrip()
@@ -121,6 +123,19 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         piece = Replacement(start, start, f"{lead}{text}")
         at = program.span(node.func).end - len(name)
         yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+
+
+def _sized(setting: Setting, node: ast.Call) -> list[str]:
+    """What functions of the file make of a length: masks, tables."""
+    names = setting.scopes.names(node)
+    tensors = [one.id for one in node.args if isinstance(one, ast.Name)][:1]
+    if not tensors or names.natures.get(tensors[0]) is not Nature.TENSOR:
+        return []
+    return [
+        f"{one.name}({tensors[0]}.shape[-2])"
+        for one in setting.scopes.functions.values()
+        if one.least == 1 and nature_of_parameter(one.parameters[0]) is Nature.SIZE
+    ][:2]
 
 
 def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -5,131 +5,37 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from grader.edits import (
-    arguments,
-    axes,
-    bounds,
-    calls,
-    constants,
-    forgotten,
-    halves,
-    insertions,
-    masking,
-    names,
-    operators,
-    patterns,
-    repeated,
-    slices,
-    statements,
-)
 from grader.edits.draft import Draft
 from grader.edits.edit import Edit, Replacement
+from grader.edits.families import FAMILIES, OF_VALUES
 from grader.edits.finishing import Finished, Finishing
+from grader.edits.pairs import pairs
 from grader.edits.program import Program, Statement
 from grader.edits.scopes import Scopes
+from grader.edits.seen import Seen
 from grader.edits.setting import Setting
+from grader.edits.signatures import Signatures
 from grader.edits.together import Combination, together
 
-_FEWEST = 40
-_MOST_OF_A_LINE = 150
-Family = Callable[[Setting, Any], Iterator[Draft]]
-_OF_VALUES: tuple[Family, ...] = (
-    axes.transposed,
-    axes.shaped_after_turning,
-    insertions.scales,
-    masking.missing,
-    masking.triangles,
-    insertions.factors,
-    insertions.steps,
-    insertions.negations,
-    insertions.conversions,
-    insertions.probabilities,
-    insertions.projections,
-    insertions.rates,
-    forgotten.values,
-    forgotten.conditions,
-)
-_FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
-    ast.Constant: (
-        constants.constants,
-        patterns.patterns,
-        names.instead_of_constants,
-        forgotten.values,
-    ),
-    ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
-    ast.BinOp: (
-        operators.operations,
-        axes.product_order,
-        masking.combined,
-        insertions.shares,
-        insertions.divisors,
-    ),
-    ast.Compare: (operators.comparisons,),
-    ast.BoolOp: (operators.logic,),
-    ast.IfExp: (operators.choices,),
-    ast.Name: (names.variables, names.targets, forgotten.lookups),
-    ast.Attribute: (
-        calls.loaded,
-        constants.attributes,
-        names.variables,
-        axes.untransposed,
-        forgotten.lookups,
-    ),
-    ast.Call: (
-        calls.functions,
-        calls.dropped,
-        calls.options,
-        calls.method_fill,
-        calls.weights,
-        arguments.arguments,
-        axes.turned,
-        axes.permuted,
-        axes.split,
-        forgotten.options,
-        masking.combined,
-        halves.joined,
-        halves.chunked,
-        halves.unflattened,
-        bounds.ranges,
-    ),
-    ast.arguments: (bounds.parameters,),
-    ast.Tuple: (arguments.elements, repeated.elements),
-    ast.List: (arguments.elements, repeated.elements),
-    ast.Dict: (arguments.entries,),
-    ast.Slice: (slices.slices,),
-    ast.Subscript: (slices.indices, forgotten.indices),
-    ast.AugAssign: (
-        operators.augmented,
-        masking.combined,
-        insertions.divisors,
-        statements.statements,
-        repeated.names_exchanged,
-    ),
-    ast.Assign: (
-        forgotten.defaults,
-        statements.statements,
-        repeated.assignments,
-        repeated.names_exchanged,
-    ),
-    ast.Expr: (statements.statements, forgotten.results),
-    ast.Return: (repeated.names_exchanged,),
-}
+_FEWEST = 100
+_MOST_OF_A_LINE = 250
 
 
-def edits_of(source: str, lines: Collection[int] | None = None) -> list[Edit]:
+def edits_of(
+    source: str, lines: Collection[int] | None = None, elsewhere: Sequence[str] = ()
+) -> list[Edit]:
     """The small edits of a program, or those that change statements on the given lines.
 
     The likeliest come first. All keep the program well formed, and no two make the same one. What
-    does not parse has none.
+    does not parse has none. `elsewhere` are the texts of files that the program may import.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
         try:
             program = Program(source)
-            return _Generation(program).edits(None if lines is None else set(lines))
+            return _Generation(program, elsewhere).edits(None if lines is None else set(lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
 
@@ -137,9 +43,10 @@ def edits_of(source: str, lines: Collection[int] | None = None) -> list[Edit]:
 class _Generation:
     """The making of one program's edits."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, elsewhere: Sequence[str]) -> None:
         self._program = program
-        self._setting = Setting(program, Scopes(program))
+        scopes, signatures = Scopes(program), Signatures(program.tree, elsewhere)
+        self._setting = Setting(program, scopes, signatures, Seen(program, scopes))
         self._finishing = Finishing(program)
 
     def edits(self, lines: set[int] | None) -> list[Edit]:
@@ -149,13 +56,14 @@ class _Generation:
         for statement in given:
             finished += self._of_statement(statement)
         combined = together(self._setting, self._finishing, [one.node for one in given], finished)
-        return self._distinct(finished, combined)
+        paired = pairs(self._setting, [one.node for one in given])
+        return self._distinct(finished, (*combined, *paired))
 
     def _of_statement(self, statement: Statement) -> list[Finished]:
         """The cheapest edits of one statement, no two of them equal."""
         drafts = _likeliest_first(self._drafts(statement))
         found: dict[int, Finished] = {}
-        most = min(_MOST_OF_A_LINE, _FEWEST + 3 * len(statement.nodes))
+        most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
         most *= _head_lines(statement.node)
         for draft in drafts:
             if len(found) >= most:
@@ -167,10 +75,10 @@ class _Generation:
 
     def _drafts(self, statement: Statement) -> Iterator[Draft]:
         for node in statement.nodes:
-            for family in _FAMILIES.get(type(node), ()):
+            for family in FAMILIES.get(type(node), ()):
                 yield from family(self._setting, node)
             if isinstance(node, ast.expr) and _is_read(node):
-                for family in (operators.tests, *_OF_VALUES):
+                for family in OF_VALUES:
                     yield from family(self._setting, node)
 
     def _distinct(self, single: Iterable[Finished], combined: Iterable[Combination]) -> list[Edit]:
@@ -238,9 +146,12 @@ def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
     """The lines that are not the same after replacements."""
     found: set[int] = set()
     for piece in pieces:
+        first = program.line(piece.start)
+        if "\n" not in piece.text and program.line(piece.end) == first:
+            found.add(first)
+            continue
         old = program.source[piece.start : piece.end].split("\n")
         new = piece.text.split("\n")
-        first = program.line(piece.start)
         if len(old) == len(new):
             pairs = enumerate(zip(old, new, strict=True))
             found |= {first + place for place, (one, other) in pairs if one != other}

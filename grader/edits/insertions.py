@@ -6,23 +6,20 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
-from grader.edits.kinship import words
 from grader.edits.natures import Nature
 from grader.edits.setting import (
     Setting,
     argument_of,
     callee,
-    first_tensor,
     is_axis,
-    is_product,
     known,
-    meets_softmax,
 )
 
 # What stands before and after, and whether it only scales.
 _FACTORS = (
     ("2 * ", "", True),
     ("", " / 2", True),
+    ("3 * ", "", True),
     ("1 / ", "", False),
     ("1 - ", "", False),
     ("", " ** 0.5", False),
@@ -30,22 +27,7 @@ _FACTORS = (
     ("", " + 1", False),
     ("", " - 1", False),
 )
-_WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
-
-
-def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A product divided by, or multiplied with, the root of a width."""
-    if not is_product(setting, node) and not _is_named_product(setting, node):
-        return
-    widths = [name for name in known(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
-    first = first_tensor(setting, node)
-    own = [f"{first}.shape[-1]"] if first else []
-    for place, width in enumerate([*own, *widths[:4]]):
-        cost = SLIP if place == 0 or "k" in words(width) or "head" in words(width) else CHANGE
-        root = f"{width} ** 0.5"
-        yield _around(setting, node, "", f" / {root}", "scale", cost, "a factor that is missing")
-        yield _around(setting, node, "", f" * {root}", "scale", WRAP, "a factor that is missing")
-        yield _around(setting, node, "", f" / {width}", "scale", WRAP, "a factor that is missing")
+_OF_COUNTS = (("", " ** 0.5"), ("3 * ", ""))
 
 
 def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -72,7 +54,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, "-", "", "sign", cost, "a sign")
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
-        if not ((multiplies and scaled) or (is_count and after != " ** 0.5")):
+        if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
             likely = before == "1 - " and nature is Nature.NUMBER
             cost = CHANGE if likely else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
@@ -84,38 +66,6 @@ def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
     """Whether a product is itself a factor, so that its sign is that of the whole."""
     above = setting.parent(node)
     return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
-
-
-def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """What is kept, divided by the share that is kept."""
-    match node:
-        case ast.BinOp(op=ast.Mult()) | ast.Call(func=ast.Attribute(attr="masked_fill" | "where")):
-            pass
-        case _:
-            return
-    if not isinstance(setting.parent(node), (ast.Assign, ast.Return)):
-        return
-    if setting.scopes.nature(node) is not Nature.TENSOR:
-        return
-    for rate in known(setting, node, Nature.NUMBER)[:2]:
-        for after in (f" / (1 - {rate})", f" / {rate}", f" * {rate}", f" * (1 - {rate})"):
-            cost = CHANGE if after.startswith(" / (") else WRAP
-            yield _around(setting, node, "", after, "scale", cost, "a factor that is missing")
-
-
-def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draft]:
-    """Another divisor of a product: the root of its width."""
-    left, right = (
-        (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-    )
-    if not isinstance(node.op, (ast.Div, ast.Mult)) or setting.scopes.nature(right).is_tensor:
-        return
-    first = first_tensor(setting, left)
-    if setting.scopes.nature(left) is Nature.TENSOR and first is not None:
-        earliest = known(setting, left, Nature.TENSOR)[-2:]
-        for name in dict.fromkeys((first, *earliest)):
-            text = f"{name}.shape[-1] ** {'' if isinstance(node.op, ast.Div) else '-'}0.5"
-            yield put(setting.program, right, text, "scale", WRAP, "a factor")
 
 
 def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
@@ -183,43 +133,12 @@ def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
-    if (isinstance(node, ast.Name) and _is_first_factor(node, parent)) or _is_returned(parent):
+    is_bare = isinstance(node, ast.Name) and isinstance(parent, ast.Assign)
+    is_factor = isinstance(node, ast.Name) and _is_first_factor(node, parent)
+    if is_factor or is_bare or _is_returned(parent):
         yield _around(
             setting, node, "torch.softmax(", ", dim=-1)", "softmax", WRAP, "a call that is missing"
         )
-    if isinstance(node, ast.Name):
-        yield from _shifts(setting, node, parent)
-
-
-def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """A softmax for numbers that are only divided by their sum."""
-    program = setting.program
-    match node:
-        case ast.BinOp(
-            left=scores, op=ast.Div(), right=ast.Call(func=ast.Attribute(attr="sum") as total)
-        ):
-            own = program.text(scores)
-        case _:
-            return
-    if program.text(total.value) != own or not isinstance(node.right, ast.Call):
-        return
-    axes = [*node.right.args, *(one.value for one in node.right.keywords if one.arg == "dim")]
-    for axis in axes[:1]:
-        text = f"torch.softmax({own}, dim={program.text(axis)})"
-        yield put(program, node, text, "softmax", CHANGE, "how weights come from scores")
-
-
-def _shifts(setting: Setting, node: ast.Name, parent: ast.AST) -> Iterator[Draft]:
-    """The greatest subtracted from what is exponentiated."""
-    axes = [n for n in known(setting, node, Nature.SIZE) if n.endswith(("dim", "axis"))][:1]
-    for axis in ("-1", *axes):
-        text = f"{node.id} - {node.id}.amax({axis}, keepdim=True)"
-        if isinstance(parent, ast.Attribute) and parent.attr == "exp":
-            text = f"({text})"
-        elif callee(parent) != "exp":
-            return
-        subject = "a term that is missing"
-        yield put(setting.program, node, text, "shift", SLIP, subject, node.id)
 
 
 def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -251,18 +170,20 @@ def _forgotten_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     scope = setting.program.scope(node)
     around = "" if isinstance(scope, ast.Module) else scope.name
     fitting = [
-        (f"{prefix}{one.name}", one)
+        (f"{prefix}{one.name}(", ", dim=-1)" if one.parameters[1:] == ("dim",) else ")", one)
         for prefix, known in (
             ("", setting.scopes.functions),
             ("self.", setting.scopes.methods(node)),
         )
         for one in known.values()
-        if one.least == 1 and one.name != around and not one.name.startswith(("run_", "__"))
+        if (one.least == 1 or one.parameters[1:] == ("dim",))
+        and one.name != around
+        and not one.name.startswith(("run_", "__"))
     ]
     parent = setting.parent(node)
-    for name, one in fitting[:3]:
+    for before, after, one in fitting[:4]:
         if callee(node) != one.name and callee(parent) != one.name:
-            yield _around(setting, node, f"{name}(", ")", "call", WRAP, "a call that is missing")
+            yield _around(setting, node, before, after, "call", WRAP, "a call that is missing")
 
 
 def _around(
@@ -299,14 +220,3 @@ def _is_value(setting: Setting, node: ast.expr) -> bool:
     if isinstance(parent, ast.Call) and node is parent.func:
         return False
     return not (isinstance(parent, ast.Subscript) and node is parent.value)
-
-
-def _is_named_product(setting: Setting, node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Name)
-        and (
-            meets_softmax(setting, node) or bool({"scores", "logits", "attn"} & set(words(node.id)))
-        )
-        and isinstance(node.ctx, ast.Load)
-        and not isinstance(setting.parent(node), ast.Attribute)
-    )

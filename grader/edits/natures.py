@@ -49,6 +49,8 @@ _BY_NAME = (
     ),
     (Nature.OTHER, re.compile(r"^(device|dtype|self|cls|name|rope|layers?)$")),
 )
+# What a parameter of one letter usually counts: heads, tokens, features, a batch.
+_COUNTS = ("n", "h", "d", "b", "t", "n_head", "n_heads")
 _SIZES = {"size", "numel", "dim", "ndim", "len", "int", "floor", "ceil", "sum_int"}
 _NUMBERS = {"float", "sqrt", "log", "exp", "pow", "item"}
 _MASKS = {"tril", "triu", "logical_not", "bool", "isinf", "logical_and", "logical_or"}
@@ -57,6 +59,11 @@ _MASKS = {"tril", "triu", "logical_not", "bool", "isinf", "logical_and", "logica
 def nature_of_name(name: str) -> Nature | None:
     """What a name alone tells."""
     return next((nature for nature, pattern in _BY_NAME if pattern.search(name)), None)
+
+
+def nature_of_parameter(name: str) -> Nature | None:
+    """What a parameter's name alone tells; one letter of some usually counts something."""
+    return nature_of_name(name) or (Nature.SIZE if name in _COUNTS else None)
 
 
 def nature_of_annotation(annotation: ast.expr | None) -> Nature | None:

@@ -98,6 +98,22 @@ def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
     yield _operator(setting, node, node.target, node.value, "=", f"{symbol}=", CHANGE, subject)
 
 
+def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """A variable added to, where its value is thrown away."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
+            first = setting.scopes.names(node).first.get(name, node.lineno)
+        case _:
+            return
+    if first < node.lineno:
+        gap = setting.program.between(target, value)
+        start = setting.program.source.find("=", gap.start, gap.end)
+        subject = "how a variable is updated"
+        for symbol, cost in (("+", CHANGE), ("*", WRAP)):
+            piece = Replacement(start, start, symbol)
+            yield Draft("operator", cost, subject, node, (piece,), start)
+
+
 def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     """Another comparison."""
     left = node.left

@@ -62,8 +62,8 @@ class Program:
         self._spans: dict[ast.AST, Span] = {}
         self.statements: list[Statement] = []
         self.qualified: dict[Scope, str | None] = {self.tree: None}
-        for statement in self.tree.body:
-            self._settle(statement, self.tree, "body", 0, self.tree)
+        for place, statement in enumerate(self.tree.body):
+            self._settle(statement, self.tree, "body", place, self.tree)
 
     def home(self, node: ast.AST) -> Home:
         """Where a node belongs."""
@@ -125,19 +125,6 @@ class Program:
         """What stands between two nodes that follow each other."""
         return Span(self.outer_span(left).end, self.outer_span(right).start)
 
-    def indentation(self, statement: ast.stmt) -> str | None:
-        """The blanks before a statement; None if something else stands before it on its line."""
-        text = self._texts[statement.lineno - 1]
-        blanks = text[: len(text) - len(text.lstrip(" \t"))]
-        starts_line = len(blanks.encode()) == statement.col_offset
-        return blanks if starts_line else None
-
-    def ends_line(self, statement: ast.stmt) -> bool:
-        """Whether nothing but a comment follows a statement on its last line."""
-        rest = self.source[self.span(statement).end :]
-        following = _LINE_END.split(rest, maxsplit=1)[0].strip()
-        return not following or following.startswith("#")
-
     def _offset(self, line: int, column: int) -> int:
         text = self._texts[line - 1]
         if not text.isascii():
@@ -178,7 +165,7 @@ class Program:
             inner: Scope = statement
         else:
             inner = scope
-        if isinstance(statement, _SIMPLE):
+        if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []
         for name, value in ast.iter_fields(statement):

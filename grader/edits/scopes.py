@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from grader.edits.natures import Nature, nature_of, nature_of_annotation, nature_of_name
+from grader.edits.natures import (
+    Nature,
+    nature_of,
+    nature_of_annotation,
+    nature_of_name,
+    nature_of_parameter,
+)
 from grader.edits.program import Program, Scope
 
-# What a parameter of one letter usually counts: heads, tokens, features, a batch.
-_COUNTS = ("n", "h", "d", "b", "t", "n_head", "n_heads")
+# More names than anyone writes in one scope are looked at by nobody.
+_MOST_NAMES = 100
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -42,6 +49,7 @@ class Scopes:
         self._program = program
         self._names: dict[Scope, Names] = {}
         self._natures: dict[ast.expr, Nature] = {}
+        self._attributes: dict[ast.ClassDef, dict[str, Nature]] = {}
 
     def names(self, node: ast.AST) -> Names:
         """The variables that may stand at a node's place."""
@@ -57,18 +65,16 @@ class Scopes:
     @functools.cached_property
     def functions(self) -> dict[str, Callee]:
         """The functions at the file's top level."""
-        return {
-            one.name: _callee(one, 0)
-            for one in self._program.tree.body
-            if isinstance(one, _FUNCTIONS)
-        }
+        defined = (one for one in self._program.tree.body if isinstance(one, _FUNCTIONS))
+        return {one.name: _callee(one, 0) for one in itertools.islice(defined, _MOST_NAMES)}
 
     def methods(self, node: ast.AST) -> dict[str, Callee]:
         """The methods of the class around a node."""
         around = self._class_around(self._program.scope(node))
         if around is None:
             return {}
-        return {one.name: _callee(one, 1) for one in around.body if isinstance(one, _FUNCTIONS)}
+        defined = (one for one in around.body if isinstance(one, _FUNCTIONS))
+        return {one.name: _callee(one, 1) for one in itertools.islice(defined, _MOST_NAMES)}
 
     def _of(self, scope: Scope) -> Names:
         if scope not in self._names:
@@ -84,16 +90,17 @@ class Scopes:
             names.first |= dict.fromkeys(around.first, 0)
         if isinstance(scope, _FUNCTIONS):
             for argument in _parameters(scope):
-                told = nature_of_annotation(argument.annotation) or nature_of_name(argument.arg)
-                if told is None and argument.arg in _COUNTS:
-                    told = Nature.SIZE
+                told = nature_of_annotation(argument.annotation)
+                told = told or nature_of_parameter(argument.arg)
                 names.natures[argument.arg] = told or Nature.TENSOR
                 names.first[argument.arg] = argument.lineno
                 if argument.arg not in ("self", "cls"):
                     names.own.add(argument.arg)
         around_class = self._class_around(scope)
         if around_class is not None and isinstance(scope, _FUNCTIONS):
-            names.natures |= self._attributes(around_class, names)
+            if around_class not in self._attributes:
+                self._attributes[around_class] = _attributes_of(around_class)
+            names.natures |= self._attributes[around_class]
         statements = _own_statements(scope)
         for statement in statements:
             _learn(statement, names)
@@ -113,28 +120,29 @@ class Scopes:
             scope = self._program.scope(scope)
         return None
 
-    def _attributes(self, around: ast.ClassDef, names: Names) -> dict[str, Nature]:
-        """What is known of the attributes of `self` that a class sets."""
-        found: dict[str, Nature] = {}
-        for node in ast.walk(around):
-            match node:
-                case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
-                    found[f"self.{attr}"] = _of_attribute(attr, node.value, names)
-                case ast.Call(
-                    func=ast.Attribute(attr="register_buffer"),
-                    args=[ast.Constant(value=str(attr)), *_],
-                ):
-                    found[f"self.{attr}"] = nature_of_name(attr) or Nature.TENSOR
-        return found
+
+def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
+    """What is known of the attributes of `self` that a class sets."""
+    found: dict[str, Nature] = {}
+    for node in ast.walk(around):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
+                found[f"self.{attr}"] = _of_attribute(attr, node.value)
+            case ast.Call(
+                func=ast.Attribute(attr="register_buffer"),
+                args=[ast.Constant(value=str(attr)), *_],
+            ):
+                found[f"self.{attr}"] = nature_of_name(attr) or Nature.TENSOR
+    return dict(itertools.islice(found.items(), _MOST_NAMES))
 
 
-def _of_attribute(attr: str, value: ast.expr, names: Names) -> Nature:
+def _of_attribute(attr: str, value: ast.expr) -> Nature:
     """What an attribute is that is set to a value: a layer, if it is made of a class."""
     match value:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name[:1].isupper():
             return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
         case _:
-            return nature_of_name(attr) or nature_of(value, names.natures)
+            return nature_of_name(attr) or nature_of(value, {})
 
 
 def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Callee:
@@ -197,6 +205,9 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
                 names.read[name] += 1
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
                 names.read[f"self.{attr}"] += 1
+            case ast.Lambda(args=given):
+                for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                    names.natures.setdefault(one.arg, nature_of_name(one.arg) or Nature.TENSOR)
             case ast.comprehension(target=ast.Name(id=name)):
                 names.natures.setdefault(name, Nature.TENSOR)
                 names.first.setdefault(name, statement.lineno - 1)
@@ -221,6 +232,8 @@ def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature
 
 
 def _set(names: Names, name: str, nature: Nature, line: int) -> None:
+    if len(names.natures) >= _MOST_NAMES and name not in names.natures:
+        return
     names.natures[name] = nature
     names.own.add(name)
     names.first.setdefault(name, line)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from grader.edits.natures import Nature
 from grader.edits.program import Program
 from grader.edits.scopes import Scopes
+from grader.edits.seen import Seen
+from grader.edits.signatures import Signatures
 
 AXES = frozenset(
     {
@@ -27,6 +29,8 @@ class Setting:
 
     program: Program
     scopes: Scopes
+    signatures: Signatures
+    seen: Seen
 
     def parent(self, node: ast.AST) -> ast.AST:
         """The node around a node."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from grader.evidence import Mending
 from grader.explaining.deadline import Deadline
-from grader.explaining.mending.choosing import Mended, chosen
-from grader.explaining.mending.exercises import Attempt, one_by_one
-from grader.explaining.mending.mending import Cost, Search, Workbench
+from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.exercises import Attempt, Mender
+from grader.explaining.mending.mending import FileEdit, Search, Workbench
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
@@ -60,7 +60,6 @@ class Workshop:
         self._submission = submission
         self._known = known
         self._seconds = 0.0
-        self._cost = Cost()
         self.mendings: list[Mending] = []
 
     def mended(
@@ -77,29 +76,28 @@ class Workshop:
         key = (sources.likeness, frozenset(wrong))
         known = self._known.recall(key, sources)
 
-        def choose(exercise: str) -> Mended | None:
-            search = Search(catalogue, self._bench, exercise, every)
-            self._seconds = 0.0
-            choice = known[exercise] if exercise in known else self._chosen(search, sources)
-            self._cost = search.cost
-            return choice
+        def search(exercise: str, besides: FileEdit | None) -> Search:
+            return Search(catalogue, self._bench, exercise, every, besides)
 
         chosen_for: dict[str, Mended | None] = {}
         found: dict[str, Mended] = {}
-        attempts = one_by_one(asked, choose)
+        attempts = Mender(sources, self._submission.adapters, search, known).attempts(asked)
         # Who ends its worker under edits is not edited any further.
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 chosen_for[attempt.exercise] = attempt.choice
                 if attempt.choice is not None:
                     found |= dict.fromkeys(attempt.mended, attempt.choice)
-                self.mendings.append(_noted(attempt, self._cost, self._seconds))
+                self.mendings.append(self._noted(attempt))
         if not deadline.passed:
             self._known.learn(key, sources, chosen_for)
         return found
 
-    def _chosen(self, search: Search, sources: Sources) -> Mended | None:
-        return chosen(search.mends(sources), sources, self._submission.adapters)
+    def _noted(self, attempt: Attempt) -> Mending:
+        choice, cost = attempt.choice, attempt.cost
+        places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
+        seconds, self._seconds = round(self._seconds, 4), 0.0
+        return Mending(tuple(sorted(attempt.mended)), places, cost.edits, cost.calls, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
@@ -108,10 +106,3 @@ class Workshop:
                 yield bench
             finally:
                 self._seconds += bench.seconds
-
-
-def _noted(attempt: Attempt, cost: Cost, seconds: float) -> Mending:
-    choice = attempt.choice
-    places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
-    mended = tuple(sorted(attempt.mended))
-    return Mending(mended, places, cost.edits, cost.calls, round(seconds, 4))

@@ -6,7 +6,7 @@ import importlib
 import io
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +18,7 @@ from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.testing.bench import Bench
 from grader.testing.cases import HOME_SEED, Case, fresh_case
 from grader.testing.course import load_contract, load_references, make_importable
+from grader.testing.observation import Question
 from grader.testing.outcome import note
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
@@ -33,13 +34,15 @@ SEED = HOME_SEED
 class Home:
     """The bench of a student's own machine, and what it is made of.
 
-    `exercises` are all of the assignment, in its order, if that is known.
+    `exercises` are all of the assignment, in its order, if that is known; `unanswered` are calls,
+    by exercise, at which the student's code raised.
     """
 
     bench: Bench
     cases: HomeCases
     calls: DirectCalls
     exercises: Sequence[str]
+    unanswered: dict[str, list[Question]] = field(default_factory=dict)
 
 
 def home_bench(root: Path) -> Home:

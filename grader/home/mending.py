@@ -14,9 +14,9 @@ from pathlib import Path
 
 import torch
 
-from grader.explaining.mending.choosing import Mended, chosen
-from grader.explaining.mending.exercises import one_by_one
-from grader.explaining.mending.mending import Bounds, Search, Workbench
+from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.exercises import Mender
+from grader.explaining.mending.mending import Bounds, FileEdit, Search, Workbench
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
@@ -65,11 +65,13 @@ def mend(
     if not is_wrong or threading.current_thread() is not threading.main_thread():
         return found
     try:
-        mender = _Mender(root, catalogue, asked, patience)
-        for attempt in one_by_one(asked, mender.choose):
+        bench = HomeBench(root)
+        searches = _Searches(bench, catalogue, asked, patience)
+        for attempt in Mender(bench.sources, _ADAPTERS, searches.new).attempts(asked):
             if attempt.choice is not None:
                 found.mended |= dict.fromkeys(attempt.mended, attempt.choice)
-        found.is_complete = mender.is_complete
+            else:
+                found.is_complete &= attempt.is_whole
     except KeyboardInterrupt:
         found.is_complete = False
     except CannotCopy:
@@ -99,40 +101,33 @@ class HomeBench:
             return self._trying.perform(trials_in(*arrived))
 
 
-class _Mender:
-    """Chooses what mends an exercise, until its patience is used up: then not all is tried."""
+class _Searches:
+    """Searches that share a patience; none is begun once that is used up."""
 
     def __init__(
         self,
-        root: Path,
+        bench: HomeBench,
         catalogue: Catalogue,
         asked: Mapping[str, Sequence[Asked]],
         patience: Patience,
     ) -> None:
-        self._end = time.monotonic() + patience.seconds
-        self._edits = patience.edits
+        self._bench = bench
         self._catalogue = catalogue
         self._every = [one for own in asked.values() for one in own]
-        self._bench = HomeBench(root)
-        self.is_complete = True
+        self._edits = patience.edits
+        self._end = time.monotonic() + patience.seconds
+        self._begun: list[Search] = []
 
-    def choose(self, exercise: str) -> Mended | None:
-        """What mends it, as far as that is found."""
+    def new(self, exercise: str, besides: FileEdit | None) -> Search | None:
+        """A search for what mends an exercise, with what is left."""
+        edits = self._edits - sum(one.cost.edits for one in self._begun)
         seconds = self._end - time.monotonic()
-        if seconds <= 0 or not self._edits:
-            self.is_complete = False
+        if edits <= 0 or seconds <= 0:
             return None
-        bounds = Bounds(self._edits, seconds)
-        search = Search(self._catalogue, self._lent, exercise, self._every, bounds)
-        sources = self._bench.sources
-        mends = search.mends(sources)
-        self._edits -= min(self._edits, search.cost.edits)
-        if search.left_out:
-            # What does but a part may be less than what was left out.
-            mends = [one for one in mends if one.share == 1]
-        choice = chosen(mends, sources, _ADAPTERS)
-        self.is_complete &= choice is not None or not search.left_out
-        return choice
+        bounds = Bounds(edits, seconds)
+        search = Search(self._catalogue, self._lent, exercise, self._every, besides, bounds)
+        self._begun.append(search)
+        return search
 
     @contextlib.contextmanager
     def _lent(self) -> Iterator[Workbench]:

@@ -8,6 +8,7 @@ from grader.assignment import BadAssignment
 from grader.home.bench import home_bench
 from grader.home.mending import QUICK, UNHURRIED
 from grader.home.report import HomeReport
+from grader.home.several_processes import SeveralProcesses
 from grader.testing.plugin import BENCH, LOCATE
 
 
@@ -21,3 +22,4 @@ def pytest_configure(config: pytest.Config) -> None:
     patience = UNHURRIED if config.getoption(LOCATE, default=False) else QUICK
     report = HomeReport(config.rootpath, home, config.get_verbosity() > 0, patience)
     config.pluginmanager.register(report, "grader-home-report")
+    config.pluginmanager.register(SeveralProcesses(home), "grader-home-several-processes")

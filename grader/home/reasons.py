@@ -42,7 +42,6 @@ class Reasons:
         self._root = root
         self._home = home
         self._known = FrozenMistakes(home.cases.module)
-        self._unanswered: dict[str, list[Question]] = {}
         self.is_complete = True
 
     def note_raised(self, member: Membership, test: str) -> None:
@@ -53,7 +52,7 @@ class Reasons:
         number = sum(one.test == test for one in self._seen.get(member.exercise, ()))
         question = Question(test, number, member.aspect, call)
         if self._is_known(question):
-            self._unanswered.setdefault(member.exercise, []).append(question)
+            self._home.unanswered.setdefault(member.exercise, []).append(question)
 
     def add(self, failed: Sequence[FailedTest], right: Collection[str], patience: Patience) -> None:
         """Adds mistakes and lines; the `right` exercises passed all of the tests that were run."""
@@ -72,7 +71,8 @@ class Reasons:
             failure = one.failure
             failure.shorten(told_in.setdefault(failure.likeness, one.name), one.name)
             finding, place = findings.get(one.exercise), located.get(one.id)
-            if finding is not None and one.id in finding.tests:
+            is_named = finding is not None and one.id in finding.tests
+            if finding is not None and is_named:
                 diagnosis = finding.diagnosis
                 first = told_in.setdefault(diagnosis, one.name)
                 is_first = first == one.name
@@ -80,7 +80,7 @@ class Reasons:
                 failure.more += [diagnosis.explanation, hint]
             mended = mending.mended.get(one.exercise)
             if mended is not None:
-                failure.more.append(mended.in_words())
+                failure.more.append(mended.in_words(is_named))
             elif place is not None:
                 failure.more.append(place.in_words())
 
@@ -94,7 +94,7 @@ class Reasons:
                 if right is not None and (right or one.test in wrong):
                     question = Question(one.test, one.number, one.aspect, one.call)
                     asked.setdefault(exercise, []).append(Asked(exercise, question, right))
-        for exercise, questions in self._unanswered.items():
+        for exercise, questions in self._home.unanswered.items():
             own = asked.setdefault(exercise, [])
             own += [Asked(exercise, question, right=False) for question in questions]
         return asked

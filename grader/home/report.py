@@ -19,6 +19,7 @@ from grader.home.failure import Failure
 from grader.home.mending import Patience
 from grader.home.picture import ink_for, picture
 from grader.home.reasons import FailedTest, Reasons
+from grader.home.several_processes import is_one_of_several
 from grader.points import Gate, hundredths, points_of
 from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import CaseExhausted
@@ -172,7 +173,8 @@ class HomeReport:
         missing = any(tally.outcomes["missing"] for tally in self._tallies.values())
         if missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        if session.exitstatus == pytest.ExitCode.INTERRUPTED:
+        was_interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        if was_interrupted or is_one_of_several(session.config):
             return
         failed = [
             FailedTest(report.nodeid, _exercise(report), report.longrepr)

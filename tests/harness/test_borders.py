@@ -93,6 +93,7 @@ LAYERS = [
         "grader.wire",
         "grader.verdict",
         "grader.words",
+        "grader.edits",
         "grader.evidence",
         "grader.imports",
         "grader.submission",

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import re
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +15,14 @@ import pytest
 
 from grader.edits.edit import Edit
 from grader.edits.generating import edits_of
+from tests.harness.corpus.programs import slips, texts
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
-MOST_OF_ALL = 60
-MOST_OF_A_LINE = 150
+MOST_ON_AVERAGE = 80
+EVERY = 11
+WITHIN_REACH = 0.5
+MOST_OF_A_LINE = 250
 
 ATTENTION = """
 import math
@@ -144,8 +152,9 @@ def multi_head(x, w_q, w_k, w_v, w_o, num_heads, mask):
 """
 PROGRAMS = {"attention": ATTENTION, "heads": HEADS, "positions": POSITIONS, "einops": EINOPS}
 
-# What is written in the program, and what a student writes instead.
-SLIPS: dict[str, list[tuple[str, str, str]]] = {
+# What is written in the program, what a student writes instead, and, where that differs from the
+# first, what an edit makes of it that means the same.
+SLIPS: dict[str, list[tuple[str, ...]]] = {
     "a constant": [
         ("attention", "weights = softmax(scores, dim=-1)", "weights = softmax(scores, dim=-2)"),
         ("attention", "d_k = q.shape[-1]", "d_k = q.shape[-2]"),
@@ -192,7 +201,7 @@ SLIPS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "a call": [
         ("attention", ".tril(", ".triu("),
-        ("attention", "math.sqrt(d_k)", "d_k"),
+        ("attention", "math.sqrt(d_k)", "d_k", "d_k ** 0.5"),
         ("attention", "x.amax(dim=dim, keepdim=True)", "x.amax(dim=dim)"),
         ("attention", "softmax(scores, dim=-1)", "scores"),
         ("heads", "return self.o_proj(out)", "return out"),
@@ -224,15 +233,35 @@ SLIPS: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     "something missing": [
-        ("attention", "q @ k.transpose(-2, -1) / math.sqrt(d_k)", "q @ k.transpose(-2, -1)"),
+        (
+            "attention",
+            "q @ k.transpose(-2, -1) / math.sqrt(d_k)",
+            "q @ k.transpose(-2, -1)",
+            "q @ k.transpose(-2, -1) / d_k ** 0.5",
+        ),
         ("attention", "torch.exp(x - x_max)", "torch.exp(x)"),
         ("attention", "weights * keep / (1 - p)", "weights * keep"),
-        ("attention", "attend(q, k, v, causal(x.shape[-2]))", "attend(q, k, v)"),
+        (
+            "attention",
+            "attend(q, k, v, causal(x.shape[-2]))",
+            "attend(q, k, v)",
+            "attend(q, k, v, causal(q.shape[-2]))",
+        ),
         ("attention", "causal(x.shape[-2])", "causal(x.shape[-2] - 1)"),
-        ("positions", "total = 3 * d_in * d_out", "total = d_in * d_out"),
+        (
+            "positions",
+            "total = 3 * d_in * d_out",
+            "total = d_in * d_out",
+            "total = 3 * (d_in * d_out)",
+        ),
         ("einops", "return merged @ w_o.T", "return merged"),
         ("einops", "w_o.T", "w_o"),
-        ("einops", "shares = scores.softmax(-1)", "shares = scores"),
+        (
+            "einops",
+            "shares = scores.softmax(-1)",
+            "shares = scores",
+            "shares = torch.softmax(scores, dim=-1)",
+        ),
     ],
     "layout": [
         ("attention", "k.transpose(-2, -1)", "k.transpose(1, 2)"),
@@ -265,15 +294,25 @@ SLIPS: dict[str, list[tuple[str, str, str]]] = {
         ("einops", '-> ... h s d", h=', '-> ... s h d", h='),
     ],
     "a statement": [
-        ("positions", "second = even * sin + odd * cos", "second = even * sin + odd * cos; q = k"),
         (
-            "heads",
-            "out = self.merge(torch.softmax(scores, dim=-1) @ k)",
-            "out = self.merge(torch.softmax(scores, dim=-1) @ k); scores",
+            "positions",
+            "k = rope(k, positions)",
+            "k = rope(k, positions); v = rope(v, positions)",
+            "k = rope(k, positions); pass",
+        ),
+        ("positions", "k = rope(k, positions)", "k = rope(rope(k, positions), positions)"),
+        (
+            "attention",
+            "d_k = q.shape[-1]\n    scores = q @ k.transpose(-2, -1) / math.sqrt(d_k)",
+            "scores = q @ k.transpose(-2, -1) / math.sqrt(d_k)\n    d_k = q.shape[-1]",
         ),
     ],
 }
-TABLE = [(group, *slip) for group, own in SLIPS.items() for slip in own]
+TABLE = [
+    (group, program, right, wrong, mended[0] if mended else right)
+    for group, own in SLIPS.items()
+    for program, right, wrong, *mended in own
+]
 
 
 def changed_lines(one: str, other: str) -> tuple[int, ...]:
@@ -291,13 +330,166 @@ def edits_with_results(source: str) -> Iterator[tuple[Edit, str]]:
         yield edit, edit.applied(source)
 
 
-@pytest.mark.parametrize(("group", "program", "right", "wrong"), TABLE)
-def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong):
+@pytest.mark.parametrize(("group", "program", "right", "wrong", "mended"), TABLE)
+def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mended):
     """This table is what the vocabulary can say: each group in several styles."""
     source = PROGRAMS[program]
     assert source.count(right) >= 1, right
     slipped = source.replace(right, wrong, 1)
     lines = changed_lines(source, slipped)
-    wanted = without_positions(source)
+    wanted = without_positions(source.replace(right, mended, 1))
     results = (without_positions(edit.applied(slipped)) for edit in edits_of(slipped, lines))
     assert wanted in results, group
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_an_edit_changes_the_lines_that_it_names_and_no_other(file):
+    """Lines are neither added nor taken away: a line's number means the same before and after."""
+    source = file.read_text(encoding="utf-8")
+    for edit, result in edits_with_results(source):
+        assert edit.lines == changed_lines(source, result), edit
+        assert edit.line in edit.lines or len(edit.lines) > 0
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_an_edit_keeps_a_program_well_formed_and_changes_what_it_does(file):
+    """Neither a syntax error nor another spelling of the same teaches anything."""
+    source = file.read_text(encoding="utf-8")
+    some = [result for _, result in itertools.islice(edits_with_results(source), 0, None, EVERY)]
+    assert all(without_positions(result) != without_positions(source) for result in some)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_no_two_edits_make_the_same_program(program):
+    """Each is tried at the price of a few calls."""
+    results = Counter(
+        without_positions(result) for _, result in edits_with_results(PROGRAMS[program])
+    )
+    assert [count for count in results.values() if count > 1] == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_edits_are_of_the_lines_that_are_given(program):
+    """Where a failing call never went, nothing is to be mended."""
+    source = PROGRAMS[program]
+    every = edits_of(source)
+    for line in range(1, source.count("\n") + 1):
+        own = edits_of(source, {line})
+        assert all(edit.lines == (line,) for edit in own)
+        assert {edit for edit in every if edit.lines == (line,)} <= set(own)
+
+
+def test_a_statement_of_many_lines_is_given_by_any_of_them():
+    """An expression's own line is often not the one that its statement begins at."""
+    source = "x = f(\n    a,\n    dim=-1,\n)\n"
+    assert edits_of(source, {1}) == edits_of(source, {3}) == edits_of(source)
+    assert {edit.line for edit in edits_of(source) if edit.kind == "axis"} == {3}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_there_are_not_too_many(program):
+    """A minute is not there to be spent on one line."""
+    source = PROGRAMS[program]
+    edits = edits_of(source)
+    lines = [line for line in source.split("\n") if line.strip()]
+    assert len(edits) <= MOST_ON_AVERAGE * len(lines)
+    assert max(Counter(edit.line for edit in edits).values()) <= MOST_OF_A_LINE
+
+
+def test_the_likeliest_come_first():
+    """Whoever stops early has tried what is probable."""
+    edits = edits_of(ATTENTION)
+    assert [edit.cost for edit in edits] == sorted(edit.cost for edit in edits)
+    assert edits[0].cost < 2 < edits[-1].cost
+
+
+def test_the_same_source_has_the_same_edits_in_every_process():
+    """What is found on one machine is found on the next."""
+    script = f"from grader.edits.generating import edits_of; print(edits_of({ATTENTION!r}))"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+
+
+LEFT_ALONE = '''
+"""A docstring, with `x * 2`."""
+import torch
+from torch import nn
+
+__all__ = ["f"]
+
+@nn.parameter.torch.no_grad()
+def f(x: list[int], n: int = 1) -> tuple[int, float]:
+    """Another: x + 1."""
+    print("shape", x.shape[0] + 1)
+    raise ValueError(f"not {n + 1} or {x[0]}")
+'''
+
+
+def test_what_is_said_to_people_and_to_type_checkers_is_left_alone():
+    """An edit of an annotation, a docstring or a message would mend and break nothing."""
+    assert {LEFT_ALONE.split("\n")[edit.line - 1][:6] for edit in edits_of(LEFT_ALONE)} == {
+        "def f("
+    }
+    results = [result for _, result in edits_with_results(LEFT_ALONE)]
+    assert all("n: int" in result and "-> tuple[int, float]" in result for result in results)
+
+
+def test_an_edit_knows_the_function_whose_body_it_changes():
+    """Defaults belong to nobody: they are made when the module is read."""
+    source = "n = 1\nclass A:\n    k = 2\n    def f(self, x=3):\n        return x - 1\n"
+    functions = {(edit.line, edit.function) for edit in edits_of(source)}
+    assert functions == {(1, None), (3, None), (4, None), (5, "A.f")}
+
+
+NEW_WORD = re.compile(r"[A-Za-z_]{2,}")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_subject_of_an_edit_gives_no_solution_away(program):
+    """It names the place, and what kind of thing is wrong there."""
+    source = PROGRAMS[program]
+    lines = source.split("\n")
+    for edit in edits_of(source):
+        known = set(NEW_WORD.findall("".join(lines[line - 1] for line in edit.lines)))
+        new = {word for one in edit.replacements for word in NEW_WORD.findall(one.text)} - known
+        named = set(NEW_WORD.findall("".join(re.findall("`(.*?)`", edit.subject))))
+        assert not new & named, edit
+
+
+@pytest.mark.parametrize("source", ["def f(:\n", "x = '\0'\n", "(" * 5000, ""])
+def test_what_does_not_parse_has_no_edits(source):
+    """A submission that is no program is told so elsewhere."""
+    assert edits_of(source) == []
+
+
+def test_all_lines_ends_and_alphabets_are_counted_alike():
+    """Offsets are of characters, whatever the bytes."""
+    source = "größe = 3\r\ny = größe - 1  # Größe\r\nz = '日本' if größe - 2 else y\r\n"
+    for edit in edits_of(source):
+        ast.parse(edit.applied(source))
+    assert any(edit.applied(source).count("größe + 2") for edit in edits_of(source))
+
+
+def test_slips_of_the_corpus_lie_within_reach():
+    """Of the wrong programs of one line each that the corpus holds, most are one edit away."""
+    found = []
+    for slip in slips():
+        right, wrong = texts(slip.style), texts(slip.style, slip.edits)
+        for file in right:
+            pairs = list(zip(right[file].split("\n"), wrong[file].split("\n"), strict=False))
+            changed = {place for place, (one, other) in enumerate(pairs, 1) if one != other}
+            if len(changed) == 1:
+                wanted = right[file].replace(" ", "")
+                edits = edits_of(wrong[file], changed)
+                found.append(any(e.applied(wrong[file]).replace(" ", "") == wanted for e in edits))
+    assert sum(found) >= WITHIN_REACH * len(found)

@@ -153,6 +153,14 @@ def test_one_test_is_enough(at_home):
     assert told_at(VALUE) in at_home(VALUE, test)
 
 
+def test_with_several_processes_the_same_is_told(at_home):
+    """pytest-xdist is a student's own choice."""
+    for program in (VALUE, EXCEPTION):
+        alone, among_several = (at_home(program, "--locate", *more) for more in ([], ["-n", "2"]))
+        told = [printed.count(told_at(program)) for printed in (alone, among_several)]
+        assert told == [3, 3]
+
+
 def test_a_loop_that_an_edit_makes_endless_is_ended(at_home):
     """Nobody waits for it, and what comes after it is tried."""
     assert told_at(ENDLESS) in at_home(ENDLESS, "--locate")

@@ -12,6 +12,7 @@ from grader.edits.generating import edits_of
 from grader.explaining.mending.questions import Asked, in_turn, is_answer, telling
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
+from grader.explaining.naming.diagnosis import TELLING_ASPECTS
 from grader.wire.trials import MAX_EDITS, Change, Outcomes, Passed, Trials
 
 _FOLLOWED = 3
@@ -46,11 +47,13 @@ class FileEdit:
     file: str
     edit: Edit
 
-    @property
-    def changes(self) -> Mapping[str, Sequence[Change]]:
-        """What it changes, as it is told to a worker."""
-        own = [Change(one.start, one.end, one.text) for one in self.edit.replacements]
-        return {self.file: own}
+    def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[Change]]:
+        """What it changes, and what another one does, as it is told to a worker."""
+        changes: dict[str, list[Change]] = {}
+        for made in (self, other) if other is not None else (self,):
+            own = [Change(one.start, one.end, one.text) for one in made.edit.replacements]
+            changes.setdefault(made.file, []).extend(own)
+        return {file: sorted(own, key=_place_of) for file, own in changes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,10 @@ class Cost:
     edits: int = 0
     calls: int = 0
 
+    def plus(self, other: Cost) -> Cost:
+        """Both together."""
+        return Cost(self.edits + other.edits, self.calls + other.calls)
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -96,7 +103,7 @@ def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
     found = [
         FileEdit(file, edit)
         for file, lines in sources.concerned(passed).items()
-        for edit in edits_of(sources.text(file), lines)
+        for edit in edits_of(sources.text(file), lines, sources.elsewhere(file))
     ]
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found
@@ -105,8 +112,9 @@ def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
 class Search:
     """The search for edits that mend one exercise of a submission; `cost` is what it took so far.
 
-    `asked` are the calls of all exercises whose right answer is known. Of the edits that there are,
-    so many were `left_out` for the bounds.
+    `asked` are the calls of all exercises whose right answer is known. Every edit is made together
+    with the one `besides`, which mended an exercise that this one builds on. Of the edits that
+    there are, so many were `left_out` for the bounds.
     """
 
     def __init__(
@@ -115,9 +123,11 @@ class Search:
         bench: NewBench,
         exercise: str,
         asked: Sequence[Asked],
+        besides: FileEdit | None = None,
         bounds: Bounds = IN_CLASS,
     ) -> None:
         self._catalogue = catalogue
+        self._besides = besides
         self._bench = bench
         self._exercise = exercise
         self._bounds = bounds
@@ -179,7 +189,7 @@ class Search:
         seconds: float,
     ) -> Outcomes:
         asked = [one.question.call for one in calls]
-        changes = [one.changes for one in edits]
+        changes = [one.together_with(self._besides) for one in edits]
         outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
         self.cost = Cost(self.cost.edits + outcomes.tried, self.cost.calls + outcomes.calls)
         return outcomes
@@ -210,16 +220,23 @@ class Search:
 
     def _mend(self, made: FileEdit, proof: Sequence[Asked], place: int, outcomes: Outcomes) -> Mend:
         wrong: dict[str, list[bool]] = {}
+        plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
         for call, one in enumerate(proof):
             is_right = is_answer(self._catalogue, one.question, outcomes.of(place, call))
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)
+                if one.question.aspect in TELLING_ASPECTS:
+                    plainly.setdefault(one.exercise, []).append(is_right)
             elif not is_right:
                 breaks.add(one.exercise)
-        own = wrong[self._exercise]
-        mended = {name for name, rights in wrong.items() if all(rights)} - breaks
+        own = plainly.get(self._exercise) or wrong[self._exercise]
+        mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
         return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+
+
+def _place_of(change: Change) -> tuple[int, int]:
+    return change.start, change.end
 
 
 def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:

@@ -7,13 +7,17 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from grader.explaining.mending.likeness import CodeLines, likeness
 from grader.wire.trials import Passed
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 _MOST_FILES = 400
 _LONGEST = 200_000
+# Of other files, in characters, for the edits of one.
+_MOST_READ = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,34 @@ class Sources:
         """The text of one of the files."""
         return self._files[file].text
 
+    def elsewhere(self, file: str) -> list[str]:
+        """The texts of files that a file may use: those it imports, other cells of its notebook."""
+        imported = set(_imported(self._files[file].body))
+        found, left = [], _MOST_READ
+        for name, other in self._files.items():
+            path = PurePosixPath(name)
+            near = ".ipynb" in name and path.parent == PurePosixPath(file).parent
+            if name != file and (near or {path.stem, path.parent.name} & imported):
+                left -= len(other.text)
+                if left < 0:
+                    break
+                found.append(other.text)
+        return found
+
     def line(self, file: str, number: int) -> str:
         """A line of one of the files, without the space around it."""
         lines = self._files[file].text.splitlines()
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def node(self, file: str, number: int) -> Function | None:
+        """The innermost function around a line."""
+        found: Function | None = None
+        nodes: Iterable[ast.AST] = self._files[file].body
+        while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
+            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
+                found = around
+            nodes = list(ast.iter_child_nodes(around))
+        return found
 
     def function(self, file: str, number: int) -> str:
         """The qualified name of the innermost function around a line; empty outside of any."""
@@ -93,12 +121,14 @@ class Sources:
         for name, own in lines.items():
             for node in self._files[name].body:
                 if own & _span(node):
-                    used |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+                    used |= _used(node)
                     own |= _headers(node, own)
         for name, file in self._files.items():
             for node in file.body:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_span(node))
+                elif isinstance(node, ast.ClassDef) and node.name in used:
+                    lines.setdefault(name, set()).update(_headers(node, _span(node)))
         return lines
 
 
@@ -110,6 +140,16 @@ def _files_below(root: Path) -> Iterator[Path]:
 
 def _is_source(path: Path) -> bool:
     return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
+
+
+def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """The words of what a file imports at its top level."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for one in node.names:
+                yield from one.name.split(".")
+            if isinstance(node, ast.ImportFrom):
+                yield from (node.module or "").split(".")
 
 
 def _is_around(node: ast.AST, number: int) -> bool:
@@ -133,6 +173,12 @@ def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
                 if isinstance(own, ast.Assign | ast.AnnAssign):
                     found |= _span(own)
     return found
+
+
+def _used(node: ast.stmt) -> set[str]:
+    """The names and the attributes that a statement holds."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
 def _bound(node: ast.stmt) -> set[str]:

@@ -1,0 +1,199 @@
+"""Methods and operations that were forgotten, by what a name or a place tells of a value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.edits.kinship import words
+from grader.edits.natures import Nature
+from grader.edits.seen import Variable
+from grader.edits.setting import Setting, callee
+
+_MASKS = frozenset(
+    {"blocked", "future", "allowed", "visible", "hidden", "mask", "causal", "keep", "triangle"}
+)
+_WIDTHS = frozenset({"d", "dim", "width", "k", "size", "head", "model", "features", "dims"})
+_COUNTS = frozenset({"heads", "head", "h", "n", "num", "count", "groups"})
+_REDUCING = frozenset({"max", "min", "sum", "mean", "amax", "amin"})
+
+
+def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A method of a tensor that is stored or returned as it is."""
+    if not _is_whole(setting, node) or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    program = setting.program
+    subject = "a call that is missing"
+    if isinstance(node, (ast.Name, ast.BinOp)):
+        for after, cost in ((".exp()", CHANGE), (".sqrt()", WRAP), (".softmax(-1)", WRAP)):
+            yield wrap(program, node, "", after, "method", cost, subject)
+    if isinstance(setting.parent(node), ast.Return):
+        for name in _tensors(setting, node)[:1]:
+            yield wrap(program, node, "", f".to({name}.dtype)", "method", WRAP, subject)
+    if callee(node) in ("ones", "ones_like", "full", "zeros"):
+        for after in (".tril()", ".triu()", ".triu(1)"):
+            yield wrap(program, node, "", after, "method", CHANGE, subject)
+
+
+def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """The greatest value subtracted before the exponential is taken."""
+    parent = setting.parent(node)
+    is_receiver = isinstance(parent, ast.Attribute) and parent.attr == "exp"
+    is_given = isinstance(parent, ast.Call) and callee(parent) == "exp" and node in parent.args
+    if not (is_receiver or is_given) or not isinstance(node, ast.Name):
+        return
+    subject = "a term that is missing"
+    known = setting.seen.variables(node)
+    for axis in (*_axes(known), "-1"):
+        after = f" - {node.id}.amax({axis}, keepdim=True)"
+        yield wrap(setting.program, node, "", after, "shift", SLIP, subject)
+    unread = [one.name for one in known if not one.is_read and one.nature.is_tensor]
+    for name in unread[:2]:
+        yield wrap(setting.program, node, "", f" - {name}", "shift", SLIP, subject)
+
+
+def masks(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A negation before a call that returns a mask, as its name tells."""
+    name = callee(node)
+    if not name or not _MASKS & set(words(name)):
+        return
+    if setting.scopes.nature(node) is Nature.MASK or isinstance(
+        setting.parent(node), (ast.UnaryOp, ast.Expr, ast.Attribute)
+    ):
+        return
+    subject = "which part of a mask counts"
+    yield wrap(setting.program, node, "~", "", "negation", SLIP, subject)
+
+
+def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """The root of a size, or the share of one head, where a size is all there is."""
+    if setting.scopes.nature(node) is not Nature.SIZE or isinstance(node, ast.Constant):
+        return
+    parent = setting.parent(node)
+    is_divisor = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Div, ast.Mult))
+    if not (_is_whole(setting, node) or is_divisor or isinstance(parent, ast.AugAssign)):
+        return
+    program = setting.program
+    if isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
+        subject = "a root that is missing"
+        cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else CHANGE
+        yield wrap(program, node, "", " ** 0.5", "root", cost, subject)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left:
+        return
+    names = setting.scopes.names(node)
+    visible = setting.seen.visible(node)
+    own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    counts = [
+        name
+        for name, nature in names.natures.items()
+        if nature is Nature.SIZE and (name in visible or name.startswith("self."))
+        if name not in own and set(words(name)) & (_COUNTS | _WIDTHS)
+    ]
+    for name in counts[:4]:
+        is_count = bool(set(words(name)) & _COUNTS)
+        for before, after, cost in (
+            ("", f" // {name}", CHANGE if is_count else WRAP),
+            ("", f" * {name}", CHANGE if not is_count else WRAP),
+        ):
+            yield wrap(program, node, before, after, "share", cost, "a number of one part only")
+    for factor in (2, 3):
+        if isinstance(parent, ast.AugAssign):
+            yield wrap(program, node, f"{factor} * ", "", "factor", WRAP, "a factor")
+
+
+def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A factor of two, or its contrary, inside an exponent or a ratio of features."""
+    parent = setting.parent(node)
+    if not isinstance(parent, (ast.BinOp, ast.UnaryOp)) or isinstance(node, ast.BinOp):
+        return
+    if isinstance(parent, ast.UnaryOp):
+        if not isinstance(parent.op, ast.USub) or not _is_in_ratio(setting, parent):
+            return
+    elif not (isinstance(parent.op, ast.Div) and node is parent.left):
+        return
+    if isinstance(node, ast.Constant) or not _is_counting(setting, node):
+        return
+    subject = "a factor"
+    for before, after, cost in (("2 * ", "", SLIP), ("", " / 2", CHANGE), ("-", "", CHANGE)):
+        yield wrap(setting.program, node, before, after, "doubled", cost, subject)
+
+
+def complements(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """`1 - p` for a rate, wherever it divides or multiplies."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            pass
+        case _:
+            return
+    if not {"p", "rate", "dropout", "prob", "drop"} & set(words(name)):
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, ast.BinOp) and not isinstance(parent.op, (ast.Sub, ast.Add)):
+        subject = "which share is meant"
+        yield wrap(setting.program, node, "1 - ", "", "complement", SLIP, subject)
+
+
+def greatest(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """The greatest along an axis, where one of all was taken."""
+    name = callee(node)
+    if name not in _REDUCING or node.keywords:
+        return
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch")), args=[of]):
+            text = setting.program.outer_text(of)
+        case ast.Call(func=ast.Attribute(value=of), args=[]):
+            text = setting.program.outer_text(of)
+        case _:
+            return
+    if not isinstance(of, (ast.Name, ast.Call, ast.Subscript)):
+        return
+    axes = _axes(setting.seen.variables(node))
+    along = f"a{name}" if name in ("max", "min") else name
+    for axis in (*axes, "-1"):
+        subject = f"along which axis `{name}` is taken"
+        new = f"{text}.{along}(dim={axis}, keepdim=True)"
+        yield put(setting.program, node, new, "axis", CHANGE, subject)
+
+
+def bases(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """e as the base of a power of scores."""
+    parent = setting.parent(node)
+    if not (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)):
+        return
+    if node is parent.left and setting.scopes.nature(parent.right) is Nature.TENSOR:
+        text = f"torch.exp({setting.program.text(parent.right)})"
+        subject = "the base of a power"
+        yield put(setting.program, parent, text, "base", CHANGE, subject)
+
+
+def _is_whole(setting: Setting, node: ast.expr) -> bool:
+    """Whether a node is all that is stored or returned, or an element of it."""
+    home = setting.program.home(node)
+    parent = home.parent
+    if isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign)):
+        return home.field == "value"
+    return isinstance(parent, ast.keyword) or (
+        isinstance(parent, ast.Call) and home.field == "args" and callee(parent)[:1].isupper()
+    )
+
+
+def _tensors(setting: Setting, node: ast.expr) -> list[str]:
+    """The variables that are tensors, of the function around a node."""
+    known = setting.seen.variables(node)
+    return [one.name for one in known if one.nature is Nature.TENSOR]
+
+
+def _axes(known: Iterable[Variable]) -> list[str]:
+    """The variables that say along which axis something is done."""
+    return [one.name for one in known if one.name in ("dim", "axis")]
+
+
+def _is_in_ratio(setting: Setting, node: ast.expr) -> bool:
+    parent = setting.parent(node)
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left
+
+
+def _is_counting(setting: Setting, node: ast.expr) -> bool:
+    """Whether something may count features: a tensor or a number that is divided by a width."""
+    return setting.scopes.nature(node) in (Nature.TENSOR, Nature.SIZE, Nature.NUMBER, Nature.OTHER)

@@ -1,0 +1,157 @@
+"""Members: another attribute of the same object, another entry of the same thing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.edits.edit import Replacement
+from grader.edits.kinship import kinship
+from grader.edits.natures import Nature, nature_of_name
+from grader.edits.seen import LIBRARIES
+from grader.edits.setting import Setting
+
+_MOST = 5
+_MOST_INDICES = 4
+_OF_TENSORS = frozenset(
+    {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
+)
+
+
+def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Another attribute of the same object, declared by its class or read elsewhere."""
+    if not isinstance(node.ctx, ast.Load) or not _is_object(node.value):
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Call) and node is parent.func and not _is_self(node.value):
+        return
+    end = setting.program.span(node).end
+    own = setting.program.text(node)
+    for cost, other in _others(setting, node):
+        piece = Replacement(end - len(node.attr), end, other)
+        subject = f"where `{own}` is used"
+        yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
+
+
+def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
+    holder = setting.program.text(node.value)
+    here = setting.seen.attributes.get((setting.program.scope(node), holder), [])
+    found: dict[str, float] = {}
+    nature = nature_of_name(node.attr)
+    for other in (*setting.signatures.attributes(node.attr), *here):
+        if other == node.attr or other.startswith("__"):
+            continue
+        kin = kinship(node.attr, other)
+        cost = (WRAP, CHANGE, SLIP)[kin]
+        if not kin and nature is not None and nature is not nature_of_name(other):
+            cost = WRAP + 0.5
+        if not setting.seen.uses(other):
+            cost = min(cost, SLIP + 0.25)
+        found.setdefault(other, cost)
+    return sorted((cost, other) for other, cost in found.items())[:_MOST]
+
+
+def forgotten(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A weight that an object holds and that nothing reads."""
+    parent = setting.parent(node)
+    is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    if not is_value or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    scope = setting.program.scope(node)
+    for (around, holder), known in setting.seen.attributes.items():
+        if around is not scope or holder in LIBRARIES:
+            continue
+        for attr in known[:1]:
+            for other in setting.signatures.attributes(attr):
+                if not setting.seen.uses(other):
+                    subject = "a projection that is missing"
+                    after = f" @ {holder}.{other}.T"
+                    yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
+
+
+def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """What is taken out of a thing by a number or a slice, taken by a name."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, (ast.Slice, ast.Constant)):
+        return
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return
+    program = setting.program
+    subject = f"an index of `{program.text(node.value)}`"
+    own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
+    found = [
+        one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
+    ]
+    found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
+    text = program.text(node.value)
+    for one in found[:_MOST_INDICES]:
+        cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
+        alike = ("index", text, one.name)
+        yield put(program, node, f"{text}[{one.name}]", "index", cost, subject, alike)
+
+
+def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """The block of a loop's variable where the first one was taken: `[h * n : (h + 1) * n]`."""
+    if node.upper is None or node.step is not None or node.lower is not None:
+        return
+    width = setting.program.outer_text(node.upper)
+    for name in setting.seen.loops(node):
+        text = f"{name} * {width} : ({name} + 1) * {width}"
+        subject = "which part is taken"
+        yield put(setting.program, node, text, "slice", CHANGE, subject)
+
+
+def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """What is looked up by a name, taken from the front or whole."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, ast.Name):
+        return
+    if setting.scopes.nature(node.slice) is not Nature.TENSOR:
+        return
+    program = setting.program
+    text, index = program.text(node.value), node.slice.id
+    subject = f"an index of `{text}`"
+    yield put(program, node, f"{text}[: {index}.shape[-1]]", "index", WRAP, subject)
+
+
+def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
+    """One variable more in the key of a table."""
+    parent = setting.parent(node)
+    is_key = (
+        isinstance(parent, ast.Assign)
+        and isinstance(parent.targets[0], ast.Name)
+        and "key" in parent.targets[0].id.lower()
+    ) or (isinstance(parent, ast.Subscript) and not _has_slices(node))
+    if not is_key or not isinstance(node.ctx, ast.Load):
+        return
+    texts = [setting.program.text(one) for one in node.elts]
+    missing = [one.name for one in setting.seen.variables(node)]
+    for name in [one for one in missing if one not in texts][:_MOST]:
+        end = setting.program.outer_span(node.elts[-1]).end
+        piece = Replacement(end, end, f", {name}")
+        subject = "the key of a table"
+        yield Draft("key", CHANGE, subject, node, (piece,), setting.program.span(node).start)
+
+
+def _has_slices(node: ast.Tuple) -> bool:
+    """Whether a tuple is an index of several axes, not a key."""
+    return any(not isinstance(one, ast.Name) for one in node.elts)
+
+
+def _is_position(name: str) -> bool:
+    return any(word in name for word in ("pos", "index", "idx", "ids"))
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_object(node: ast.expr) -> bool:
+    """Whether a node may hold attributes of the submission's own."""
+    match node:
+        case ast.Name(id=name):
+            return name not in LIBRARIES
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            return name not in LIBRARIES and attr not in _OF_TENSORS
+        case _:
+            return False

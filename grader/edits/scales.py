@@ -1,0 +1,110 @@
+"""Scales: divisors that are missing or wrong, and what makes weights of scores."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.edits.kinship import words
+from grader.edits.natures import Nature
+from grader.edits.setting import Setting, callee, first_tensor, is_product, known, meets_softmax
+
+_WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
+
+
+def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A product divided by, or multiplied with, the root of a width."""
+    if not is_product(setting, node) and not _is_named_product(setting, node):
+        return
+    widths = [name for name in known(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
+    first = first_tensor(setting, node)
+    own = [f"{first}.shape[-1]"] if first else []
+    for place, width in enumerate([*own, *widths[:4]]):
+        cost = SLIP if place == 0 or "k" in words(width) or "head" in words(width) else CHANGE
+        root = f"{width} ** 0.5"
+        yield _after(setting, node, f" / {root}", "scale", cost, "a factor that is missing")
+        yield _after(setting, node, f" * {root}", "scale", WRAP, "a factor that is missing")
+        yield _after(setting, node, f" / {width}", "scale", WRAP, "a factor that is missing")
+
+
+def _is_named_product(setting: Setting, node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Name)
+        and (
+            meets_softmax(setting, node) or bool({"scores", "logits", "attn"} & set(words(node.id)))
+        )
+        and isinstance(node.ctx, ast.Load)
+        and not isinstance(setting.parent(node), ast.Attribute)
+    )
+
+
+def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """What is kept, divided by the share that is kept."""
+    match node:
+        case ast.BinOp(op=ast.Mult()) | ast.Call(func=ast.Attribute(attr="masked_fill" | "where")):
+            pass
+        case _:
+            return
+    if not isinstance(setting.parent(node), (ast.Assign, ast.Return)):
+        return
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for rate in known(setting, node, Nature.NUMBER)[:2]:
+        for after in (f" / (1 - {rate})", f" / {rate}", f" * {rate}", f" * (1 - {rate})"):
+            cost = CHANGE if after.startswith(" / (") else WRAP
+            yield _after(setting, node, after, "scale", cost, "a factor that is missing")
+
+
+def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draft]:
+    """Another divisor of a product: the root of its width."""
+    left, right = (
+        (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+    )
+    if not isinstance(node.op, (ast.Div, ast.Mult)) or setting.scopes.nature(right).is_tensor:
+        return
+    first = first_tensor(setting, left)
+    if setting.scopes.nature(left) is Nature.TENSOR and first is not None:
+        earliest = known(setting, left, Nature.TENSOR)[-2:]
+        for name in dict.fromkeys((first, *earliest)):
+            text = f"{name}.shape[-1] ** {'' if isinstance(node.op, ast.Div) else '-'}0.5"
+            yield put(setting.program, right, text, "scale", WRAP, "a factor")
+
+
+def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """A softmax for numbers that are only divided by their sum."""
+    program = setting.program
+    match node:
+        case ast.BinOp(
+            left=scores, op=ast.Div(), right=ast.Call(func=ast.Attribute(attr="sum") as total)
+        ):
+            own = program.text(scores)
+        case _:
+            return
+    if program.text(total.value) != own or not isinstance(node.right, ast.Call):
+        return
+    axes = [*node.right.args, *(one.value for one in node.right.keywords if one.arg == "dim")]
+    for axis in axes[:1]:
+        text = f"torch.softmax({own}, dim={program.text(axis)})"
+        yield put(program, node, text, "softmax", CHANGE, "how weights come from scores")
+
+
+def shifts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """The greatest subtracted from what is exponentiated."""
+    parent = setting.parent(node)
+    axes = [n for n in known(setting, node, Nature.SIZE) if n.endswith(("dim", "axis"))][:1]
+    for axis in ("-1", *axes):
+        text = f"{node.id} - {node.id}.amax({axis}, keepdim=True)"
+        if isinstance(parent, ast.Attribute) and parent.attr == "exp":
+            text = f"({text})"
+        elif callee(parent) != "exp":
+            return
+        subject = "a term that is missing"
+        yield put(setting.program, node, text, "shift", SLIP, subject, node.id)
+
+
+def _after(
+    setting: Setting, node: ast.expr, after: str, kind: str, cost: float, subject: str
+) -> Draft:
+    alike = (type(node).__name__, callee(node), setting.program.text(node)[:12])
+    return wrap(setting.program, node, "", after, kind, cost, subject, alike)

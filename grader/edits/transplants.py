@@ -1,0 +1,143 @@
+"""What is done to one value and was forgotten for another: calls, methods, factors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
+from grader.edits.kinship import kinship
+from grader.edits.natures import Nature
+from grader.edits.seen import LIBRARIES, Around
+from grader.edits.setting import Setting, callee
+
+_MOST = 14
+_MOST_CALLABLES = 4
+_NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
+
+
+def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """What stands around a value somewhere, put around another."""
+    if not _is_target(setting, node):
+        return
+    visible = setting.seen.visible(node)
+    found: list[tuple[float, int, Around]] = []
+    for place, one in enumerate(setting.seen.surroundings):
+        if one.names <= visible and not _is_there(setting, node, one):
+            found.append((_cost(setting, node, one), place, one))
+    for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST]:
+        subject = "a call that is missing" if one.name else "an operation that is missing"
+        yield _around(setting, node, one.before, one.after, cost, subject)
+
+
+def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A call of a function or a layer that is there and that nothing calls."""
+    if not _is_target(setting, node):
+        return
+    names = setting.scopes.names(node)
+    visible = setting.seen.visible(node)
+    found: list[tuple[float, str]] = []
+    for name, nature in names.natures.items():
+        attr = name.removeprefix("self.")
+        if attr != name:
+            unread = nature is Nature.FUNCTION and setting.seen.uses(attr) == 0
+        else:
+            maybe = nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
+            unread = maybe and name in visible and not names.read.get(name)
+            unread = unread and _may_be_called(setting, name)
+        if unread:
+            found.append((CHANGE, name))
+    for name, own in setting.scopes.functions.items():
+        if own.least == 1 and name in visible and setting.seen.calls(name) == 0:
+            found.append((WRAP, name))
+    for cost, name in found[:_MOST_CALLABLES]:
+        yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
+
+
+def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A softmax of the first factor of a product that is written as a call."""
+    parent = setting.parent(node)
+    is_factor = (
+        isinstance(parent, ast.Call)
+        and callee(parent) in ("matmul", "einsum", "bmm")
+        and node in parent.args[:-1]
+    )
+    if not (is_factor and not isinstance(node, ast.Constant)):
+        return
+    yield _around(setting, node, "torch.softmax(", ", dim=-1)", WRAP, "a call that is missing")
+
+
+def _is_target(setting: Setting, node: ast.expr) -> bool:
+    """Whether something may be missing around a node: it is stored, returned or handed over."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Compare, ast.BoolOp, ast.Lambda, ast.ListComp)):
+        return False
+    if isinstance(node, ast.Name) and (node.id in LIBRARIES or node.id in ("self", "cls")):
+        return False
+    if setting.scopes.nature(node) in _NOT_VALUES:
+        return False
+    home = setting.program.home(node)
+    match home.parent:
+        case ast.Assign() | ast.Return() | ast.AugAssign():
+            return home.field == "value"
+        case ast.Call():
+            return home.field == "args"
+        case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()):
+            return not isinstance(setting.parent(home.parent), ast.Subscript)
+        case ast.ListComp() | ast.GeneratorExp():
+            return home.field == "elt"
+        case ast.BinOp(op=ast.MatMult() | ast.Mult()):
+            return isinstance(node, ast.Name)
+        case ast.Attribute():
+            return isinstance(setting.parent(home.parent), ast.Call)
+        case _:
+            return False
+
+
+def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
+    """Whether the same stands around a node, or within it, already."""
+    if node is one.taken:
+        return True
+    parent = setting.parent(node)
+    own = {callee(node), callee(parent)}
+    if isinstance(parent, ast.Attribute):
+        own.add(parent.attr)
+    if one.name:
+        return one.name in own
+    text = setting.program.text(node)
+    return bool(one.after) and text.endswith(one.after)
+
+
+def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
+    here = setting.program.scope(node)
+    is_method = not one.before
+    cost = CHANGE if one.scope is here else WRAP
+    if is_method and one.name:
+        cost += 0.5
+    if not one.name:
+        cost += 0.25
+    if _are_alike(node, one.taken):
+        cost -= 0.5 if one.scope is here else 0.25
+    return max(SLIP, min(cost, UNLIKELY))
+
+
+def _are_alike(node: ast.expr, other: ast.expr) -> bool:
+    """Whether two values look like the same thing of two kin."""
+    if isinstance(node, ast.Call) and isinstance(other, ast.Call):
+        return bool(callee(node)) and callee(node) == callee(other)
+    if isinstance(node, ast.Name) and isinstance(other, ast.Name):
+        return node.id == other.id or kinship(node.id, other.id) == 2
+    return False
+
+
+def _may_be_called(setting: Setting, name: str) -> bool:
+    """Whether a variable is called somewhere in the file, or named like what is."""
+    return setting.seen.calls(name) > 0 or name.startswith(("to_", "make_", "apply"))
+
+
+def _around(
+    setting: Setting, node: ast.expr, before: str, after: str, cost: float, subject: str
+) -> Draft:
+    loose = before.endswith("(") and after.startswith((")", ","))
+    return wrap(
+        setting.program, node, before, after, "transplanted", cost, subject, None, loose=loose
+    )
