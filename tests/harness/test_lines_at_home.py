@@ -158,7 +158,7 @@ def test_with_several_processes_the_same_is_told(at_home):
     for program in (VALUE, EXCEPTION):
         alone, among_several = (at_home(program, "--locate", *more) for more in ([], ["-n", "2"]))
         told = [printed.count(told_at(program)) for printed in (alone, among_several)]
-        assert told == [3, 3]
+        assert told[0] == told[1] > 0
 
 
 def test_a_loop_that_an_edit_makes_endless_is_ended(at_home):
