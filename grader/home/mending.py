@@ -23,6 +23,7 @@ from grader.explaining.naming.catalogue import Catalogue
 from grader.home.second_copy import CannotCopy, SecondCopy
 from grader.wire.frames import decode, receive
 from grader.wire.trials import Outcomes, Trials, encode_trials, trials_in
+from grader.worker.trying.alarm import TooLong
 from grader.worker.trying.trying import Trying
 
 if sys.platform == "linux":
@@ -57,7 +58,7 @@ def mend(
 ) -> Mending:
     """Where wrong exercises can be mended: `asked` are the calls whose right answer is known.
 
-    What cannot be imported twice is not mended. Ctrl-C ends it with what was found.
+    What cannot be imported twice, or resists, is not mended. Ctrl-C ends it with what was found.
     """
     found = Mending()
     is_wrong = any(not one.right for own in asked.values() for one in own)
@@ -74,8 +75,8 @@ def mend(
                 found.is_complete &= attempt.is_whole
     except KeyboardInterrupt:
         found.is_complete = False
-    except CannotCopy:
-        pass
+    except (CannotCopy, MemoryError, TooLong):
+        found.mended.clear()
     return found
 
 
