@@ -111,6 +111,8 @@ class Sources:
             for node in file.body:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_span(node))
+                elif isinstance(node, ast.ClassDef) and node.name in used:
+                    lines.setdefault(name, set()).update(_attributes(node))
         return lines
 
 
@@ -147,9 +149,16 @@ def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
             if one.args.defaults or one.args.kw_defaults:
                 found |= set(range(one.lineno, one.body[0].lineno))
         elif isinstance(one, ast.ClassDef) and passed & _span(one):
-            for own in one.body:
-                if isinstance(own, ast.Assign | ast.AnnAssign):
-                    found |= _span(own)
+            found |= _attributes(one)
+    return found
+
+
+def _attributes(node: ast.ClassDef) -> set[int]:
+    """The lines with a class's attributes."""
+    found: set[int] = set()
+    for own in node.body:
+        if isinstance(own, ast.Assign | ast.AnnAssign):
+            found |= _span(own)
     return found
 
 
