@@ -1,7 +1,7 @@
 """Tells how often the guilty line of a wrong program is told, and what finding it costs.
 
     .venv/bin/python benchmarks/lines.py [--half tuned|aside|both] [--raising] [--jobs 2] \\
-        [--misses] [STYLE ...]
+        [--sample N] [--misses] [STYLE ...]
 
 The programs are those of `benchmarks/slips`, each a right submission with one slip. *Alone*: the
 guilty line is all that is told; *of two*: one of the two lines between which nothing decides.
@@ -10,6 +10,7 @@ guilty line is all that is told; *of two*: one of the two lines between which no
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import sys
 import tempfile
@@ -129,6 +130,7 @@ def main() -> int:
     parser.add_argument("--half", choices=["tuned", "aside", "both"], default="tuned")
     parser.add_argument("--raising", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--misses", action="store_true")
     parser.add_argument("styles", nargs="*", metavar="STYLE")
     asked = parser.parse_args()
@@ -137,6 +139,8 @@ def main() -> int:
         for slip in load(CORPUS, asked.styles)
         if slip.raises == asked.raising and asked.half in ("both", HALVES[slip.aside])
     ]
+    if asked.sample:
+        slips = random.Random(asked.sample).sample(slips, min(asked.sample, len(slips)))
     print(description())
     told = explained(slips, asked.jobs)
     for by in ("style", "kind"):

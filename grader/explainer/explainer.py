@@ -298,9 +298,10 @@ class Explainer:
 
 def _mended(words: Told, mended: Mended) -> Told:
     """The words, and the line at which what they are about can be mended."""
-    message = "\n".join(filter(None, [words.message, plain(mended.in_words())]))
+    said = plain(mended.in_words(words.diagnosis is not None))
+    message = "\n".join(filter(None, [words.message, said]))
     place = mended.places[0]
-    where = Where(plain(place.file), place.line, plain(place.subject))
+    where = Where(plain(place.file), place.line)
     return words._replace(message=message, where=where)
 
 

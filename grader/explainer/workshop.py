@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from grader.evidence import Mending
 from grader.explaining.deadline import Deadline
@@ -116,7 +117,7 @@ class Workshop:
             choice = chosen(search.mends(sources), sources, self._submission.adapters)
             cost = cost.plus(search.cost)
             if choice is not None:
-                return choice, cost
+                return replace(choice, besides=besides is not None), cost
         return None, cost
 
     @contextlib.contextmanager

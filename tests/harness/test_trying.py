@@ -89,6 +89,15 @@ class Times:
 def run_double(x):
     return Times()(x)
 """,
+    "the fields of a dataclass": """
+import dataclasses
+@dataclasses.dataclass
+class By:
+    one: float = 1.0
+    by: float = 3
+def run_double(x):
+    return x * By().by
+""",
     "a table that is remembered": """
 TABLES = {}
 def table(n):

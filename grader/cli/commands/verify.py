@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import rich.progress
 from rich.console import Console
 from rich.table import Table
 
 from grader.assignment import find_assignment
 from grader.cli.options import assignment_option
+from grader.processors import processors
 
 if TYPE_CHECKING:
     from grader.verification import Trial, Verification
@@ -23,19 +25,35 @@ if TYPE_CHECKING:
 @click.command("verify", short_help="Check the tests against every known mistake.")
 @assignment_option
 @click.option("--tests", "by_test", is_flag=True, help="Also print what each test catches.")
-def verify_command(assignment_folder: Path, by_test: bool) -> None:
+@click.option("--edits", is_flag=True, help="Try small edits of the right programs instead.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="one for each processor",
+    help="How many edits are tried at a time.",
+)
+def verify_command(assignment_folder: Path, by_test: bool, edits: bool, jobs: int | None) -> None:
     """Runs references, right variants and known mistakes through the tests, and prints what came.
 
     Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
     is given another's name, if there is a test that nothing wrong fails, or one of values that
     remembered answers pass.
 
+    With --edits, the wrong programs are small edits of the references and of the right variants,
+    one at a time. Prints those that pass all tests and yet answer otherwise, as differences, and
+    exits with 1 if there is one. Why one of them need not be caught can be said in
+    solutions/edits.toml.
+
     \b
     Examples:
       grader verify
       grader verify --tests
+      grader verify --edits --jobs 4
       grader verify --assignment examples/feed_forward
     """
+    if edits:
+        sys.exit(_try_edits(assignment_folder, jobs or processors()))
     from grader.verification import verify  # torch takes a second to load
 
     verification = verify(find_assignment(assignment_folder))
@@ -53,6 +71,25 @@ def verify_command(assignment_folder: Path, by_test: bool) -> None:
         f"{len(verification.misnamed)} misnamed"
     )
     sys.exit(0 if verification.holds else 1)
+
+
+def _try_edits(assignment_folder: Path, jobs: int) -> int:
+    """Tries edits, prints what came of them, and returns how the command is to end."""
+    from grader.mutation.mutation import mutate  # torch takes a second to load
+    from grader.mutation.wording import in_words
+
+    console = Console(stderr=True)
+    shown = rich.progress.Progress(console=console, transient=True, disable=not console.is_terminal)
+    with shown:
+        task = shown.add_task("edits")
+        mutations = mutate(
+            find_assignment(assignment_folder),
+            jobs,
+            lambda done, total: shown.update(task, completed=done, total=total),
+        )
+    for line in in_words(mutations):
+        click.echo(line)
+    return 0 if mutations.holds else 1
 
 
 def _table(trials: Sequence[Trial]) -> Table:

@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 from grader.explaining.mending.likeness import CodeLines, likeness
 from grader.wire.trials import Passed
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 _MOST_FILES = 400
 _LONGEST = 200_000
 # Of other files, in characters, for the edits of one.
@@ -84,6 +86,16 @@ class Sources:
         lines = self._files[file].text.splitlines()
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
+    def node(self, file: str, number: int) -> Function | None:
+        """The innermost function around a line."""
+        found: Function | None = None
+        nodes: Iterable[ast.AST] = self._files[file].body
+        while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
+            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
+                found = around
+            nodes = list(ast.iter_child_nodes(around))
+        return found
+
     def function(self, file: str, number: int) -> str:
         """The qualified name of the innermost function around a line; empty outside of any."""
         names: list[str] = []
@@ -105,14 +117,14 @@ class Sources:
         for name, own in lines.items():
             for node in self._files[name].body:
                 if own & _span(node):
-                    used |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+                    used |= _used(node)
                     own |= _headers(node, own)
         for name, file in self._files.items():
             for node in file.body:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_span(node))
                 elif isinstance(node, ast.ClassDef) and node.name in used:
-                    lines.setdefault(name, set()).update(_attributes(node))
+                    lines.setdefault(name, set()).update(_headers(node, _span(node)))
         return lines
 
 
@@ -149,17 +161,16 @@ def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
             if one.args.defaults or one.args.kw_defaults:
                 found |= set(range(one.lineno, one.body[0].lineno))
         elif isinstance(one, ast.ClassDef) and passed & _span(one):
-            found |= _attributes(one)
+            for own in one.body:
+                if isinstance(own, ast.Assign | ast.AnnAssign):
+                    found |= _span(own)
     return found
 
 
-def _attributes(node: ast.ClassDef) -> set[int]:
-    """The lines with a class's attributes."""
-    found: set[int] = set()
-    for own in node.body:
-        if isinstance(own, ast.Assign | ast.AnnAssign):
-            found |= _span(own)
-    return found
+def _used(node: ast.stmt) -> set[str]:
+    """The names and the attributes that a statement holds."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
 def _bound(node: ast.stmt) -> set[str]:

@@ -206,8 +206,17 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
         held = vars(old).get(name)
         if isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
+            yield from _made_swaps(held, value)
         elif name in vars(old) and isinstance(value, bool | int | float | str | tuple | list):
             yield Swap.of_attribute(old, name, value)
+
+
+def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
+    """A method that stands in no file, as the `__init__` that is made for a dataclass."""
+    if not isinstance(old, FunctionType) or not new.__code__.co_filename.startswith("<"):
+        return
+    if new.__code__.co_freevars == old.__code__.co_freevars:
+        yield Swap.of_attribute(old, "__code__", new.__code__)
 
 
 def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,0 +1,95 @@
+"""Explains a class in which mistakes are repeated, and compares that with grading it.
+
+    .venv/bin/python benchmarks/explaining.py [--mistakes 60] [--times 5] [--jobs 2]
+
+Of each wrong program of `benchmarks/slips` that is taken there are several copies: the very same,
+and some with other comments, as when a class copies or works together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.machine import description  # noqa: E402
+from benchmarks.slips_corpus import CORPUS, Slip, build, load  # noqa: E402
+from grader.removal import remove  # noqa: E402
+from grader.store import Results, Store  # noqa: E402
+
+
+def main() -> int:
+    """Prints both times, and what it took to mend."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--mistakes", type=int, default=60)
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    slips = [slip for slip in load(CORPUS) if not slip.aside and not slip.raises]
+    chosen = random.Random(0).sample(slips, asked.mistakes)
+    print(description())
+    with tempfile.TemporaryDirectory() as scratch:
+        _tell(Path(scratch), chosen, asked.times, asked.jobs)
+    return 0
+
+
+def _tell(scratch: Path, slips: Sequence[Slip], times: int, jobs: int) -> None:
+    programs, out = scratch / "programs", scratch / "out"
+    programs.mkdir()
+    for number in range(times):
+        for slip in slips:
+            built = build(slip, programs, CORPUS)
+            if number % 2:
+                _comment(built, number)
+            built.rename(programs / f"{number}-{built.name}")
+    graded = _timed("batch", programs, "--out", out, "--no-explain", "--seed", 1, "--jobs", jobs)
+    explained = _timed("explain", out, "--jobs", jobs)
+    count = len(slips) * times
+    print(f"{count} submissions, {len(slips)} mistakes: graded in {graded:.1f} s", end="")
+    print(f", explained in {explained:.1f} s: {explained / graded:.2f} times as long")
+    _tell_costs(Store.read(out), [path.name for path in programs.iterdir()])
+    remove(programs)
+
+
+def _timed(*arguments: object) -> float:
+    """The seconds that a command of the grader's takes."""
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "grader", *map(str, arguments)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - started
+
+
+def _tell_costs(results: Results, names: Sequence[str]) -> None:
+    grades = list(results.grades_of(names, whole=True))
+    spent = [
+        (sum(one.seconds for one in mendings), sum(one.edits for one in mendings))
+        for mendings in (grade.evidence.mendings for grade in grades)
+        if any(one.edits for one in mendings)
+    ]
+    seconds = sorted(seconds for seconds, _ in spent)
+    print(
+        f"mended anew {len(spent)} times: median {statistics.median(seconds):.2f} s of its "
+        f"process, nine tenths under {seconds[int(0.9 * (len(seconds) - 1))]:.2f} s, "
+        f"{statistics.median(edits for _, edits in spent):.0f} edits"
+    )
+
+
+def _comment(program: Path, number: int) -> None:
+    """Puts other comments into a program's files."""
+    for file in program.rglob("*.py"):
+        text = file.read_text("utf-8")
+        if not text.startswith('"""'):
+            file.write_text(f"# version {number}\n{text}", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

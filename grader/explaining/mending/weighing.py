@@ -1,0 +1,127 @@
+"""How likely an edit that mends is to undo a slip: what it costs, and what speaks for it.
+
+Several edits often mend one program. What tells them apart is how the program reads: a slip makes
+it odd (a name that is computed and never used, queries after keys), and undoing it makes it plain.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection
+from functools import cached_property
+
+from grader.explaining.mending.mending import FileEdit
+from grader.explaining.mending.sources import Sources
+
+# What is written in this order wherever nothing speaks against it.
+_FAMILIES = (
+    ("q", "k", "v", "o"),
+    ("query", "key", "value", "output"),
+    ("queries", "keys", "values", "outputs"),
+    ("cos", "sin"),
+    ("cosine", "sine"),
+    ("even", "odd"),
+    ("first", "second"),
+    ("real", "imag"),
+    ("left", "right"),
+)
+_OF_ONE_KIND = 3
+_PLACES = {
+    word: (0 if number < _OF_ONE_KIND else number, place)
+    for number, family in enumerate(_FAMILIES)
+    for place, word in enumerate(family)
+}
+_WORD = re.compile(r"[A-Za-z]+|\d+")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+_MORE_ORDERLY = -0.6
+_LESS_ORDERLY = 0.8
+_USES_WHAT_IS_UNUSED = -1.0
+_LEAVES_UNUSED = 1.0
+# Of edits that cost the same, what mends in other files comes before a call in the adapters.
+_IN_ADAPTERS = 0.01
+
+
+class Weighing:
+    """Weighs the edits of one submission: the lighter, the likelier."""
+
+    def __init__(self, sources: Sources, adapters: str) -> None:
+        self._sources = sources
+        self._adapters = adapters
+
+    def weight(self, made: FileEdit) -> float:
+        """The cost of an edit, and what speaks for and against it."""
+        edit, source = made.edit, self._sources.text(made.file)
+        before, after = _changed_lines(source, edit.applied(source), edit.lines)
+        weight: float = edit.cost
+        order = disorder(after) - disorder(before)
+        if order:
+            weight += _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
+        names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
+        function = self._function(made.file, edit.line)
+        if function is not None:
+            used = function.used_beside(edit.lines)
+            if (others - names) & (function.bound - used):
+                weight += _USES_WHAT_IS_UNUSED
+            elif (names - others) & (function.bound - used):
+                weight += _LEAVES_UNUSED
+        if made.file == self._adapters:
+            weight += _IN_ADAPTERS
+        return weight
+
+    def _function(self, file: str, line: int) -> _Function | None:
+        found = self._sources.node(file, line)
+        return None if found is None else _Function(found)
+
+
+class _Function:
+    """The names of one function: those that it binds, and where it uses them."""
+
+    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._node = node
+
+    @cached_property
+    def bound(self) -> set[str]:
+        """Its parameters and variables."""
+        names = {one.arg for one in ast.walk(self._node) if isinstance(one, ast.arg)}
+        return names | {
+            one.id
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
+
+    def used_beside(self, lines: Collection[int]) -> set[str]:
+        """The names that it reads on other lines than these."""
+        return {
+            one.id
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Name)
+            and isinstance(one.ctx, ast.Load)
+            and one.lineno not in lines
+        }
+
+
+def disorder(text: str) -> int:
+    """How often a name stands right after one of its family that it usually stands before."""
+    count = 0
+    last: dict[int, int] = {}
+    for name in _NAME.findall(text):
+        for family, place in _families_of(name).items():
+            count += place < last.get(family, place)
+            last[family] = place
+    return count
+
+
+def _families_of(name: str) -> dict[int, int]:
+    """The families of a name's words, and its place in them."""
+    words = [one.lower() for one in _WORD.findall(name.replace("_", " "))]
+    found = [_PLACES[word] for word in words if word in _PLACES]
+    return dict(found) if len(found) == 1 else {}
+
+
+def _changed_lines(source: str, edited: str, lines: Collection[int]) -> tuple[str, str]:
+    old, new = source.splitlines(), edited.splitlines()
+    before = [old[line - 1] for line in lines if line <= len(old)]
+    after = [new[line - 1] for line in lines if line <= len(new)]
+    return "\n".join(before), "\n".join(after)

@@ -1,0 +1,1 @@
+"""Mutation testing: are small edits of right programs caught by an assignment's tests?"""

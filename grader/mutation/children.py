@@ -1,0 +1,127 @@
+"""Does one piece of work after another in forked children, some at a time; none takes for ever."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any, Generic, TypeVar
+
+from grader.parentage import end_with_parent
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+ENDED = "when it was ended: it took too long"
+DIED = "when its process died"
+
+
+class Children(Generic[Task, Result]):
+    """Children of this process that know all it knows, and do tasks of one kind.
+
+    One that takes more than `seconds` for a task is ended, and another takes its place. What the
+    work raises comes out as a RuntimeError.
+    """
+
+    def __init__(self, work: Callable[[Task], Result], jobs: int, seconds: float) -> None:
+        self._work = work
+        self._jobs = jobs
+        self._seconds = seconds
+        self._context = multiprocessing.get_context("fork")
+
+    def done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result | str]]:
+        """The number of each task and what came of it, or why nothing did, as each is done."""
+        waiting = iter(enumerate(tasks))
+        busy: dict[Connection, _Busy] = {}
+        try:
+            for _ in range(min(self._jobs, len(tasks))):
+                self._give(self._child(), waiting, busy)
+            while busy:
+                soonest = min(one.until for one in busy.values())
+                ready = wait(list(busy), timeout=max(0.0, soonest - time.monotonic()))
+                for one in [one for one in busy.values() if one.connection in ready]:
+                    del busy[one.connection]
+                    try:
+                        came, child = _result(one.connection.recv()), one.child
+                    except (EOFError, ConnectionError):
+                        came, child = DIED, self._replaced(one)
+                    yield one.number, came
+                    self._give(child, waiting, busy)
+                for one in [one for one in busy.values() if one.until <= time.monotonic()]:
+                    del busy[one.connection]
+                    yield one.number, ENDED
+                    self._give(self._replaced(one), waiting, busy)
+        finally:
+            for one in busy.values():
+                one.child.process.kill()
+
+    def _child(self) -> _Child:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=self._serve, args=(theirs,), daemon=True)
+        process.start()
+        theirs.close()
+        return _Child(process, ours)
+
+    def _replaced(self, one: _Busy) -> _Child:
+        one.child.process.kill()
+        one.child.process.join()
+        one.connection.close()
+        return self._child()
+
+    def _give(
+        self,
+        child: _Child,
+        waiting: Iterator[tuple[int, Task]],
+        busy: dict[Connection, _Busy],
+    ) -> None:
+        """Gives a child the next task, or lets it go if there is none."""
+        for number, task in waiting:
+            child.connection.send(task)
+            until = time.monotonic() + self._seconds
+            busy[child.connection] = _Busy(child, number, until)
+            return
+        child.connection.close()
+        child.process.kill()
+        child.process.join()
+
+    def _serve(self, connection: Connection) -> None:
+        end_with_parent()
+        # The parent's was closed for this process, and who asks about it must find an open one.
+        vars(sys)["__stdin__"] = sys.stdin
+        while True:
+            try:
+                task = connection.recv()
+            except EOFError:
+                return
+            try:
+                connection.send(self._work(task))
+            except Exception as exception:
+                connection.send(RuntimeError("".join(traceback.format_exception(exception))))
+
+
+def _result(came: Any) -> Any:
+    if isinstance(came, RuntimeError):
+        raise came
+    return came
+
+
+class _Child:
+    """A child and the line to it."""
+
+    def __init__(self, process: ForkProcess, connection: Connection) -> None:
+        self.process = process
+        self.connection = connection
+
+
+class _Busy:
+    """A child that does a task, and until when it may."""
+
+    def __init__(self, child: _Child, number: int, until: float) -> None:
+        self.child = child
+        self.connection = child.connection
+        self.number = number
+        self.until = until

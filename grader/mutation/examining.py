@@ -1,0 +1,127 @@
+"""What becomes of one edit of a right program: caught, without effect, or missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from grader.edits.edit import Edit
+from grader.judge.judge import Judge
+from grader.mutation.likeness import (
+    SAME_ANSWERS,
+    SAME_BUT_FOR_ROUNDING,
+    SAME_CODE,
+    alike_in_float64,
+    answered,
+    answers_exactly,
+    same_code,
+)
+from grader.mutation.reach import Reach, Role
+from grader.mutation.solutions import Functions, RightPrograms
+from grader.suite.suite import Suite
+from grader.verdict import Status
+from grader.verification import Functions as Examinee
+from grader.wire.calls import Answer
+
+
+class Fate(StrEnum):
+    """What became of an edit."""
+
+    CAUGHT = "caught"
+    EQUIVALENT = "equivalent"
+    ARGUED = "argued"
+    MISSED = "missed"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An edit of a module, and the roles in which the module's functions may change."""
+
+    module: str
+    edit: Edit
+    roles: tuple[Role, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The fate of an edit, and the test that caught it or why it has no effect."""
+
+    fate: Fate
+    why: str
+
+
+class Examination:
+    """Runs edited programs through the tests."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        judge: Judge,
+        programs: RightPrograms,
+        right: dict[str, Functions],
+        reach: Reach,
+    ) -> None:
+        self._root = suite.assignment.root
+        self._judge = judge
+        self._programs = programs
+        self._right = right
+        self._reach = reach
+        self._answers: dict[Role, list[Answer]] = {
+            (name, exercise): [
+                answered(function, call, self._root) for call in reach.calls((name, exercise))
+            ]
+            for name, functions in right.items()
+            for exercise, function in functions.items()
+        }
+
+    def examine(self, candidate: Candidate) -> Outcome:
+        """What becomes of an edit.
+
+        What a test makes of a program is a function of its answers: where all are as before, there
+        is nothing to be run.
+        """
+        programs, module = self._programs, candidate.module
+        code = programs.compiled(module, candidate.edit.applied(programs.source(module)))
+        if same_code(code, programs.code(module)):
+            return Outcome(Fate.EQUIVALENT, SAME_CODE)
+        try:
+            edited = programs.load({module: code})
+        except (Exception, SystemExit):
+            return Outcome(Fate.CAUGHT, "when it is imported")
+        if any(exercise not in edited.get(name, ()) for name, exercise in candidate.roles):
+            return Outcome(Fate.CAUGHT, "when it is imported")
+        different = []
+        for role in candidate.roles:
+            if not self._answers_as_before(edited, role):
+                caught = self._caught_by(edited, role)
+                if caught is not None:
+                    return Outcome(Fate.CAUGHT, caught)
+                different.append(role)
+        alike = self._alike(edited, different)
+        return Outcome(Fate.MISSED if alike is None else Fate.EQUIVALENT, alike or "")
+
+    def _answers_as_before(self, edited: dict[str, Functions], role: Role) -> bool:
+        name, exercise = role
+        calls, answers = self._reach.calls(role), self._answers[role]
+        return answers_exactly(edited[name][exercise], calls, answers, self._root)
+
+    def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
+        """The first test that an edited function fails."""
+        name, exercise = role
+        examinee = Examinee(self._root, edited[name])
+        for verdict in self._judge.grade(examinee, (exercise,)):
+            if verdict.status is not Status.PASSED:
+                return verdict.id
+        return None
+
+    def _alike(self, edited: dict[str, Functions], roles: Sequence[Role]) -> str | None:
+        """In which sense all functions answer as before; None if one does not."""
+        found = SAME_ANSWERS
+        for role in roles:
+            name, exercise = role
+            before, after = self._right[name][exercise], edited[name][exercise]
+            if not alike_in_float64(before, after, self._reach.calls(role), self._root):
+                return None
+            found = SAME_BUT_FOR_ROUNDING
+        return found

@@ -1,0 +1,105 @@
+"""Whether two programs may be taken for the same: by their bytecode, by their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import torch
+
+from grader.settings import CPU
+from grader.wire.calls import Answer, Call
+from grader.wire.frames import Value
+from grader.worker.performing import perform
+
+# Of the largest number in a tensor: what sums in another order may come to in float64.
+_ROUNDING = 1e-11
+_MOST_PRECISE = 24
+
+SAME_CODE = "the same bytecode"
+SAME_ANSWERS = "the same answers to the last bit"
+SAME_BUT_FOR_ROUNDING = "the same answers within rounding"
+
+Function = Callable[..., Any]
+
+
+def same_code(one: CodeType, other: CodeType) -> bool:
+    """Whether two modules were compiled to the same, wherever their texts stand."""
+    return _essence(one) == _essence(other)
+
+
+def _essence(code: CodeType) -> Hashable:
+    constants = tuple(
+        _essence(value) if isinstance(value, CodeType) else (type(value), repr(value))
+        for value in code.co_consts
+    )
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    counts = (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_flags)
+    return code.co_code, constants, names, counts, code.co_exceptiontable
+
+
+def answered(function: Function, call: Call, root: Path) -> Answer:
+    """What a function answers, which may write into what it is given."""
+    own = {
+        name: value.clone() if isinstance(value, torch.Tensor) else value
+        for name, value in call.arguments.items()
+    }
+    return perform(function, replace(call, arguments=own, frame=None), root)
+
+
+def answers_exactly(
+    function: Function, calls: Sequence[Call], answers: Sequence[Answer], root: Path
+) -> bool:
+    """Whether a function gives these answers to the last bit, for the same work."""
+    for call, expected in zip(calls, answers, strict=True):
+        answer = answered(function, call, root)
+        if answer.work != expected.work or not _same(answer, expected, 0.0):
+            return False
+    return True
+
+
+def alike_in_float64(one: Function, other: Function, calls: Sequence[Call], root: Path) -> bool:
+    """Whether two functions answer calls alike, so many of them, within the rounding of float64."""
+    plain = [call for call in calls if call.device == CPU and not call.count_work]
+    for call in map(_in_float64, plain[:: len(plain) // _MOST_PRECISE + 1]):
+        if not _same(answered(one, call, root), answered(other, call, root), _ROUNDING):
+            return False
+    return True
+
+
+def _in_float64(call: Call) -> Call:
+    arguments = {name: _precise(value) for name, value in call.arguments.items()}
+    cotangent = None if call.cotangent is None else call.cotangent.double()
+    return replace(call, arguments=arguments, cotangent=cotangent)
+
+
+def _precise(value: Value) -> Value:
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.double() if isinstance(value, torch.Tensor) and is_float else value
+
+
+def _same(one: Answer, other: Answer, rounding: float) -> bool:
+    """Whether two answers are the same, however much work they were."""
+    if one.raised is not None or other.raised is not None:
+        return one.raised is not None and other.raised is not None
+    return (
+        _alike(one.value, other.value, rounding)
+        and one.gradients.keys() == other.gradients.keys()
+        and all(_alike(one.gradients[n], other.gradients[n], rounding) for n in one.gradients)
+        and one.changed_inputs == other.changed_inputs
+    )
+
+
+def _alike(one: Value, other: Value, rounding: float) -> bool:
+    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return type(one) is type(other) and one == other
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if not one.is_floating_point() or rounding == 0.0:
+        return bool(((one == other) | (one.ne(one) & other.ne(other))).all())
+    finite = one[one.isfinite()].abs()
+    largest = float(finite.max()) if finite.numel() else 0.0
+    return torch.allclose(one, other, rtol=0, atol=rounding * max(largest, 1.0), equal_nan=True)
