@@ -28,6 +28,8 @@ _FACTORS = (
     ("", " - 1", False),
 )
 _OF_COUNTS = (("", " ** 0.5"), ("3 * ", ""))
+_RARELY = (("", " ** 2"), ("1 / ", ""))
+_RARE = 2.5
 
 
 def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -56,7 +58,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for before, after, multiplies in _FACTORS:
         if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
             likely = before == "1 - " and nature is Nature.NUMBER
-            cost = CHANGE if likely else WRAP
+            cost = CHANGE if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
     if is_operand and isinstance(node, ast.Name):
         yield put(setting.program, node, f"2 * ({node.id} // 2)", "factor", WRAP, subject)

@@ -14,6 +14,7 @@ from grader.edits.setting import Setting
 
 _MOST = 5
 _MOST_INDICES = 4
+_PARTS = {"real": "imag", "imag": "real"}
 _OF_TENSORS = frozenset(
     {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
 )
@@ -38,6 +39,8 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
     holder = setting.program.text(node.value)
     here = setting.seen.attributes.get((setting.program.scope(node), holder), [])
     found: dict[str, float] = {}
+    if node.attr in _PARTS:
+        found[_PARTS[node.attr]] = SLIP
     nature = nature_of_name(node.attr)
     for other in (*setting.signatures.attributes(node.attr), *here):
         if other == node.attr or other.startswith("__"):
@@ -95,11 +98,15 @@ def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
     """The block of a loop's variable where the first one was taken: `[h * n : (h + 1) * n]`."""
     if node.upper is None or node.step is not None or node.lower is not None:
         return
+    subscript = setting.parent(node)
+    if isinstance(subscript, ast.Tuple):
+        subscript = setting.parent(subscript)
+    span = setting.program.span(node)
     width = setting.program.outer_text(node.upper)
     for name in setting.seen.loops(node):
-        text = f"{name} * {width} : ({name} + 1) * {width}"
+        piece = Replacement(span.start, span.end, f"{name} * {width} : ({name} + 1) * {width}")
         subject = "which part is taken"
-        yield put(setting.program, node, text, "slice", CHANGE, subject)
+        yield Draft("slice", CHANGE, subject, subscript, (piece,), span.start)
 
 
 def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -24,7 +24,8 @@ def patterns(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if not isinstance(node.value, str) or "->" not in node.value:
         return
     given = argument_of(setting, node)
-    if given is None or callee(given[0]) not in _CALLS:
+    is_kept = isinstance(setting.parent(node), (ast.Assign, ast.AnnAssign, ast.Dict, ast.Tuple))
+    if not is_kept and (given is None or callee(given[0]) not in _CALLS):
         return
     program = setting.program
     source = program.text(node)
@@ -32,7 +33,7 @@ def patterns(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if start < 0:
         return
     start += program.span(node).start
-    subject = f"the pattern of `{callee(given[0])}`"
+    subject = f"the pattern of `{callee(given[0])}`" if given is not None else "a pattern"
     spaced = " " in node.value.replace("->", "").replace(",", "").strip()
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(node.value))
     seen = {node.value}

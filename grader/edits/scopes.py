@@ -205,6 +205,12 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
                 names.read[name] += 1
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
                 names.read[f"self.{attr}"] += 1
+            case (
+                ast.Attribute(value=ast.Name(id=name), attr="shape" | "device" | "dtype")
+                | ast.BinOp(left=ast.Name(id=name), op=ast.MatMult())
+            ):
+                if names.natures.get(name) is Nature.SIZE:
+                    names.natures[name] = Nature.TENSOR
             case ast.Lambda(args=given):
                 for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
                     names.natures.setdefault(one.arg, nature_of_name(one.arg) or Nature.TENSOR)

@@ -93,6 +93,17 @@ class Signatures:
         ]
 
     @functools.cached_property
+    def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The functions that need an argument, and the names of what they need after the first."""
+        found: dict[str, tuple[str, ...]] = {}
+        for one in self._known:
+            for name, signature in one.functions.items():
+                needed = tuple(p.name for p in signature.positional if p.default is None)
+                if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
+                    found.setdefault(name, needed[1:])
+        return list(found.items())
+
+    @functools.cached_property
     def _given(self) -> dict[str, list[str]]:
         """What is made for a parameter in the argument itself, by the parameter's name."""
         found: dict[str, list[str]] = defaultdict(list)

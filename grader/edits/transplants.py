@@ -47,22 +47,28 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             unread = unread and _may_be_called(setting, name)
         if unread:
             found.append((CHANGE, name))
-    for name, own in setting.scopes.functions.items():
-        if own.least == 1 and name in visible and setting.seen.calls(name) == 0:
-            found.append((WRAP, name))
     for cost, name in found[:_MOST_CALLABLES]:
         yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
+    scope = setting.program.scope(node)
+    own = "" if isinstance(scope, ast.Module) else scope.name
+    for name, rest in setting.signatures.of_first:
+        is_unused = setting.seen.calls(name) == 0 and name != own
+        if is_unused and {name, *rest} <= visible:
+            after = "".join(f", {one}" for one in rest)
+            yield _around(setting, node, f"{name}(", f"{after})", CHANGE, "a call that is missing")
 
 
 def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A softmax of the first factor of a product that is written as a call."""
     parent = setting.parent(node)
-    is_factor = (
-        isinstance(parent, ast.Call)
-        and callee(parent) in ("matmul", "einsum", "bmm")
-        and node in parent.args[:-1]
-    )
-    if not (is_factor and not isinstance(node, ast.Constant)):
+    match parent:
+        case ast.Call(args=[*given]) if callee(parent) in ("matmul", "einsum", "bmm"):
+            is_factor = node in given[:-1] and not isinstance(node, ast.Constant)
+        case ast.BinOp(left=left, op=ast.MatMult()):
+            is_factor = node is left and not isinstance(node, ast.Name)
+        case _:
+            is_factor = False
+    if not is_factor or "softmax" in callee(node).lower():
         return
     yield _around(setting, node, "torch.softmax(", ", dim=-1)", WRAP, "a call that is missing")
 

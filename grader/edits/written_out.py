@@ -147,7 +147,8 @@ def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]
         for name in _tensors(setting, node)[:2]:
             yield f"self.{parameter}({name})"
         yield f"self.{parameter}()"
-    yield from recipes(setting, node, parameter)
+    given = argument_of(setting, node)
+    yield from recipes(setting, given[0] if given else node, parameter)
 
 
 def _tensors(setting: Setting, node: ast.AST) -> list[str]:

@@ -25,6 +25,7 @@ _OF_OTHERS = 2
 _MOST_OF_OTHERS = 16
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
+_MOST_FOUND = 12_000
 # So many edits may mend; in wrong programs they are a few in a hundred.
 _FEW = 20
 _MOST_SHARE = 0.15
@@ -100,11 +101,12 @@ IN_CLASS = Bounds()
 
 def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
     """The edits to be tried, in their order, which follows from the sources alone."""
-    found = [
-        FileEdit(file, edit)
-        for file, lines in sources.concerned(passed).items()
-        for edit in edits_of(sources.text(file), lines, sources.elsewhere(file))
-    ]
+    found: list[FileEdit] = []
+    for file, lines in sources.concerned(passed).items():
+        if len(found) > _MOST_FOUND:
+            break
+        edits = edits_of(sources.text(file), lines, sources.elsewhere(file))
+        found += (FileEdit(file, edit) for edit in edits)
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found
 
