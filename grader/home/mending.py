@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,14 +138,19 @@ class _Searches:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Swallows what is printed, and leaves random numbers as they were."""
+    """Swallows what is printed and warned of, and leaves random numbers as they were."""
     states = torch.default_generator.get_state(), random.getstate()
     threads = torch.get_num_threads()
     # Calls are small: to wait for other threads takes longer than they do.
     torch.set_num_threads(1)
     nowhere = io.StringIO()
     try:
-        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        with (
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
             yield
     finally:
         torch.set_num_threads(threads)

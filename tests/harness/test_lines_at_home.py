@@ -99,6 +99,14 @@ def double(x):
     + "".join(f"    y = y * {n}.25 - x / {n}.5 + {n}\n" for n in range(2, 30))
     + "    return y\n"
 )
+WARNING = """
+import warnings
+
+def double(x):
+    y = 3 * x  # here
+    warnings.warn(f"made {float(y.sum())}")
+    return y
+"""
 INTERRUPTED = """
 import signal
 
@@ -240,10 +248,15 @@ def test_all_is_left_as_it_was(at_home):
             terminalreporter.write_line(terminalreporter._session.seen)
         """)
     )
-    program = CACHED.replace("return TABLES[n]", "print('seen')\n    return TABLES[n]")
+    program = CACHED.replace("return TABLES", "print('seen')\n    return TABLES")
     printed = at_home(program, "--tb=no", "-p", "no:randomly")
     assert "tables 3, the same: {True}" in printed
     assert "seen" not in printed.partition("tables 3")[0]
+
+
+def test_what_edited_programs_warn_of_is_not_shown(at_home):
+    """Nobody wrote them."""
+    assert at_home(WARNING, "--locate").count("UserWarning: made") == 3
 
 
 def test_ctrl_c_ends_it_whatever_the_program_makes_of_that(at_home):
