@@ -230,3 +230,21 @@ def test_an_edit_of_another_s_file_is_none(loaded):
     trying, _ = loaded("def run_double(x):\n    return x * 3\n")
     edits = [{"../other.py": [Change(0, 1, "2")]}]
     assert trying.perform(Trials([CALL], 1, edits, 10.0)).given == {}
+
+
+def test_an_alarm_that_comes_after_the_call_ends_nothing(loaded):
+    """Python takes notice of signals late: a call that raises may be over by then."""
+    text = """
+import itertools
+def run_double(x):
+    by = 1
+    if by == 2:
+        return sum(itertools.chain(range(50_000_000), [None]))
+    return x * by
+"""
+    trying, file = loaded(text)
+    starts = [text.index("= 1"), text.index("* by\n")]
+    edits = [{file: [Change(starts[0], starts[0] + 3, "= 2")]}] * 2
+    edits.append({file: [Change(starts[1], starts[1] + 4, "* 2")]})
+    outcomes = trying.perform(Trials([CALL], 1, edits, 60.0))
+    assert [number for number, _ in outcomes.given] == [2]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 # It rings again, should what is called take no notice.
@@ -15,6 +17,8 @@ _AGAIN_SECONDS = 0.05
 _HAS_TIMERS = hasattr(signal, "setitimer")
 # Where there are none, a thread says that a signal has come which nobody sends.
 _SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
+
+_OURS = f"{Path(__file__).parent}{os.sep}"
 
 
 class TooLong(BaseException):
@@ -74,11 +78,19 @@ class Alarm:
         at = self._at
         return bool(at) and time.monotonic() >= at
 
-    def _ring(self, _number: int, _frame: FrameType | None) -> None:
-        # Late, it would end what comes after the call.
-        if self._is_due:
+    def _ring(self, _number: int, frame: FrameType | None) -> None:
+        if self._is_due and not _is_ours(frame):
             raise TooLong
 
-    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+    def _interrupt(self, _number: int, frame: FrameType | None) -> None:
         self._interrupted = True
-        raise KeyboardInterrupt
+        if not _is_ours(frame):
+            raise KeyboardInterrupt
+
+
+def _is_ours(frame: FrameType | None) -> bool:
+    """Whether it is not the call that was met, but what makes it: that must put all back.
+
+    Python looks for signals where a function begins, often the one that comes after the call.
+    """
+    return frame is None or frame.f_code.co_filename.startswith(_OURS)
