@@ -66,7 +66,7 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
 
     Edits that make more exercises right come before others, then those that are likelier.
     """
-    able = [one for one in mends if one.share == 1 and not one.breaks]
+    able = [one for one in mends if one.is_whole]
     if not able:
         return None
     most = max(len(one.exercises) for one in able)
