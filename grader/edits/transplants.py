@@ -23,7 +23,7 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     visible = setting.seen.visible(node)
     found: list[tuple[float, int, Around]] = []
-    for place, one in enumerate(setting.seen.surroundings):
+    for place, one in enumerate(setting.seen.surroundings(node)):
         if one.names <= visible and not _is_there(setting, node, one):
             found.append((_cost(setting, node, one), place, one))
     for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST]:
