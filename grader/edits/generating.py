@@ -21,6 +21,8 @@ from grader.edits.together import Combination, together
 
 _FEWEST = 80
 _MOST_OF_A_LINE = 220
+# What a program may cost that was written to cost much.
+_MOST = 12_000
 
 
 def edits_of(
@@ -29,7 +31,8 @@ def edits_of(
     """The small edits of a program, or those that change statements on the given lines.
 
     The likeliest come first. All keep the program well formed, and no two make the same one. What
-    does not parse has none. `elsewhere` are the texts of files that the program may import.
+    does not parse has none. `elsewhere` are the texts of files that the program may import. Where
+    there are far more than any program of a course has, the later statements have none.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
@@ -54,6 +57,8 @@ class _Generation:
         given = [one for one in self._program.statements if _is_given(one, lines)]
         finished: list[Finished] = []
         for statement in given:
+            if len(finished) > _MOST:
+                break
             finished += self._of_statement(statement)
         combined = together(self._setting, self._finishing, [one.node for one in given], finished)
         paired = pairs(self._setting, [one.node for one in given])

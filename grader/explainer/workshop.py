@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from grader.evidence import Mending
 from grader.explaining.deadline import Deadline
-from grader.explaining.mending.choosing import Mended, chosen
-from grader.explaining.mending.mending import Cost, Search, Workbench
+from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.exercises import Attempt, Mender
+from grader.explaining.mending.mending import FileEdit, Search, Workbench
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
@@ -22,8 +22,6 @@ Key = tuple[bytes, frozenset[str]]
 
 # Of the submissions of a class that are explained.
 _MOST_KNOWN = 256
-# Of mends of other exercises with which one is tried.
-_MOST_BESIDES = 2
 
 
 class Known:
@@ -77,48 +75,29 @@ class Workshop:
         wrong = {one.question.test for one in every if not one.right}
         key = (sources.likeness, frozenset(wrong))
         known = self._known.recall(key, sources)
+
+        def search(exercise: str, besides: FileEdit | None) -> Search:
+            return Search(catalogue, self._bench, exercise, every, besides)
+
         chosen_for: dict[str, Mended | None] = {}
         found: dict[str, Mended] = {}
-        for exercise, own in asked.items():
-            if deadline.passed or exercise in found or all(one.right for one in own):
-                continue
-            self._seconds, cost = 0.0, Cost()
-            try:
-                if exercise in known:
-                    choice = known[exercise]
-                else:
-                    choice, cost = self._chosen(catalogue, exercise, every, sources, found)
-            except WorkerLost:
-                # Who ends its worker under edits is not edited any further.
-                break
-            chosen_for[exercise] = choice
-            mended = frozenset[str]()
-            if choice is not None:
-                mended = (choice.exercises | {exercise}) - found.keys()
-                found |= dict.fromkeys(mended, choice)
-            self.mendings.append(_noted(mended, choice, cost, self._seconds))
+        attempts = Mender(sources, self._submission.adapters, search, known).attempts(asked)
+        # Who ends its worker under edits is not edited any further.
+        with contextlib.suppress(WorkerLost):
+            while not deadline.passed and (attempt := next(attempts, None)) is not None:
+                chosen_for[attempt.exercise] = attempt.choice
+                if attempt.choice is not None:
+                    found |= dict.fromkeys(attempt.mended, attempt.choice)
+                self.mendings.append(self._noted(attempt))
         if not deadline.passed:
             self._known.learn(key, sources, chosen_for)
         return found
 
-    def _chosen(
-        self,
-        catalogue: Catalogue,
-        exercise: str,
-        every: Sequence[Asked],
-        sources: Sources,
-        found: Mapping[str, Mended],
-    ) -> tuple[Mended | None, Cost]:
-        """What mends an exercise, alone or together with what mended an earlier one."""
-        before = [one.made for one in dict.fromkeys(found.values())]
-        cost = Cost()
-        for besides in (None, *before[:_MOST_BESIDES]):
-            search = Search(catalogue, self._bench, exercise, every, besides)
-            choice = chosen(search.mends(sources), sources, self._submission.adapters)
-            cost = cost.plus(search.cost)
-            if choice is not None:
-                return replace(choice, besides=besides is not None), cost
-        return None, cost
+    def _noted(self, attempt: Attempt) -> Mending:
+        choice, cost = attempt.choice, attempt.cost
+        places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
+        seconds, self._seconds = round(self._seconds, 4), 0.0
+        return Mending(tuple(sorted(attempt.mended)), places, cost.edits, cost.calls, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
@@ -127,8 +106,3 @@ class Workshop:
                 yield bench
             finally:
                 self._seconds += bench.seconds
-
-
-def _noted(exercises: frozenset[str], choice: Mended | None, cost: Cost, seconds: float) -> Mending:
-    places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
-    return Mending(tuple(sorted(exercises)), places, cost.edits, cost.calls, round(seconds, 4))

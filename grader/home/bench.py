@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import io
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,7 @@ from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.testing.bench import Bench
 from grader.testing.cases import HOME_SEED, Case, fresh_case
 from grader.testing.course import load_contract, load_references, make_importable
+from grader.testing.observation import Question
 from grader.testing.outcome import note
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
@@ -28,15 +30,31 @@ from grader.worker.telling.raising import describe_exception
 SEED = HOME_SEED
 
 
-def home_bench(root: Path) -> tuple[Bench, HomeCases]:
-    """The bench for tests that are run in `root` itself, and what was frozen for it.
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The bench of a student's own machine, and what it is made of.
+
+    `exercises` are all of the assignment, in its order, if that is known; `unanswered` are calls,
+    by exercise, at which the student's code raised.
+    """
+
+    bench: Bench
+    cases: HomeCases
+    calls: DirectCalls
+    exercises: Sequence[str]
+    unanswered: dict[str, list[Question]] = field(default_factory=dict)
+
+
+def home_bench(root: Path) -> Home:
+    """The bench for tests that are run in `root` itself.
 
     Public tests have frozen cases; where the solutions are at hand, other tests use those.
     """
     # A wrong shape is explained by the handle, in the words of the assignment.
     jaxtyping.config.update("jaxtyping_disable", True)
     make_importable(root)
-    watch = Watch(_forbidden(root), root)
+    forbidden, exercises = _assigned(root)
+    watch = Watch(forbidden, root)
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
     try:
@@ -45,23 +63,27 @@ def home_bench(root: Path) -> tuple[Bench, HomeCases]:
     except BaseException as exception:  # a student's code may raise anything at all
         adapters = ModuleType("adapters")
         contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
-    bench = Bench(
-        contract, DirectCalls(adapters, root, watch), references, cases, SEED, InFull(), problem, {}
-    )
-    return bench, cases
+    calls = DirectCalls(adapters, root, watch)
+    bench = Bench(contract, calls, references, cases, SEED, InFull(), problem, {})
+    return Home(bench, cases, calls, exercises)
 
 
 class DirectCalls:
-    """Calls a student's functions in this process, on what would have arrived in a worker."""
+    """Calls a student's functions in this process, on what would have arrived in a worker.
+
+    `latest` is the latest call that was made.
+    """
 
     def __init__(self, adapters: ModuleType, root: Path, watch: Watch | None = None) -> None:
         self._adapters = adapters
         self._root = root
         self._watch = watch
         self._noted: set[tuple[str, Use]] = set()
+        self.latest: Call | None = None
 
     def __call__(self, call: Call) -> Answer:
         """The answer to a call; the running test notes, once, what it used that is forbidden."""
+        self.latest = call
         if self._watch is None:
             return self._answer(call)
         self._watch.take()
@@ -115,11 +137,13 @@ class HomeCases:
         return 0.0 if frozen is None else frozen.points
 
 
-def _forbidden(root: Path) -> Collection[str]:
+def _assigned(root: Path) -> tuple[Collection[str], Sequence[str]]:
+    """What the assignment forbids, and its exercises."""
     try:
-        return find_assignment(root).forbidden
+        assignment = find_assignment(root)
+        return assignment.forbidden, list(assignment.points)
     except BadAssignment:
-        return ()
+        return (), ()
 
 
 def _give_way(raised: Raised) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import sys
 import traceback
 from collections import Counter
@@ -15,16 +14,14 @@ from typing import Any
 import pytest
 from _pytest._code.code import ReprFileLocation
 
-from grader.assignment import BadAssignment, find_assignment
-from grader.explaining.lines.locating import locate
-from grader.explaining.naming.diagnosis import diagnose
-from grader.home.bench import HomeCases
+from grader.home.bench import Home
 from grader.home.failure import Failure
-from grader.home.mistakes import FrozenMistakes
+from grader.home.mending import Patience
 from grader.home.picture import ink_for, picture
+from grader.home.reasons import FailedTest, Reasons
+from grader.home.several_processes import is_one_of_several
 from grader.points import Gate, hundredths, points_of
 from grader.testing.assertions import WrongNumbers
-from grader.testing.bench import Bench
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import membership
 from grader.testing.outcome import StudentFault, observing
@@ -33,6 +30,10 @@ from grader.verdict import Aspect, Status
 _EXERCISE, _ASPECT, _NOTE = "exercise", "aspect", "note"
 _MISSING, _PASSED = "missing", "passed"
 _LONGEST = 300
+_CUT_SHORT = (
+    "Not all was tried to find the lines to change, so that you need not wait: "
+    "`pytest --locate` tries all."
+)
 
 
 @dataclass(slots=True)
@@ -68,11 +69,12 @@ class ExerciseTally:
 class HomeReport:
     """Replaces tracebacks by the messages of the assertions, and sums up by exercise."""
 
-    def __init__(self, root: Path, bench: Bench, cases: HomeCases, verbose: bool) -> None:
+    def __init__(self, root: Path, home: Home, verbose: bool, patience: Patience) -> None:
         self._root = root
         self._verbose = verbose
-        self._bench = bench
-        self._cases = cases
+        self._home = home
+        self._patience = patience
+        self._reasons = Reasons(root, home)
         self._failed: list[pytest.TestReport] = []
         self._tallies: dict[str, ExerciseTally] = {}
         self._notes: dict[str, dict[str, None]] = {}
@@ -80,8 +82,8 @@ class HomeReport:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Exercises come in the order in which the assignment lists them, the first ones first."""
         members = [membership(item) for item in items]
-        with contextlib.suppress(BadAssignment, ValueError):
-            order = list(find_assignment(self._root).points)
+        with contextlib.suppress(ValueError):
+            order = list(self._home.exercises)
             places = [order.index(member.exercise) for member in members if member is not None]
             if len(places) == len(items):
                 ranked = sorted(zip(places, range(len(items)), items, strict=True))
@@ -90,8 +92,9 @@ class HomeReport:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
         """Says once, and instead of every test, why a student's code cannot be imported."""
-        if self._bench.problem is not None:
-            raise pytest.UsageError(f"your code cannot be imported: {self._bench.problem.message}")
+        problem = self._home.bench.problem
+        if problem is not None:
+            raise pytest.UsageError(f"your code cannot be imported: {problem.message}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -118,6 +121,8 @@ class HomeReport:
         report.user_properties.append((_ASPECT, str(belongs.aspect)))
         if isinstance(exception, StudentFault):
             report.when = "call"
+            if exception.status is Status.ERROR:
+                self._reasons.note_raised(belongs, item.nodeid)
             if exception.status is Status.MISSING:
                 _count_as_missing(report, item, exception.headline)
         return report
@@ -154,7 +159,7 @@ class HomeReport:
                 self._notes.setdefault(str(text), {})[exercise] = None
         tally = self._tallies.setdefault(exercise, ExerciseTally())
         outcome = _MISSING if properties.get(_MISSING) else report.outcome
-        worth = hundredths(self._cases.points(report.nodeid))
+        worth = hundredths(self._home.cases.points(report.nodeid))
         tally.add(outcome, properties[_ASPECT] == Aspect.VALUES, worth)
         if report.failed and not properties.get(_MISSING):
             self._failed.append(report)
@@ -168,29 +173,15 @@ class HomeReport:
         missing = any(tally.outcomes["missing"] for tally in self._tallies.values())
         if missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        known, seen = FrozenMistakes(self._cases.module), self._bench.observations or {}
-        findings = diagnose(known, seen)
-        failed: dict[str, list[str]] = {}
-        for report in self._failed:
-            failed.setdefault(_exercise(report), []).append(report.nodeid)
-        told = {name: seen[name] for name in seen if name in failed or self._is_right(name)}
-        # The calls are repeated, and what they print was shown already.
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            located = locate(known, self._bench.ask, told, findings, failed)
-        told_in: dict[object, str] = {}
-        for report in self._failed:
-            failure, name = report.longrepr, report.nodeid.rpartition("::")[2]
-            if not isinstance(failure, Failure):
-                continue
-            failure.shorten(told_in.setdefault(failure.likeness, name), name)
-            finding, place = findings.get(_exercise(report)), located.get(report.nodeid)
-            if finding is not None and report.nodeid in finding.tests:
-                diagnosis = finding.diagnosis
-                first = told_in.setdefault(diagnosis, name)
-                hint = f"Hint: {diagnosis.hint}" if first == name else f"See {first} for a hint."
-                failure.more += [diagnosis.explanation, hint]
-            if place is not None:
-                failure.more.append(place.in_words())
+        was_interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        if was_interrupted or is_one_of_several(session.config):
+            return
+        failed = [
+            FailedTest(report.nodeid, _exercise(report), report.longrepr)
+            for report in self._failed
+            if isinstance(report.longrepr, Failure)
+        ]
+        self._reasons.add(failed, set(filter(self._is_right, self._tallies)), self._patience)
 
     def _is_right(self, exercise: str) -> bool:
         return set(self._tallies[exercise].outcomes) == {"passed"}
@@ -210,6 +201,9 @@ class HomeReport:
         width = max(map(len, self._tallies))
         for name, tally in self._tallies.items():
             show(f"{name:<{width}}  {_line(tally)}")
+        if not self._reasons.is_complete:
+            show("")
+            show(_CUT_SHORT)
         for text, exercises in self._notes.items():
             show("")
             show(f"note on {', '.join(exercises)}: {text}")

@@ -25,6 +25,16 @@ except ModuleNotFoundError as missing:
     sys.exit(_not_installed(missing))
 
 BENCH = pytest.StashKey[Bench]()
+LOCATE = "--locate"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds what a student can ask for."""
+    parser.getgroup("grader").addoption(
+        LOCATE,
+        action="store_true",
+        help="find the line to change of every failed test, however long that takes",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -58,6 +58,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.telling.signature",
     "grader.worker.telling.suggesting",
     "grader.worker.trying",
+    "grader.worker.trying.alarm",
     "grader.worker.trying.exchanging",
     "grader.worker.trying.remembering",
     "grader.worker.trying.trying",

@@ -25,13 +25,10 @@ _OF_OTHERS = 2
 _MOST_OF_OTHERS = 16
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
-_MOST_EDITS = 4000
+_MOST_FOUND = 12_000
 # So many edits may mend; in wrong programs they are a few in a hundred.
 _FEW = 20
 _MOST_SHARE = 0.15
-# Processor time in which trials are begun: a net, for what takes much longer than such calls do.
-_SECONDS = 6.0
-_SECONDS_OF_PROOF = 3.0
 
 
 class Workbench(Protocol):
@@ -86,22 +83,40 @@ class Cost:
         return Cost(self.edits + other.edits, self.calls + other.calls)
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is tried for one exercise.
+
+    Seconds are those of processor time in which trials are begun: a net, for what takes much longer
+    than such calls do.
+    """
+
+    edits: int = 4000
+    seconds: float = 6.0
+    seconds_of_proof: float = 3.0
+
+
+IN_CLASS = Bounds()
+
+
 def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
     """The edits to be tried, in their order, which follows from the sources alone."""
-    found = [
-        FileEdit(file, edit)
-        for file, lines in sources.concerned(passed).items()
-        for edit in edits_of(sources.text(file), lines, sources.elsewhere(file))
-    ]
+    found: list[FileEdit] = []
+    for file, lines in sources.concerned(passed).items():
+        if len(found) > _MOST_FOUND:
+            break
+        edits = edits_of(sources.text(file), lines, sources.elsewhere(file))
+        found += (FileEdit(file, edit) for edit in edits)
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
-    return found[:_MOST_EDITS]
+    return found
 
 
 class Search:
     """The search for edits that mend one exercise of a submission; `cost` is what it took so far.
 
     `asked` are the calls of all exercises whose right answer is known. Every edit is made together
-    with the one `besides`, which mended an exercise that this one builds on.
+    with the one `besides`, which mended an exercise that this one builds on. Of the edits that
+    there are, so many were `left_out` for the bounds.
     """
 
     def __init__(
@@ -111,16 +126,19 @@ class Search:
         exercise: str,
         asked: Sequence[Asked],
         besides: FileEdit | None = None,
+        bounds: Bounds = IN_CLASS,
     ) -> None:
         self._catalogue = catalogue
         self._besides = besides
         self._bench = bench
         self._exercise = exercise
+        self._bounds = bounds
         own = [one for one in asked if one.exercise == exercise]
         self._wrong = [one for one in own if not one.right]
         self._right = [one for one in own if one.right]
         self._others = [one for one in asked if one.exercise != exercise]
         self.cost = Cost()
+        self.left_out = 0
 
     def mends(self, sources: Sources) -> list[Mend]:
         """The edits that make the exercise's wrong answers right, in the order of their cost.
@@ -132,11 +150,14 @@ class Search:
         calls = [*few, *telling(self._right, _RIGHT_TRIED)]
         with self._bench() as bench:
             edits = schedule(sources, self._passed(bench))
+            self.left_out = max(0, len(edits) - self._bounds.edits)
+            del edits[self._bounds.edits :]
             left: list[int] = []
             for start in range(0, len(edits), MAX_EDITS):
                 chunk = edits[start : start + MAX_EDITS]
-                seconds = _SECONDS * len(chunk) / len(edits)
+                seconds = self._bounds.seconds * len(chunk) / len(edits)
                 outcomes = self._tried(bench, calls, len(few), chunk, seconds)
+                self.left_out += len(chunk) - outcomes.tried
                 left += [start + number for number in self._left(calls, len(chunk), outcomes)]
         if not left or _is_luck(edits, left):
             return []
@@ -145,7 +166,7 @@ class Search:
     def _passed(self, bench: Workbench) -> Sequence[Passed]:
         """The lines that a few of the wrong calls pass, in a state that none was made in before."""
         calls = [one.question.call for one in telling(self._wrong, _FOLLOWED)]
-        return bench.try_edits(Trials(calls, 0, (), _SECONDS, len(calls))).passed
+        return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
 
     def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[Mend]:
         together = _with_others(len(edits), left)
@@ -153,7 +174,8 @@ class Search:
         must_change = min(len(self._wrong), _WRONG_PROVEN)
         chosen = [edits[number] for number in together]
         with self._bench() as bench:
-            outcomes = self._tried(bench, proof, must_change, chosen, _SECONDS_OF_PROOF)
+            seconds = self._bounds.seconds_of_proof
+            outcomes = self._tried(bench, proof, must_change, chosen, seconds)
         return [
             self._mend(edits[number], proof, place, outcomes)
             for place, number in enumerate(together)

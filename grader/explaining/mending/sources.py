@@ -41,17 +41,21 @@ class Sources:
 
     @classmethod
     def below(cls, root: Path) -> Sources:
-        """Those that are small enough to be read."""
+        """All that are small enough to be read."""
+        return cls.of(root, filter(_is_source, _files_below(root)))
+
+    @classmethod
+    def of(cls, root: Path, paths: Iterable[Path]) -> Sources:
+        """Some of them."""
         files: dict[str, SourceFile] = {}
-        for path in _files_below(root):
+        for path in paths:
             if len(files) == _MOST_FILES:
                 break
             name = path.relative_to(root).as_posix()
-            if path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1]):
-                with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
-                    if path.stat().st_size <= _LONGEST:
-                        text = path.read_text(encoding="utf-8-sig")
-                        files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
+            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
+                if path.stat().st_size <= _LONGEST:
+                    text = path.read_text(encoding="utf-8-sig")
+                    files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
         return cls(files)
 
     @property
@@ -132,6 +136,10 @@ def _files_below(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
         folders.sort()
         yield from (Path(folder, name) for name in sorted(files))
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
 
 
 def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import contextlib
 import gc
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -150,11 +150,20 @@ class Source:
         return code
 
 
-def functions_below(root: str) -> dict[str, list[FunctionType]]:
-    """The live functions whose code is of a file below `root`, by file."""
+def functions_below(
+    root: str, within: Container[int] | None = None
+) -> dict[str, list[FunctionType]]:
+    """The live functions whose code is of a file below `root`, by file.
+
+    Only those whose global names (by identity) are `within` some modules, if that is told.
+    """
     found: dict[str, list[FunctionType]] = {}
     for one in gc.get_objects():
-        if type(one) is FunctionType and one.__code__.co_filename.startswith(root):
+        if (
+            type(one) is FunctionType
+            and one.__code__.co_filename.startswith(root)
+            and (within is None or id(one.__globals__) in within)
+        ):
             found.setdefault(one.__code__.co_filename, []).append(one)
     return found
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
+from types import ModuleType
 from typing import Any
 
 _Cached = type(functools.lru_cache(lambda: None))
@@ -13,17 +14,16 @@ _MOST = 2000
 
 
 class State:
-    """What the modules of files below `root` hold: their names, and what containers there hold.
+    """What modules hold: their names, and what containers there hold.
 
-    Two levels deep: a cache in a module, in a class or in an object that a module made.
+    Two levels deep: a cache in a module, in a class or in an object that a module made. And what
+    is cached of functions of files below `root`, `within` these modules if that is told.
     """
 
-    def __init__(self, root: str) -> None:
-        modules = [
-            vars(module)
-            for module in list(sys.modules.values())
-            if str(getattr(module, "__file__", None) or "").startswith(root)
-        ]
+    def __init__(
+        self, root: str, own: Iterable[ModuleType], within: Container[int] | None = None
+    ) -> None:
+        modules = [vars(module) for module in own]
         self._names = [(names, dict(names)) for names in modules]
         self._kept: list[tuple[Callable[[], object], Callable[[Any], object], Any]] = []
         self._seen: set[int] = set(map(id, modules))
@@ -33,7 +33,9 @@ class State:
         self._caches = [
             one
             for one in gc.get_objects()
-            if type(one) is _Cached and _file_of(one).startswith(root)
+            if type(one) is _Cached
+            and _file_of(one).startswith(root)
+            and (within is None or id(one.__wrapped__.__globals__) in within)
         ]
 
     def restore(self) -> None:
@@ -66,6 +68,15 @@ class State:
         if isinstance(value, dict):
             for one in list(value.values()):
                 self._keep(one, modules, depth - 1)
+
+
+def modules_below(root: str) -> list[ModuleType]:
+    """The loaded modules of files below `root`."""
+    return [
+        module
+        for module in list(sys.modules.values())
+        if str(getattr(module, "__file__", None) or "").startswith(root)
+    ]
 
 
 def _file_of(cache: Any) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
+from types import ModuleType
 
 import torch
 
@@ -17,12 +16,12 @@ from grader.wire.calls import Call
 from grader.wire.trials import Change, Outcomes, Trials
 from grader.worker.observing.following import Follower
 from grader.worker.performing import portable
+from grader.worker.trying.alarm import Alarm
 from grader.worker.trying.exchanging import CannotExchange, Source, Swap, functions_below
-from grader.worker.trying.remembering import State
+from grader.worker.trying.remembering import State, modules_below
 
 # An edited loop may never end: no call of a trial, and of what it waits for, takes longer.
 _CALL_SECONDS = 0.4
-_AGAIN_SECONDS = 0.05
 _MOST_NUMBERS = 1 << 14
 
 Function = Callable[..., object]
@@ -30,19 +29,29 @@ Edit = Mapping[str, Sequence[Change]]
 Answer = torch.Tensor | None
 
 
-class _TooLong(BaseException):
-    """A call of a trial takes too long."""
-
-
 class Trying:
-    """Tries edits of one submission's loaded functions."""
+    """Tries edits of one submission's loaded functions.
 
-    def __init__(self, functions: Mapping[str, Function], root: Path) -> None:
+    Its modules are those of files below `root`, unless they are told. Time is kept by a `clock` in
+    seconds.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Function],
+        root: Path,
+        modules: Collection[ModuleType] | None = None,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._adapters = functions
         self._root = root
-        self._functions = functions_below(f"{root}{os.sep}")
-        self._state = State(f"{root}{os.sep}")
+        own = modules_below(f"{root}{os.sep}") if modules is None else modules
+        within = None if modules is None else {id(vars(module)) for module in modules}
+        self._functions = functions_below(f"{root}{os.sep}", within)
+        self._state = State(f"{root}{os.sep}", own, within)
         self._sources: dict[str, Source | None] = {}
+        self._clock = clock
+        self._alarm = Alarm()
 
     def perform(self, trials: Trials) -> Outcomes:
         """What the edited programs answer: as far as they answer otherwise than the loaded one.
@@ -50,9 +59,9 @@ class Trying:
         An edit goes on to the next call as long as its answers are tensors or numbers, and other
         ones than without it, where they are to change. What is not begun in time is left out.
         """
-        end = time.thread_time() + trials.seconds
+        end = self._clock() + trials.seconds
         outcomes = Outcomes()
-        with _alarms():
+        with self._alarm.held():
             with Follower(self._root) as follower:
                 for call in trials.calls[: trials.follow]:
                     self._answer(call, ())
@@ -60,10 +69,11 @@ class Trying:
             edits = bool(trials.edits)
             before = [self._answer(call, ()) for call in trials.calls] if edits else []
             for number, edit in enumerate(trials.edits):
-                if time.thread_time() > end:
+                if self._clock() > end:
                     break
                 outcomes.tried += 1
                 self._try(number, edit, trials, before, outcomes)
+        self._alarm.go_on()
         self._state.restore()
         return outcomes
 
@@ -88,11 +98,11 @@ class Trying:
         source = self._source(file)
         if source is None:
             raise CannotExchange
-        _set_alarm(_CALL_SECONDS)
+        self._alarm.set(_CALL_SECONDS)
         try:
             return source.exchange_for(changes)
         finally:
-            _set_alarm(0)
+            self._alarm.set(0)
 
     def _answer(self, call: Call, swaps: Sequence[Swap]) -> Answer:
         """What the program answers to a call when so much of it is exchanged.
@@ -102,6 +112,7 @@ class Trying:
         function = self._adapters.get(call.adapter)
         if function is None:
             return None
+        self._alarm.go_on()
         self._state.restore()
         torch.default_generator.manual_seed(call.seed)
         random.seed(call.seed)
@@ -114,12 +125,13 @@ class Trying:
             for swap in swaps:
                 swap.apply()
                 done.append(swap)
-            _set_alarm(_CALL_SECONDS)
+            self._alarm.set(_CALL_SECONDS)
             result = portable(function(**arguments), may_be_on_cpu=True)
+            self._alarm.set(0)
         except BaseException:  # an edited program may raise anything at all
             return None
         finally:
-            _set_alarm(0)
+            self._alarm.set(0)
             for swap in reversed(done):
                 swap.undo()
         if isinstance(result, bool | int | float):
@@ -139,27 +151,3 @@ class Trying:
 
 def _same(one: torch.Tensor, other: Answer) -> bool:
     return other is not None and one.dtype == other.dtype and torch.equal(one, other)
-
-
-@contextlib.contextmanager
-def _alarms() -> Iterator[None]:
-    """Has the alarm of a call raise in it."""
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        raise _TooLong
-
-    earlier = signal.signal(signal.SIGALRM, ring)
-    try:
-        yield
-    finally:
-        _set_alarm(0)
-        signal.signal(signal.SIGALRM, earlier)
-
-
-def _set_alarm(seconds: float) -> None:
-    """Rings after so many seconds, and again, should what is called take no notice."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS if seconds else 0)
