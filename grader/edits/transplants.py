@@ -64,7 +64,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A softmax of the first factor of a product that is written as a call."""
+    """A softmax of the first factor of a product."""
     parent = setting.parent(node)
     match parent:
         case ast.Call(args=[*given]) if callee(parent) in ("matmul", "einsum", "bmm"):
