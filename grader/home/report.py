@@ -16,8 +16,8 @@ import pytest
 from _pytest._code.code import ReprFileLocation
 
 from grader.assignment import BadAssignment, find_assignment
-from grader.explaining.lines.locating import locate
 from grader.explaining.naming.diagnosis import diagnose
+from grader.explaining.steps.walking import follow
 from grader.home.bench import HomeCases
 from grader.home.failure import Failure
 from grader.home.mistakes import FrozenMistakes
@@ -173,27 +173,23 @@ class HomeReport:
         failed: dict[str, list[str]] = {}
         for report in self._failed:
             failed.setdefault(_exercise(report), []).append(report.nodeid)
-        told = {name: seen[name] for name in seen if name in failed or self._is_right(name)}
         # The calls are repeated, and what they print was shown already.
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            located = locate(known, self._bench.ask, told, findings, failed)
+            followed = follow(known, self._bench.ask, seen, failed)
         told_in: dict[object, str] = {}
         for report in self._failed:
             failure, name = report.longrepr, report.nodeid.rpartition("::")[2]
             if not isinstance(failure, Failure):
                 continue
             failure.shorten(told_in.setdefault(failure.likeness, name), name)
-            finding, place = findings.get(_exercise(report)), located.get(report.nodeid)
+            finding, way = findings.get(_exercise(report)), followed.get(_exercise(report))
             if finding is not None and report.nodeid in finding.tests:
                 diagnosis = finding.diagnosis
                 first = told_in.setdefault(diagnosis, name)
                 hint = f"Hint: {diagnosis.hint}" if first == name else f"See {first} for a hint."
                 failure.more += [diagnosis.explanation, hint]
-            if place is not None:
-                failure.more.append(place.in_words())
-
-    def _is_right(self, exercise: str) -> bool:
-        return set(self._tallies[exercise].outcomes) == {"passed"}
+            if way is not None:
+                failure.more += filter(None, [way.in_words(report.nodeid)])
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Missing is an outcome of its own, so that no page of failures is printed for it."""

@@ -50,7 +50,6 @@ MISTAKES = (
         "The merged outputs of your heads are returned without the output projection.",
         "Which of the four weights has no effect on your result?",
         (Way({"project_output": _unprojected}, PROJECTED),),
-        shows_at="merged",
     ),
     Mistake(
         "projection-transposed",

@@ -165,7 +165,6 @@ MISTAKES = (
         "that are passed.",
         "What should happen to the first vector if its position is 7?",
         (Way({"rope_positions": _in_order}, _ROPE),),
-        shows_at="angles",
     ),
     Mistake(
         "rope-extra-axis",

@@ -6,11 +6,11 @@ import time
 
 import pytest
 import torch
-
-from grader.explaining.deadline import NEVER, Deadline, TooLate
 from grader.explaining.lines.blame import proof_of
 from grader.explaining.lines.layouts import RESULT, KnownSteps, Likeness
 from grader.explaining.lines.locating import locate
+
+from grader.explaining.deadline import NEVER, Deadline, TooLate
 from grader.explaining.naming.diagnosis import diagnose
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.testing.observation import Observation

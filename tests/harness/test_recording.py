@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 import torch
-
 from grader.explaining.lines import astray as looking
 from grader.explaining.lines.blame import proof_of
 from grader.explaining.lines.mistaken import astray_by_mistake
+
 from grader.wire.calls import Call, decode_answer, encode_answer
 from grader.wire.frames import BadFrame, receive
 from grader.wire.records import (

@@ -5,8 +5,8 @@ import math
 
 import pytest
 import torch
-
 from grader.explaining.lines.layouts import KeptSteps, KnownSteps, Likeness
+
 from grader.explaining.naming.prediction import Numbers
 from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
 from grader.testing.observation import Observation
