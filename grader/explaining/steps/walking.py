@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 
 from grader.evidence import StepSeen, Walk
 from grader.explaining.deadline import NEVER, Deadline, TooLate
@@ -23,6 +24,8 @@ from grader.wire.records import Line, Record
 _MOST_FOLLOWED = 6
 # Steps are not known for every call.
 _MOST_LOOKED_AT = 6
+# An overflow in one call may be a division by nothing in another.
+_MOST_STRANGE = 3
 _NAMED = 6
 
 Ask = Callable[[Call], Answer]
@@ -76,12 +79,9 @@ def follow(
                 for one in seen[exercise]
                 if one.test in tests and is_right(catalogue, one) is False
             ]
-            chosen = _chosen(catalogue, wrong)
-            if chosen is None:
-                continue
-            if len(followed) == _MOST_FOLLOWED:
-                break
-            followed[exercise] = _followed(ask, exercise, *chosen, wrong, deadline)
+            chosen, steps = _chosen(catalogue, wrong)
+            if chosen and len(followed) < _MOST_FOLLOWED:
+                followed[exercise] = _followed(ask, exercise, chosen, steps, wrong, deadline)
     return followed
 
 
@@ -126,35 +126,36 @@ def steps_seen(
 
 def _chosen(
     catalogue: Catalogue, wrong: Sequence[Observation]
-) -> tuple[Observation, Steps | None] | None:
-    """The answer to be looked into, and the steps to it: a plain one, with as much as possible.
+) -> tuple[Sequence[Observation], Steps]:
+    """The answers to be looked into: a plain one, and the steps to it, if these are known.
 
-    Without one whose steps are known, one that is no number.
+    Without such a one, a few that hold NaN or infinity.
     """
     plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
     for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
-        steps = catalogue.steps(one)
-        if steps is not None and len(steps) > 1:
-            return one, steps
-    strange = [one for one in wrong if not _is_finite(one)]
-    return (min(strange, key=_order), None) if strange else None
+        steps = catalogue.steps(one) or {}
+        if len(steps) > 1:
+            return [one], steps
+    return sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE], {}
 
 
 def _followed(
     ask: Ask,
     exercise: str,
-    one: Observation,
-    steps: Steps | None,
+    chosen: Sequence[Observation],
+    steps: Steps,
     wrong: Sequence[Observation],
     deadline: Deadline,
 ) -> Followed:
-    records = _recorded(ask, one)
-    taken = () if steps is None else steps_seen(records, steps, deadline)
+    recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
+    taken = steps_seen(recorded[0][1], steps, deadline)
+    found = [first_strange(records) for one, records in recorded if not _is_finite(one)]
+    places = [place for place in found if place is not None]
     return Followed(
-        Walk(exercise, one.test, taken) if taken else None,
-        None if _is_finite(one) else first_strange(records),
-        frozenset(other.test for other in wrong),
-        frozenset(other.test for other in wrong if not _is_finite(other)),
+        Walk(exercise, chosen[0].test, taken) if taken else None,
+        min(places, key=lambda place: place[0])[1] if places else None,
+        frozenset(one.test for one in wrong),
+        frozenset(one.test for one in filterfalse(_is_finite, wrong)),
     )
 
 
