@@ -342,7 +342,9 @@ def shown(grade: Grade) -> tuple[object, ...]:
         test._replace(duration_s=0.0, measurement=None if passed(test) else test.measurement)
         for test in grade.tests
     ]
-    mendings = tuple(replace(mending, seconds=0.0) for mending in grade.evidence.mendings)
+    mendings = tuple(
+        dataclasses.replace(mending, seconds=0.0) for mending in grade.evidence.mendings
+    )
     evidence = dataclasses.replace(grade.evidence, mendings=mendings)
     return tests, grade.message, grade.notes, evidence, grade.score
 
