@@ -295,7 +295,7 @@ def _mended(words: Told, mended: Mended) -> Told:
 
 
 def _followed(words: Told, test: str, followed: Followed | None) -> Told:
-    """The words, and what of a call's steps is right, or where its answer stops to be numbers."""
+    """The words, and what of a call's steps is right, or where its answer stops being numbers."""
     if followed is None:
         return words
     message = "\n".join(filter(None, [words.message, plain(followed.in_words(test))]))

@@ -46,7 +46,7 @@ class Followed:
     not_finite: frozenset[str]
 
     def line_of(self, test: str) -> Line | None:
-        """The line at which a test's answer stops to be numbers, if that is known."""
+        """The line at which a test's answer stops being numbers, if that is known."""
         return self.strange if test in self.not_finite else None
 
     def in_words(self, test: str) -> str:
