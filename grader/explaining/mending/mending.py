@@ -150,9 +150,9 @@ class Search:
     def mends(self, sources: Sources) -> list[Mend]:
         """The edits that make the exercise's wrong answers right, in the order of their cost.
 
-        The likely ones are tried on a few calls first, and the worker that tries them is told all of
-        them before it is asked; those that are left are proven in another one. Where none of them is
-        enough, the unlikely ones follow.
+        The likely ones are tried on a few calls first, all of them, whatever comes of the first;
+        those that are left are proven in another worker. Where that leaves none, the unlikely
+        ones follow, in one more.
         """
         with self._bench() as bench:
             edits = schedule(sources, self._passed(bench))
