@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -122,9 +123,11 @@ def _mutations(
     examination = Examination(suite, judge, programs, right, reach)
     children = Children(examination.examine, jobs, _SECONDS)
     outcomes: dict[int, Outcome] = {}
-    for number, came in children.done(candidates):
-        outcomes[number] = Outcome(Fate.CAUGHT, came) if isinstance(came, str) else came
-        progress(len(outcomes), len(candidates))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of edits that are wrong anyway
+        for number, came in children.done(candidates):
+            outcomes[number] = Outcome(Fate.CAUGHT, came) if isinstance(came, str) else came
+            progress(len(outcomes), len(candidates))
     trials = [
         _trial(programs, candidate, outcomes[number], arguments)
         for number, candidate in enumerate(candidates)
