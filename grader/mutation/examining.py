@@ -12,7 +12,7 @@ from grader.mutation.likeness import (
     SAME_ANSWERS,
     SAME_BUT_FOR_ROUNDING,
     SAME_CODE,
-    alike_in_float64,
+    alike_but_for_rounding,
     answered,
     answers_exactly,
     same_code,
@@ -121,7 +121,7 @@ class Examination:
         for role in roles:
             name, exercise = role
             before, after = self._right[name][exercise], edited[name][exercise]
-            if not alike_in_float64(before, after, self._reach.calls(role), self._root):
+            if not alike_but_for_rounding(before, after, self._reach.calls(role), self._root):
                 return None
             found = SAME_BUT_FOR_ROUNDING
         return found
