@@ -154,7 +154,7 @@ class Explainer:
         for test, told in named.items():
             exercise = self._suite.tests[test].exercise
             if exercise in mended:
-                placed[test] = _mended(told, mended[exercise])
+                placed[test] = _mended(told, mended[exercise], self._suite.assignment.show_edits)
         evidence = replace(evidence, mendings=tuple(workshop.mendings))
         yield replace(words, tests=placed, evidence=evidence)
 
@@ -286,9 +286,9 @@ class Explainer:
         return words._replace(diagnosis=finding.diagnosis)
 
 
-def _mended(words: Told, mended: Mended) -> Told:
+def _mended(words: Told, mended: Mended, shown: bool) -> Told:
     """The words, and the line at which what they are about can be mended."""
-    said = plain(mended.in_words(words.diagnosis is not None))
+    said = plain(mended.in_words(words.diagnosis is not None, shown))
     message = "\n".join(filter(None, [words.message, said]))
     place = mended.places[0]
     where = Where(plain(place.file), place.line)

@@ -79,7 +79,7 @@ class Reasons:
                 failure.more += [diagnosis.explanation, hint]
             mended = mending.mended.get(one.exercise)
             if mended is not None:
-                failure.more.append(mended.in_words(is_named))
+                failure.more.append(mended.in_words(is_named, self._home.shows_edits))
             elif way is not None:
                 failure.more += filter(None, [way.in_words(one.id)])
 
