@@ -63,25 +63,26 @@ def answers_exactly(
     return True
 
 
-def alike_but_for_rounding(
-    one: Function, other: Function, calls: Sequence[Call], root: Path
-) -> bool:
-    """Whether two functions answer alike: all calls roughly, and the first few that they do not
-    answer exactly alike also within the rounding of float64.
+def how_alike(one: Function, other: Function, calls: Sequence[Call], root: Path) -> str | None:
+    """In which sense two functions answer alike, for whatever work; None if they do not.
+
+    All answers must be roughly the same, and those to the first few calls that are not answered
+    exactly alike the same within the rounding of float64.
     """
-    precise = 0
+    found, precise = SAME_ANSWERS, 0
     for call in calls:
         answers = answered(one, call, root), answered(other, call, root)
         if _same(*answers, 0.0):
             continue
+        found = SAME_BUT_FOR_ROUNDING
         if not _same(*answers, _ROUGHLY):
-            return False
+            return None
         if precise < _MOST_PRECISE and call.device == CPU and not call.count_work:
             precise += 1
             exact = _in_float64(call)
             if not _same(answered(one, exact, root), answered(other, exact, root), _ROUNDING):
-                return False
-    return True
+                return None
+    return found
 
 
 def _in_float64(call: Call) -> Call:
