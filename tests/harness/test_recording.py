@@ -82,7 +82,7 @@ def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
         sys.settrace(before)
 
 
-LINES = tuple(Line("adapters.py", number, "x = y", "run") for number in (1, 2))
+LINES = tuple(Line("adapters.py", number, "x = y") for number in (1, 2))
 CLAIMS = [
     torch.arange(6.0).reshape(2, 3),
     torch.full((2, 3), torch.nan),
