@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from grader.explaining.naming.catalogue import Catalogue
 from grader.home.second_copy import CannotCopy, SecondCopy
 from grader.wire.frames import decode, receive
 from grader.wire.trials import Outcomes, Trials, encode_trials, trials_in
+from grader.worker.trying.alarm import TooLong
 from grader.worker.trying.trying import Trying
 
 if sys.platform == "linux":
@@ -57,7 +59,7 @@ def mend(
 ) -> Mending:
     """Where wrong exercises can be mended: `asked` are the calls whose right answer is known.
 
-    What cannot be imported twice is not mended. Ctrl-C ends it with what was found.
+    What cannot be imported twice, or resists, is not mended. Ctrl-C ends it with what was found.
     """
     found = Mending()
     is_wrong = any(not one.right for own in asked.values() for one in own)
@@ -74,8 +76,8 @@ def mend(
                 found.is_complete &= attempt.is_whole
     except KeyboardInterrupt:
         found.is_complete = False
-    except CannotCopy:
-        pass
+    except (CannotCopy, MemoryError, TooLong):
+        found.mended.clear()
     return found
 
 
@@ -136,14 +138,19 @@ class _Searches:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Swallows what is printed, and leaves random numbers as they were."""
+    """Swallows what is printed and warned of, and leaves random numbers as they were."""
     states = torch.default_generator.get_state(), random.getstate()
     threads = torch.get_num_threads()
     # Calls are small: to wait for other threads takes longer than they do.
     torch.set_num_threads(1)
     nowhere = io.StringIO()
     try:
-        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        with (
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
             yield
     finally:
         torch.set_num_threads(threads)

@@ -59,7 +59,7 @@ class Recorder:
                 self.records.append(Record(_copy(value), self._lines.stack(frame, number)))
             elif _is_whole(value) and self._left:
                 self._left -= 1
-                exact = torch.tensor(value, dtype=torch.float64)
+                exact = torch.tensor(value, dtype=torch.float64, device="cpu")
                 self.records.append(Record(exact, self._lines.stack(frame, number)))
         finally:
             self._is_keeping = False
