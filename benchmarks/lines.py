@@ -96,6 +96,9 @@ def summary(told: Sequence[Told]) -> Iterable[str]:
         for name in (ALONE, OF_TWO, OTHER, NOTHING)
     )
     yield f"{len(told)} programs: {shares}"
+    for why, number in Counter(one.grade.unexplained for one in told).items():
+        if why is not None:
+            yield f"{number} not wholly explained: {why}"
     named = sum(any(test.diagnosis for test in one.grade.tests) for one in told)
     at_all = (count[ALONE] + count[OF_TWO]) / len(told)
     yield f"told at all {at_all:.1%}; a mistake named for {named}"

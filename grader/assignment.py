@@ -24,7 +24,7 @@ _ASPECTS = {
 }
 _KEYS = (
     *("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload"),
-    "system_calls",
+    *("system_calls", "show_edits"),
 )
 
 
@@ -41,7 +41,8 @@ class Assignment:
     names of functions and classes, with the percentage of its points that an exercise loses which
     calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
     the modules of installed packages that are loaded before the first submission, `system_calls`
-    the names of those that submissions may make beside what ordinary code needs.
+    the names of those that submissions may make beside what ordinary code needs; `show_edits` is
+    whether students are shown what a mended line would be.
     """
 
     root: Path
@@ -53,6 +54,7 @@ class Assignment:
     packages: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     system_calls: tuple[str, ...] = ()
+    show_edits: bool = False
 
     @property
     def public_tests(self) -> Path:
@@ -138,7 +140,12 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
         top = dotted.partition(".")[0]
         raise BadAssignment(f"[tool.grader] packages: write {top!r} for {dotted!r}, the package")
     calls = _system_calls(table.get("system_calls", []))
-    return Assignment(root, name, points, shares, timeout, forbidden, packages, preload, calls)
+    show_edits = table.get("show_edits", False)
+    if not isinstance(show_edits, bool):
+        raise BadAssignment(f"[tool.grader] show_edits must be true or false, not {show_edits!r}")
+    return Assignment(
+        root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits
+    )
 
 
 def _forbidden(table: object) -> dict[str, float]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from grader.assignment import Assignment
@@ -26,11 +28,27 @@ def questions(store: Store, entries: Iterable[Entry], names: Collection[str]) ->
     ]
 
 
-def answered(pool: Pool, store: Store, asked: list[Question]) -> Iterator[Explained]:
-    """The words for all questions: each is stored, then yielded."""
-    for explained in pool.explain(asked) if asked else ():
-        store.add_words(explained.question.entry.name, explained.words)
-        yield explained
+def answered(pool: Pool, store: Store, asked: Iterable[Question]) -> Iterator[Explained]:
+    """The words for all questions: each is stored, then yielded.
+
+    Of submissions that are the same, to the last byte and the last verdict, one is explained.
+    """
+    alike: dict[object, list[Question]] = {}
+    for question in asked:
+        alike.setdefault(_content(question.grade()), []).append(question)
+    same = {own[0].entry.name: own for own in alike.values()}
+    firsts = [own[0] for own in alike.values()]
+    for explained in pool.explain(firsts) if firsts else ():
+        for question in same[explained.question.entry.name]:
+            store.add_words(question.entry.name, explained.words)
+            yield replace(explained, question=question)
+
+
+def _content(grade: Grade) -> object:
+    """What the words for a grade follow from."""
+    verdicts = [(test.id, test.status, test.message) for test in grade.tests]
+    text = repr([grade.submission_hash, grade.status, grade.message, verdicts])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class Explanation:

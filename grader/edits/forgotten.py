@@ -11,6 +11,7 @@ from grader.edits.natures import Nature, nature_of_parameter
 from grader.edits.setting import Setting, callee
 
 _MOST = 3
+_NEVER_USED = "a variable that is never used"
 _TERMS = (
     (" + ", ""),
     (" - ", ""),
@@ -41,36 +42,43 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_given = isinstance(parent, ast.Call) and node in parent.args
     if not (is_value or is_operand or is_given):
         return
-    own = setting.scopes.nature(node)
     for name, nature in unused(setting, node):
-        subject = "a variable that is never used"
-        if (is_value and nature is not Nature.FLAG) or nature is own:
+        if nature is Nature.FLAG:
+            yield from _switched(setting, node, name, can_be_none=is_value or is_given)
+        else:
+            yield from _combined(setting, node, name, nature)
+            if is_value:
+                yield _around(setting, node, f" if {name} is None else {name}", CHANGE, loose=True)
+        if nature is setting.scopes.nature(node) or (is_value and nature is not Nature.FLAG):
+            likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
             alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
-            cost = SLIP if nature is own and isinstance(node, ast.Call) else CHANGE
-            yield put(setting.program, node, name, "forgotten", cost, subject, alike)
-        fits = own.is_tensor or own.is_number
-        if fits and (nature.is_tensor or nature.is_number) and not isinstance(node, ast.Constant):
-            for before, after in _TERMS:
-                yield wrap(
-                    setting.program,
-                    node,
-                    "",
-                    f"{before}{name}{after}",
-                    "forgotten",
-                    WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE,
-                    subject,
-                )
-        if is_value and nature is not Nature.FLAG:
-            after = f" if {name} is None else {name}"
-            yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject, loose=True)
-        if nature is Nature.FLAG and (is_value or is_given):
-            text = f" if {name} else "
-            for other in ("None", *_other_values(node)):
-                yield wrap(
-                    setting.program, node, "", f"{text}{other}", "forgotten", CHANGE, subject
-                )
-        if nature is Nature.FLAG and own.is_number:
-            yield wrap(setting.program, node, "", f" * {name}", "forgotten", CHANGE, subject)
+            cost = SLIP if likely else CHANGE
+            yield put(setting.program, node, name, "forgotten", cost, _NEVER_USED, alike)
+
+
+def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
+    """An unused variable as a further term or factor."""
+    both = (nature, setting.scopes.nature(node))
+    if isinstance(node, ast.Constant) or not all(n.is_tensor or n.is_number for n in both):
+        return
+    for before, after in _TERMS:
+        cost = WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE
+        yield _around(setting, node, f"{before}{name}{after}", cost)
+
+
+def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
+    """A value that depends on an unused flag."""
+    for other in ("None", *_other_values(node)) if can_be_none else ():
+        yield _around(setting, node, f" if {name} else {other}", CHANGE)
+    if setting.scopes.nature(node).is_number:
+        yield _around(setting, node, f" * {name}", CHANGE)
+
+
+def _around(
+    setting: Setting, node: ast.expr, after: str, cost: float, *, loose: bool = False
+) -> Draft:
+    program = setting.program
+    return wrap(program, node, "", after, "forgotten", cost, _NEVER_USED, loose=loose)
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

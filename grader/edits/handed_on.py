@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -108,19 +109,20 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
         tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
         first = next(tensors, None)
     for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
-        absent = {
-            one.id
-            for one in ast.walk(ast.parse(recipe))
-            if isinstance(one, ast.Name) and one.id not in visible
-        }
+        absent = set(_names_in(recipe) - visible)
         if not absent:
             yield recipe
         elif len(absent) == 1 and first is not None:
             yield re.sub(rf"(?<!\.)\b{absent.pop()}\b", first, recipe)
     if nature_of_name(name) is Nature.MASK and first is not None:
-        for maker in setting.signatures.makers("mask")[:_MOST_RECIPES]:
+        for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:
             if maker in visible:
                 yield f"{maker}({first}.shape[-2])"
+
+
+@functools.lru_cache(maxsize=512)
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
 
 
 def _is_plain(node: ast.expr) -> bool:

@@ -107,8 +107,8 @@ def negations(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if isinstance(parent, (ast.If, ast.BoolOp, ast.IfExp, ast.Compare)):
         return
     yield _around(setting, node, "~", "", "negation", SLIP, "which part of a mask counts")
-    for after in (".transpose(-2, -1)",):
-        yield _around(setting, node, "", after, "transposition", WRAP, "the axes of a mask")
+    after, subject = ".transpose(-2, -1)", "the axes of a mask"
+    yield _around(setting, node, "", after, "transposition", WRAP, subject)
 
 
 def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
 import functools
 from collections import defaultdict
@@ -28,6 +29,7 @@ _DULL = frozenset(
     }
 )
 _LONGEST = 120
+_NEAR = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,22 @@ class Seen:
     def __init__(self, program: Program, scopes: Scopes) -> None:
         self._program = program
         self._scopes = scopes
+        self._visible: dict[tuple[object, ...], set[str]] = {}
+        self._variables: dict[tuple[object, ...], list[Variable]] = {}
 
     def visible(self, node: ast.AST) -> set[str]:
         """The names that can be read at a node's place."""
+        key = self._place(node)
+        if key not in self._visible:
+            self._visible[key] = self._seen_at(node)
+        return self._visible[key]
+
+    def _place(self, node: ast.AST) -> tuple[object, ...]:
+        """What decides which names a node sees."""
+        line = getattr(node, "lineno", 0)
+        return (self._program.scope(node), line, *self._lambdas(node))
+
+    def _seen_at(self, node: ast.AST) -> set[str]:
         names = self._scopes.names(node)
         line = getattr(node, "lineno", 0)
         scope = self._program.scope(node)
@@ -77,6 +92,12 @@ class Seen:
 
     def variables(self, node: ast.AST) -> list[Variable]:
         """The variables of the function around a node that can be read at its place, in order."""
+        key = self._place(node)
+        if key not in self._variables:
+            self._variables[key] = self._variables_at(node)
+        return self._variables[key]
+
+    def _variables_at(self, node: ast.AST) -> list[Variable]:
         names = self._scopes.names(node)
         visible = self.visible(node)
         found = [
@@ -99,23 +120,40 @@ class Seen:
         """How often something of that name is called."""
         return self._calls.get(name, 0)
 
-    def stored(self, scope: Scope) -> list[tuple[str, ast.Call]]:
-        """The variables of a scope that are set to what a call returns, with the calls."""
-        return self._stored.get(scope, [])
+    def stored(self, scope: Scope, call: str) -> list[str]:
+        """The variables of a scope that are set to what a call returns, by the call's text."""
+        return self._stored.get((scope, call), [])
 
     @functools.cached_property
-    def _stored(self) -> dict[Scope, list[tuple[str, ast.Call]]]:
-        found: dict[Scope, list[tuple[str, ast.Call]]] = defaultdict(list)
+    def _stored(self) -> dict[tuple[Scope, str], list[str]]:
+        found: dict[tuple[Scope, str], list[str]] = defaultdict(list)
         for statement in self._program.statements:
             match statement.node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
-                    found[self._program.scope(statement.node)].append((name, value))
+                    scope = self._program.scope(statement.node)
+                    found[scope, self._program.text(value)].append(name)
                 case _:
                     pass
         return found
 
+    def surroundings(self, node: ast.AST) -> list[Around]:
+        """What is done to values in the function around a node, and near it in the file."""
+        scope = self._program.scope(node)
+        first = self._first_of.get(scope)
+        if first is None:
+            line = getattr(scope, "lineno", 0)
+            first = bisect.bisect_left(self._all_around, line, key=lambda one: one.taken.lineno)
+        return self._all_around[max(0, first - _NEAR) : first + 2 * _NEAR]
+
     @functools.cached_property
-    def surroundings(self) -> list[Around]:
+    def _first_of(self) -> dict[Scope, int]:
+        found: dict[Scope, int] = {}
+        for place, one in enumerate(self._all_around):
+            found.setdefault(one.scope, place)
+        return found
+
+    @functools.cached_property
+    def _all_around(self) -> list[Around]:
         """What is done to values anywhere, each thing once for each function."""
         found: dict[tuple[Scope, str, str], Around] = {}
         for statement in self._program.statements:

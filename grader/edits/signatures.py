@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CALLED = ("__call__", "forward")
+_MOST_ATTRIBUTES = 20
+_MOST_RECIPES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,17 @@ class Signatures:
 
     def __init__(self, tree: ast.Module, elsewhere: Iterable[str]) -> None:
         self._tree = tree
-        own = _declared(tree)
         others = [one for text in elsewhere if (one := _declared_in(text)) is not None]
-        self._known: Sequence[Declared] = (own, *others)
+        known = (_declared(tree), *others)
+        self._recipes = _merged([one.recipes for one in known])
+        self._functions = dict(ChainMap(*(dict(one.functions) for one in known)))
+        self._methods = dict(ChainMap(*(dict(one.methods) for one in known)))
+        self._made = dict(ChainMap(*(dict(one.made) for one in known)))
+        self._siblings: dict[str, tuple[str, ...]] = {}
+        for attributes in (names for one in known for names in one.attributes.values()):
+            for name in attributes:
+                rest = tuple(other for other in attributes[:_MOST_ATTRIBUTES] if other != name)
+                self._siblings.setdefault(name, rest)
 
     def of(self, call: ast.Call) -> Signature | None:
         """The signature of what is called, if it is known."""
@@ -71,36 +81,25 @@ class Signatures:
 
     def attributes(self, name: str) -> tuple[str, ...]:
         """The attributes of a class that declares one of that name, without it."""
-        for declared in self._known:
-            for attributes in declared.attributes.values():
-                if name in attributes:
-                    return tuple(one for one in attributes if one != name)
-        return ()
+        return self._siblings.get(name, ())
 
     def recipes(self, name: str) -> tuple[str, ...]:
         """What variables and parameters of that name are set to anywhere."""
-        found = [text for one in self._known for text in one.recipes.get(name, ())]
-        return tuple(dict.fromkeys((*self._given.get(name, ()), *found)))
+        return tuple(dict.fromkeys((*self._given.get(name, ()), *self._recipes.get(name, ()))))
 
-    def makers(self, word: str) -> list[str]:
-        """The functions whose name has a word and that need one argument, a length."""
-        return [
-            name
-            for one in self._known
-            for name, signature in one.functions.items()
-            if word in name.lower()
-            and sum(parameter.default is None for parameter in signature.positional) == 1
-        ]
+    @functools.cached_property
+    def mask_makers(self) -> list[str]:
+        """The functions that, by their names, make a mask of one argument, a length."""
+        return [name for name, rest in self.of_first if "mask" in name.lower() and not rest]
 
     @functools.cached_property
     def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
         """The functions that need an argument, and the names of what they need after the first."""
         found: dict[str, tuple[str, ...]] = {}
-        for one in self._known:
-            for name, signature in one.functions.items():
-                needed = tuple(p.name for p in signature.positional if p.default is None)
-                if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
-                    found.setdefault(name, needed[1:])
+        for name, signature in self._functions.items():
+            needed = tuple(one.name for one in signature.positional if one.default is None)
+            if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
+                found[name] = needed[1:]
         return list(found.items())
 
     @functools.cached_property
@@ -117,24 +116,33 @@ class Signatures:
             pairs = [(one.name, given) for one, given in by_place]
             pairs += [(one.arg, one.value) for one in node.keywords if one.arg]
             for name, given in pairs:
-                if isinstance(given, ast.Call):
+                if isinstance(given, ast.Call) and len(found[name]) < _MOST_RECIPES:
                     found[name].append(ast.unparse(given))
         return found
 
     def _function(self, name: str) -> Signature | None:
-        return next((one.functions[name] for one in self._known if name in one.functions), None)
+        return self._functions.get(name)
 
     def _method(self, name: str) -> Signature | None:
-        return next((one.methods[name] for one in self._known if name in one.methods), None)
+        return self._methods.get(name)
 
     def _instance(self, name: str) -> Signature | None:
         """The signature of a variable or an attribute that is an instance."""
-        around = next((one.made[name] for one in self._known if name in one.made), None)
+        around = self._made.get(name)
         return None if around is None else self._of_class(around)
 
     def _of_class(self, name: str) -> Signature | None:
         found = (self._method(f"{name}.{method}") for method in _CALLED)
         return next((one for one in found if one is not None), None)
+
+
+def _merged(parts: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    """By name, what all parts have."""
+    found: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for name, texts in part.items():
+            found[name] = (*found.get(name, ()), *texts)
+    return found
 
 
 @functools.lru_cache(maxsize=512)
@@ -171,7 +179,8 @@ def _declared(tree: ast.Module) -> Declared:
             ):
                 if called[:1].isupper():
                     made.setdefault(name, called)
-                recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
+                if len(recipes.get(name, ())) < _MOST_RECIPES:
+                    recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
             case _:
                 pass
     return Declared(functions, methods, attributes, made, recipes)

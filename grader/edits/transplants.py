@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
@@ -11,7 +12,7 @@ from grader.edits.natures import Nature
 from grader.edits.seen import LIBRARIES, Around
 from grader.edits.setting import Setting, callee
 
-_MOST = 14
+_MOST = 8
 _MOST_CALLABLES = 4
 _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
 
@@ -22,7 +23,7 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     visible = setting.seen.visible(node)
     found: list[tuple[float, int, Around]] = []
-    for place, one in enumerate(setting.seen.surroundings):
+    for place, one in enumerate(setting.seen.surroundings(node)):
         if one.names <= visible and not _is_there(setting, node, one):
             found.append((_cost(setting, node, one), place, one))
     for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST]:
@@ -51,15 +52,19 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
     scope = setting.program.scope(node)
     own = "" if isinstance(scope, ast.Module) else scope.name
-    for name, rest in setting.signatures.of_first:
-        is_unused = setting.seen.calls(name) == 0 and name != own
-        if is_unused and {name, *rest} <= visible:
-            after = "".join(f", {one}" for one in rest)
-            yield _around(setting, node, f"{name}(", f"{after})", CHANGE, "a call that is missing")
+    unused = (
+        (name, rest)
+        for name, rest in setting.signatures.of_first
+        if setting.seen.calls(name) == 0 and name != own and {name, *rest} <= visible
+    )
+    for name, rest in itertools.islice(unused, _MOST_CALLABLES):
+        after = "".join(f", {one}" for one in rest)
+        cost = CHANGE if rest else WRAP
+        yield _around(setting, node, f"{name}(", f"{after})", cost, "a call that is missing")
 
 
 def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A softmax of the first factor of a product that is written as a call."""
+    """A softmax of the first factor of a product."""
     parent = setting.parent(node)
     match parent:
         case ast.Call(args=[*given]) if callee(parent) in ("matmul", "einsum", "bmm"):
@@ -114,16 +119,13 @@ def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
 
 
 def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
-    here = setting.program.scope(node)
-    is_method = not one.before
-    cost = CHANGE if one.scope is here else WRAP
-    if is_method and one.name:
-        cost += 0.5
-    if not one.name:
-        cost += 0.25
+    is_here = one.scope is setting.program.scope(node)
     if _are_alike(node, one.taken):
-        cost -= 0.5 if one.scope is here else 0.25
-    return max(SLIP, min(cost, UNLIKELY))
+        cost = SLIP + 0.25 if is_here else CHANGE
+    else:
+        cost = WRAP if is_here else WRAP + 0.5
+    is_method = not one.before and bool(one.name)
+    return min(cost + (0.25 if is_method or not one.name else 0.0), UNLIKELY)
 
 
 def _are_alike(node: ast.expr, other: ast.expr) -> bool:

@@ -118,9 +118,10 @@ def variables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """A variable of what a call that makes the same once more, as an argument, was to make."""
     if argument_of(setting, node) is None or not callee(node):
         return
-    own = {one.name for one in setting.seen.variables(node)}
-    for name, value in setting.seen.stored(setting.program.scope(node)):
-        if name in own and ast.dump(value) == ast.dump(node):
+    names = setting.seen.stored(setting.program.scope(node), setting.program.text(node))
+    own = {one.name for one in setting.seen.variables(node)} if names else set()
+    for name in names:
+        if name in own:
             subject = f"what `{callee(node)}` makes"
             yield put(setting.program, node, name, "name", SLIP, subject)
 

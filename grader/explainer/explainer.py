@@ -10,15 +10,15 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from grader.evidence import Evidence, Picture, Walk
+from grader.evidence import Evidence, Picture
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
-from grader.explaining.lines.astray import Astray
-from grader.explaining.lines.locating import locate
 from grader.explaining.mending.choosing import Mended
 from grader.explaining.mending.questions import Asked
 from grader.explaining.naming.diagnosis import WATCHED_ASPECTS, Finding, diagnose, is_right
 from grader.explaining.naming.mistakes import KnownMistakes
+from grader.explaining.steps.strange import STRANGE
+from grader.explaining.steps.walking import Followed, follow
 from grader.explaining.wording import InFull, words_of
 from grader.home.bench import SEED, HomeCases
 from grader.plain_text import plain
@@ -131,20 +131,22 @@ class Explainer:
         deadline: Deadline,
         workshop: Workshop | None,
     ) -> Iterator[Words]:
-        """The words with the mistakes that explain wrong answers, then with the lines as well.
+        """The words with the mistakes that explain wrong answers, then with the steps, then lines.
 
-        First those to which steps point, then those that were proved.
+        Who hears of a line at which an answer can be mended need not hear of the steps.
         """
-        failed, answers = self._failed(statuses), self._answers(statuses, seen)
-        wrong = {name: answers[name] for name in failed}
-        findings = diagnose(self._mistakes, wrong, deadline)
+        answers = self._answers(statuses, seen)
+        findings = diagnose(self._mistakes, answers, deadline)
         named = {test: self._named(test, told, findings) for test, told in words.tests.items()}
         yield replace(words, tests=named)
-        located = locate(
-            self._mistakes, lambda call: opened(ask(call)), answers, findings, failed, deadline
-        )
-        placed = {test: _located(told, located.get(test)) for test, told in named.items()}
-        evidence = replace(words.evidence, walks=self._walks(located))
+        failed = self._failed(statuses)
+        followed = follow(self._mistakes, lambda call: opened(ask(call)), answers, failed, deadline)
+        placed = {
+            test: _followed(told, test, followed.get(self._suite.tests[test].exercise))
+            for test, told in named.items()
+        }
+        walks = tuple(one.walk for one in followed.values() if one.walk is not None)
+        evidence = replace(words.evidence, walks=walks)
         yield replace(words, tests=placed, evidence=evidence)
         if workshop is None or deadline.passed:
             return
@@ -152,7 +154,7 @@ class Explainer:
         for test, told in named.items():
             exercise = self._suite.tests[test].exercise
             if exercise in mended:
-                placed[test] = _mended(told, mended[exercise])
+                placed[test] = _mended(told, mended[exercise], self._suite.assignment.show_edits)
         evidence = replace(evidence, mendings=tuple(workshop.mendings))
         yield replace(words, tests=placed, evidence=evidence)
 
@@ -197,8 +199,7 @@ class Explainer:
             for test in self._in_turn(statuses)
             if (found := self._look(test, ask)) is not None
         }
-        answers, failed = self._answers(statuses, seen), self._failed(statuses)
-        findings = diagnose(self._mistakes, {name: answers[name] for name in failed})
+        findings = diagnose(self._mistakes, self._answers(statuses, seen))
         return {name: finding.diagnosis.mistake for name, finding in findings.items()}
 
     def _in_turn(self, statuses: Mapping[str, Status]) -> Iterator[Test]:
@@ -268,12 +269,10 @@ class Explainer:
     def _answers(
         self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
     ) -> dict[str, list[Observation]]:
-        """The answers of failed exercises and of right ones, in the order of the assignment."""
-        wanted = self._failed(statuses).keys() | (
-            set(self._suite.assignment.points) - self._flawed(statuses)
-        )
+        """The answers of failed exercises, in the order of the assignment."""
+        failed = self._failed(statuses)
         answers: dict[str, list[Observation]] = {
-            name: [] for name in self._suite.assignment.points if name in wanted
+            name: [] for name in self._suite.assignment.points if name in failed
         }
         for test in self._suite.tests.values():
             if test.id in seen and test.exercise in answers:
@@ -286,30 +285,21 @@ class Explainer:
             return words
         return words._replace(diagnosis=finding.diagnosis)
 
-    def _walks(self, located: Mapping[str, Astray]) -> tuple[Walk, ...]:
-        """The steps of one call of each exercise whose line was looked for."""
-        walks: dict[str, Walk] = {}
-        for test in self._suite.tests.values():
-            place = located.get(test.id)
-            if place is not None and place.walk:
-                walks.setdefault(test.exercise, Walk(test.exercise, test.id, place.walk))
-        return tuple(walks.values())
 
-
-def _mended(words: Told, mended: Mended) -> Told:
+def _mended(words: Told, mended: Mended, shown: bool) -> Told:
     """The words, and the line at which what they are about can be mended."""
-    said = plain(mended.in_words(words.diagnosis is not None))
+    said = plain(mended.in_words(words.diagnosis is not None, shown))
     message = "\n".join(filter(None, [words.message, said]))
     place = mended.places[0]
     where = Where(plain(place.file), place.line)
     return words._replace(message=message, where=where)
 
 
-def _located(words: Told, place: Astray | None) -> Told:
-    """The words, and the line at which the result goes astray, if it is known."""
-    if place is None:
+def _followed(words: Told, test: str, followed: Followed | None) -> Told:
+    """The words, and what of a call's steps is right, or where its answer stops being numbers."""
+    if followed is None:
         return words
-    message = "\n".join(filter(None, [words.message, plain(place.in_words())]))
-    line = place.line
-    where = words.where if line is None else Where(plain(line.file), line.line, place.step)
+    message = "\n".join(filter(None, [words.message, plain(followed.in_words(test))]))
+    line = followed.line_of(test)
+    where = words.where if line is None else Where(plain(line.file), line.line, STRANGE)
     return words._replace(message=message, where=where)

@@ -11,7 +11,6 @@ from typing import Any
 
 from grader.evidence import Evidence
 from grader.explainer.explainer import LOST, REPEATED, Explainer
-from grader.explainer.repeated import RepeatedWords, content_of
 from grader.explainer.workshop import Known, Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.excerpts import excerpts
@@ -55,7 +54,6 @@ class ExplainerService:
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
         self._known = Known()
-        self._repeated = RepeatedWords()
         self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, InFull())
 
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
@@ -67,14 +65,8 @@ class ExplainerService:
         words = Words()
         try:
             with self._seats.taken(Entry.from_json(job["entry"]), self._limits) as seat:
-                key = content_of(seat.submission, job)
-                if (said := self._repeated.of(key)) is not None:
-                    yield said
-                    return
                 for words in self._words(seat, job, deadline):
                     yield words
-                if not deadline.passed:
-                    self._repeated.learn(key, words)
             if deadline.passed:
                 yield replace(words, missing=_LATE)
         except Unreadable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,7 @@ from pathlib import Path
 import torch
 
 from grader.assignment import Assignment, BadAssignment
-from grader.explaining.lines.layouts import Steps
-from grader.explaining.lines.mistaken import differing_steps
-from grader.explaining.naming.diagnosis import WATCHED_ASPECTS
+from grader.explaining.naming.diagnosis import TELLING_ASPECTS, WATCHED_ASPECTS
 from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
 from grader.explaining.wording import InFull
 from grader.home.bench import SEED, DirectCalls
@@ -33,8 +32,6 @@ from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.observation import Observation
 from grader.verdict import Aspect, Visibility
-
-_CASES_WITH_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +102,8 @@ def _write(assignment: Assignment, rehearsal: Rehearsal, into: Path) -> list[Pat
         known = dict.fromkeys(name for row in rows.values() for name in row if name)
         diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
         file = fixture_file(into / place)
-        told = {name: mistakes.shows_at(name) for name in known}
-        shows_at = {name: step for name, step in told.items() if step is not None}
         authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
-        freeze(file, FrozenModule(tests[module], rows, diagnoses, shows_at, *authors))
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors))
         written.append(file)
     return written
 
@@ -142,25 +137,11 @@ def _answers(rehearsal: Rehearsal) -> dict[str, Answers]:
 
 
 def _steps(rehearsal: Rehearsal, public: Collection[str]) -> dict[str, FrozenSteps]:
-    """The steps of the reference and of each single mistake, in the smallest plain cases."""
-    mistakes = rehearsal.mistakes
+    """The steps of the reference to its answers in plain public tests, where it names some."""
     frozen: dict[str, FrozenSteps] = defaultdict(dict)
-    for exercise, observations in rehearsal.observations.items():
-        plain = [one for one in observations if one.aspect is Aspect.VALUES and one.test in public]
-        for seen in sorted(plain, key=lambda one: one.value.numel())[:_CASES_WITH_STEPS]:
-            right = mistakes.steps("", 0, seen)
-            if right is None:
-                continue
-            variants = {("", 0): _listed(right)}
-            for name in mistakes.of_exercise(exercise):
-                for variant in range(len(mistakes.of(name, exercise)) if "+" not in name else 0):
-                    wrong = mistakes.steps(name, variant, seen)
-                    if wrong is not None:
-                        variants[name, variant] = _listed(differing_steps(right, wrong))
-            frozen[seen.test][seen.number] = variants
+    for seen in itertools.chain.from_iterable(rehearsal.observations.values()):
+        if seen.test in public and seen.aspect in TELLING_ASPECTS:
+            steps = rehearsal.mistakes.steps(seen) or {}
+            if len(steps) > 1:
+                frozen[seen.test][seen.number] = {name: [*forms] for name, forms in steps.items()}
     return frozen
-
-
-def _listed(steps: Steps) -> dict[str, list[torch.Tensor]]:
-    """Steps as they are frozen: to be recognised, a few digits are enough."""
-    return {name: [form.to(torch.float32) for form in forms] for name, forms in steps.items()}

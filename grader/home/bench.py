@@ -42,6 +42,7 @@ class Home:
     cases: HomeCases
     calls: DirectCalls
     exercises: Sequence[str]
+    shows_edits: bool
     unanswered: dict[str, list[Question]] = field(default_factory=dict)
 
 
@@ -53,7 +54,7 @@ def home_bench(root: Path) -> Home:
     # A wrong shape is explained by the handle, in the words of the assignment.
     jaxtyping.config.update("jaxtyping_disable", True)
     make_importable(root)
-    forbidden, exercises = _assigned(root)
+    forbidden, exercises, shows_edits = _assigned(root)
     watch = Watch(forbidden, root)
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
@@ -65,7 +66,7 @@ def home_bench(root: Path) -> Home:
         contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
     calls = DirectCalls(adapters, root, watch)
     bench = Bench(contract, calls, references, cases, SEED, InFull(), problem, {})
-    return Home(bench, cases, calls, exercises)
+    return Home(bench, cases, calls, exercises, shows_edits)
 
 
 class DirectCalls:
@@ -137,13 +138,13 @@ class HomeCases:
         return 0.0 if frozen is None else frozen.points
 
 
-def _assigned(root: Path) -> tuple[Collection[str], Sequence[str]]:
-    """What the assignment forbids, and its exercises."""
+def _assigned(root: Path) -> tuple[Collection[str], Sequence[str], bool]:
+    """What the assignment forbids, its exercises, and whether it shows edits."""
     try:
         assignment = find_assignment(root)
-        return assignment.forbidden, list(assignment.points)
+        return assignment.forbidden, list(assignment.points), assignment.show_edits
     except BadAssignment:
-        return (), ()
+        return (), (), False
 
 
 def _give_way(raised: Raised) -> None:

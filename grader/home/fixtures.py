@@ -22,8 +22,8 @@ SAMPLE = 32
 # the module's `mistakes`, by the number of the call in its test. Rows that are not there were not
 # computed.
 Answers = dict[int, torch.Tensor]
-# The steps of the reference (no name) and of the variants of mistakes, by the number of the call.
-FrozenSteps = dict[int, dict[tuple[str, int], dict[str, list[torch.Tensor]]]]
+# The steps of the reference, by the number of the call.
+FrozenSteps = dict[int, dict[str, list[torch.Tensor]]]
 
 
 def sample(answer: torch.Tensor) -> torch.Tensor:
@@ -35,7 +35,7 @@ def sample(answer: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, slots=True)
 class FrozenTest:
-    """One test's frozen case, the points that it carries, and what mistakes would answer and do."""
+    """One test's frozen case, the points that it carries, and what would be answered and done."""
 
     case: Case
     points: float
@@ -48,14 +48,13 @@ class FrozenModule:
     """The frozen tests of a module by name, and the mistakes that its exercises know.
 
     `mistakes` holds the name of the mistake in each row of answers, by exercise; the first, empty
-    one is the reference. `shows_at` holds the step at whose line a mistake leaves something out.
-    `dropped_from`, `ignored_by` and `echoed_in` are what the mistakes' author says of them.
+    one is the reference. `dropped_from`, `ignored_by` and `echoed_in` are what the mistakes' author
+    says of them.
     """
 
     tests: Mapping[str, FrozenTest]
     mistakes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
-    shows_at: Mapping[str, str] = field(default_factory=dict)
     dropped_from: Mapping[str, str] = field(default_factory=dict)
     ignored_by: Mapping[str, Collection[str]] = field(default_factory=dict)
     echoed_in: Mapping[str, Collection[str]] = field(default_factory=dict)
@@ -82,7 +81,6 @@ def freeze(file: Path, module: FrozenModule) -> None:
         "points": {name: test.points for name, test in module.tests.items()},
         "mistakes": {exercise: list(names) for exercise, names in module.mistakes.items()},
         "diagnoses": {name: asdict(diagnosis) for name, diagnosis in module.diagnoses.items()},
-        "shows_at": dict(module.shows_at),
         "dropped_from": dict(module.dropped_from),
         "ignored_by": {name: list(ignored) for name, ignored in module.ignored_by.items()},
         "echoed_in": {name: list(exercises) for name, exercises in module.echoed_in.items()},
@@ -110,7 +108,6 @@ def thaw(file: Path) -> FrozenModule:
         frozen,
         metadata["mistakes"],
         diagnoses,
-        metadata["shows_at"],
         metadata["dropped_from"],
         metadata["ignored_by"],
         metadata["echoed_in"],
@@ -125,9 +122,8 @@ def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> No
     elif kind == "answer":
         test.answers[number] = tensor
     elif kind == "steps":
-        variant, mistake, _, step = rest.split("/", 3)
-        steps = test.steps.setdefault(number, {}).setdefault((mistake, int(variant)), {})
-        steps.setdefault(step, []).append(tensor)
+        _, step = rest.split("/", 1)
+        test.steps.setdefault(number, {}).setdefault(step, []).append(tensor)
     else:
         while len(test.case.expected) <= number:
             test.case.expected.append({})
@@ -136,11 +132,10 @@ def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> No
 
 def _keyed_steps(frozen: FrozenSteps) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors of steps, under keys that sort as the steps follow each other."""
-    for call, variants in frozen.items():
-        for (mistake, variant), steps in variants.items():
-            forms = ((name, form) for name, forms in steps.items() for form in forms)
-            for place, (name, form) in enumerate(forms):
-                yield f"{call}/{variant}/{mistake}/{place:03}/{name}", form.to(torch.float32)
+    for call, steps in frozen.items():
+        forms = ((name, form) for name, forms in steps.items() for form in forms)
+        for place, (name, form) in enumerate(forms):
+            yield f"{call}/{place:03}/{name}", form.to(torch.float32)
 
 
 def _parts(key: str) -> tuple[str, str, int, str]:

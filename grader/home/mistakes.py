@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import torch
 
-from grader.explaining.lines.layouts import Steps
+from grader.explaining.steps.layouts import Steps
 from grader.home.fixtures import FrozenModule, FrozenTest
 from grader.home.predictions import prediction_of
 from grader.testing.observation import Observation, Prediction
@@ -53,15 +53,10 @@ class FrozenMistakes:
         """The explanation and hint of a mistake, or of two made together."""
         return self._module(observation).diagnoses[name]
 
-    def steps(self, name: str, variant: int, observation: Observation) -> Steps | None:
-        """The steps that a variant of a mistake takes otherwise, or those of the reference."""
+    def steps(self, observation: Observation) -> Steps | None:
+        """The steps that the reference takes to its answer to a call, if they were frozen."""
         test = self._test(observation)
-        variants = {} if test is None else test.steps.get(observation.number, {})
-        return variants.get((name, variant))
-
-    def shows_at(self, name: str, observation: Observation) -> str | None:
-        """The step of the reference at whose line a mistake leaves something out, if it says so."""
-        return self._module(observation).shows_at.get(name)
+        return None if test is None else test.steps.get(observation.number)
 
     def _rows(self, observation: Observation) -> tuple[torch.Tensor, Sequence[str]]:
         module, test = self._module(observation), self._test(observation)

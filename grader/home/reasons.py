@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from grader.explaining.lines.locating import locate
 from grader.explaining.mending.questions import Asked
 from grader.explaining.naming.diagnosis import diagnose, is_right
+from grader.explaining.steps.walking import follow
 from grader.home.bench import Home
 from grader.home.failure import Failure
 from grader.home.mending import Patience, mend
@@ -54,23 +54,22 @@ class Reasons:
         if self._is_known(question):
             self._home.unanswered.setdefault(member.exercise, []).append(question)
 
-    def add(self, failed: Sequence[FailedTest], right: Collection[str], patience: Patience) -> None:
-        """Adds mistakes and lines; the `right` exercises passed all of the tests that were run."""
+    def add(self, failed: Sequence[FailedTest], patience: Patience) -> None:
+        """Adds mistakes and lines."""
         tests: dict[str, list[str]] = {}
         for one in failed:
             tests.setdefault(one.exercise, []).append(one.id)
         findings = diagnose(self._known, self._seen)
-        told = {name: self._seen[name] for name in self._seen if name in tests or name in right}
         # The calls are repeated, and what they print was shown already.
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            located = locate(self._known, self._home.bench.ask, told, findings, tests)
+            followed = follow(self._known, self._home.bench.ask, self._seen, tests)
         mending = mend(self._root, self._known, self._asked(failed), patience)
         self.is_complete = mending.is_complete
         told_in: dict[object, str] = {}
         for one in failed:
             failure = one.failure
             failure.shorten(told_in.setdefault(failure.likeness, one.name), one.name)
-            finding, place = findings.get(one.exercise), located.get(one.id)
+            finding, way = findings.get(one.exercise), followed.get(one.exercise)
             is_named = finding is not None and one.id in finding.tests
             if finding is not None and is_named:
                 diagnosis = finding.diagnosis
@@ -80,9 +79,9 @@ class Reasons:
                 failure.more += [diagnosis.explanation, hint]
             mended = mending.mended.get(one.exercise)
             if mended is not None:
-                failure.more.append(mended.in_words(is_named))
-            elif place is not None:
-                failure.more.append(place.in_words())
+                failure.more.append(mended.in_words(is_named, self._home.shows_edits))
+            elif way is not None:
+                failure.more += filter(None, [way.in_words(one.id)])
 
     def _asked(self, failed: Sequence[FailedTest]) -> Mapping[str, Sequence[Asked]]:
         """By exercise, in the assignment's order, the plain calls whose right answer is known."""

@@ -181,10 +181,7 @@ class HomeReport:
             for report in self._failed
             if isinstance(report.longrepr, Failure)
         ]
-        self._reasons.add(failed, set(filter(self._is_right, self._tallies)), self._patience)
-
-    def _is_right(self, exercise: str) -> bool:
-        return set(self._tallies[exercise].outcomes) == {"passed"}
+        self._reasons.add(failed, self._patience)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Missing is an outcome of its own, so that no page of failures is printed for it."""

@@ -31,6 +31,7 @@ class Children(Generic[Task, Result]):
         self._work = work
         self._jobs = jobs
         self._seconds = seconds
+        self._processes: list[ForkProcess] = []
         self._context = multiprocessing.get_context("fork")
 
     def done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result | str]]:
@@ -56,21 +57,28 @@ class Children(Generic[Task, Result]):
                     yield one.number, ENDED
                     self._give(self._replaced(one), waiting, busy)
         finally:
-            for one in busy.values():
-                one.child.process.kill()
+            for process in self._processes:
+                process.kill()
+                process.join()
+            self._processes.clear()
 
     def _child(self) -> _Child:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=self._serve, args=(theirs,), daemon=True)
         process.start()
+        self._processes.append(process)
         theirs.close()
         return _Child(process, ours)
 
     def _replaced(self, one: _Busy) -> _Child:
-        one.child.process.kill()
-        one.child.process.join()
-        one.connection.close()
+        self._let_go(one.child)
         return self._child()
+
+    def _let_go(self, child: _Child) -> None:
+        child.connection.close()
+        child.process.kill()
+        child.process.join()
+        self._processes.remove(child.process)
 
     def _give(
         self,
@@ -84,9 +92,7 @@ class Children(Generic[Task, Result]):
             until = time.monotonic() + self._seconds
             busy[child.connection] = _Busy(child, number, until)
             return
-        child.connection.close()
-        child.process.kill()
-        child.process.join()
+        self._let_go(child)
 
     def _serve(self, connection: Connection) -> None:
         end_with_parent()

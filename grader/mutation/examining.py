@@ -12,9 +12,9 @@ from grader.mutation.likeness import (
     SAME_ANSWERS,
     SAME_BUT_FOR_ROUNDING,
     SAME_CODE,
-    alike_in_float64,
     answered,
     answers_exactly,
+    how_alike,
     same_code,
 )
 from grader.mutation.reach import Reach, Role
@@ -121,7 +121,9 @@ class Examination:
         for role in roles:
             name, exercise = role
             before, after = self._right[name][exercise], edited[name][exercise]
-            if not alike_in_float64(before, after, self._reach.calls(role), self._root):
+            alike = how_alike(before, after, self._reach.calls(role), self._root)
+            if alike is None:
                 return None
-            found = SAME_BUT_FOR_ROUNDING
+            if alike == SAME_BUT_FOR_ROUNDING:
+                found = alike
         return found

@@ -17,6 +17,8 @@ from grader.worker.performing import perform
 
 # Of the largest number in a tensor: what sums in another order may come to in float64.
 _ROUNDING = 1e-11
+# And in the dtype of the call, which may be as rough as bfloat16.
+_ROUGHLY = 0.02
 _MOST_PRECISE = 24
 
 SAME_CODE = "the same bytecode"
@@ -61,13 +63,26 @@ def answers_exactly(
     return True
 
 
-def alike_in_float64(one: Function, other: Function, calls: Sequence[Call], root: Path) -> bool:
-    """Whether two functions answer calls alike, so many of them, within the rounding of float64."""
-    plain = [call for call in calls if call.device == CPU and not call.count_work]
-    for call in map(_in_float64, plain[:: len(plain) // _MOST_PRECISE + 1]):
-        if not _same(answered(one, call, root), answered(other, call, root), _ROUNDING):
-            return False
-    return True
+def how_alike(one: Function, other: Function, calls: Sequence[Call], root: Path) -> str | None:
+    """In which sense two functions answer alike, for whatever work; None if they do not.
+
+    All answers must be roughly the same, and those to the first few calls that are not answered
+    exactly alike the same within the rounding of float64.
+    """
+    found, precise = SAME_ANSWERS, 0
+    for call in calls:
+        answers = answered(one, call, root), answered(other, call, root)
+        if _same(*answers, 0.0):
+            continue
+        found = SAME_BUT_FOR_ROUNDING
+        if not _same(*answers, _ROUGHLY):
+            return None
+        if precise < _MOST_PRECISE and call.device == CPU and not call.count_work:
+            precise += 1
+            exact = _in_float64(call)
+            if not _same(answered(one, exact, root), answered(other, exact, root), _ROUNDING):
+                return None
+    return found
 
 
 def _in_float64(call: Call) -> Call:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.assignment import Assignment, BadAssignment
@@ -25,6 +26,8 @@ _SECONDS = 100.0
 _FURTHER = (SEED + 1, SEED + 2)
 
 Progress = Callable[[int, int], None]
+# A file, a line of it, and what the line becomes.
+Pair = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Trial:
     kind: str
     fate: Fate
     why: str
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Each line that changes, with its file, before and after."""
+        return [(self.file, *pair) for pair in zip(self.before, self.after, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +87,18 @@ class Mutations:
 class Argument:
     """Why the tests need not catch an edit: a line of a file, and what it became."""
 
-    file: str
-    before: str
-    after: str
+    pair: Pair
     why: str
+
+    @property
+    def file(self) -> str:
+        """The file that is changed."""
+        return self.pair[0]
+
+    @property
+    def after(self) -> str:
+        """What the line becomes."""
+        return self.pair[2]
 
 
 def mutate(assignment: Assignment, jobs: int, progress: Progress) -> Mutations:
@@ -107,19 +123,17 @@ def _mutations(
     examination = Examination(suite, judge, programs, right, reach)
     children = Children(examination.examine, jobs, _SECONDS)
     outcomes: dict[int, Outcome] = {}
-    for number, came in children.done(candidates):
-        outcomes[number] = Outcome(Fate.CAUGHT, came) if isinstance(came, str) else came
-        progress(len(outcomes), len(candidates))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of edits that are wrong anyway
+        for number, came in children.done(candidates):
+            outcomes[number] = Outcome(Fate.CAUGHT, came) if isinstance(came, str) else came
+            progress(len(outcomes), len(candidates))
     trials = [
         _trial(programs, candidate, outcomes[number], arguments)
         for number, candidate in enumerate(candidates)
     ]
-    used = {(one.file, one.before, one.after) for one in trials if one.fate is Fate.ARGUED}
-    stale = [
-        f"{one.file}: {one.after}"
-        for one in arguments
-        if (one.file, (one.before,), (one.after,)) not in used
-    ]
+    used = {pair for one in trials if one.fate is Fate.ARGUED for pair in one.pairs}
+    stale = [f"{one.file}: {one.after}" for one in arguments if one.pair not in used]
     return Mutations(tuple(trials), tuple(stale))
 
 
@@ -145,12 +159,11 @@ def _trial(
     edit, source = candidate.edit, programs.source(candidate.module)
     file = programs.place(candidate.module)
     before, after = _lines(source, edit), _lines(edit.applied(source), edit)
-    fate, why = outcome.fate, outcome.why
-    if fate is Fate.MISSED:
-        for one in arguments:
-            if (one.file, (one.before,), (one.after,)) == (file, before, after):
-                fate, why = Fate.ARGUED, one.why
-    return Trial(file, edit.line, before, after, edit.kind, fate, why)
+    trial = Trial(file, edit.line, before, after, edit.kind, outcome.fate, outcome.why)
+    argued = {one.pair: one.why for one in arguments}
+    if trial.fate is Fate.MISSED and all(pair in argued for pair in trial.pairs):
+        return replace(trial, fate=Fate.ARGUED, why=argued[trial.pairs[0]])
+    return trial
 
 
 def _lines(source: str, edit: Edit) -> tuple[str, ...]:
@@ -163,6 +176,14 @@ def _arguments(root: Path) -> list[Argument]:
         return []
     try:
         rows = tomllib.loads((root / ARGUED).read_text(encoding="utf-8"))["edit"]
-        return [Argument(row["file"], row["before"], row["after"], row["why"]) for row in rows]
+        return [
+            Argument((row["file"], row["before"], after), row["why"])
+            for row in rows
+            for after in _listed(row["after"])
+        ]
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as problem:
         raise BadAssignment(f"{ARGUED} cannot be read: {problem}") from problem
+
+
+def _listed(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
+from grader.assignment import BadAssignment
 from grader.judge.judge import Judge
 from grader.mutation.solutions import REFERENCES, Functions, RightPrograms
 from grader.settings import CPU
 from grader.suite.suite import Suite
+from grader.verdict import Status
 from grader.verification import Functions as Examinee
 from grader.wire.calls import Answer, Call, encode_call
 
@@ -94,6 +96,9 @@ def reach_of(
     """The reach of the right programs, whose tests are run by `judge`; and these programs.
 
     The calls are those of the tests in this draw and, of the references, in those of `seeds`.
+
+    Raises:
+        BadAssignment: if they fail a test.
     """
     root = suite.assignment.root
     modules = {str(file): module for module, file in programs.files.items()}
@@ -101,7 +106,10 @@ def reach_of(
     right = programs.load({})
     for name, functions in right.items():
         tracing = _Tracing(name, Examinee(root, functions), modules, reach)
-        list(judge.grade(tracing, functions))
+        for verdict in judge.grade(tracing, functions):
+            if verdict.status is not Status.PASSED:
+                what = "references fail" if name == REFERENCES else f"variant {name!r} fails"
+                raise BadAssignment(f"the {what} {verdict.id}: see `grader verify`")
         if name == REFERENCES:
             tracing.is_further = True
             for seed in seeds:

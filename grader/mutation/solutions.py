@@ -63,8 +63,7 @@ class RightPrograms:
             }
             if _VARIANTS in self._all:
                 variants: Sequence[Any] = importlib.import_module(_VARIANTS).VARIANTS
-                for number, variant in enumerate(variants, 1):
-                    found[f"variant {number}"] = variant.functions
+                found |= {str(variant.name): variant.functions for variant in variants}
             return found
 
     @contextmanager

@@ -21,12 +21,11 @@ _PREFIX = "record."
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the submission, and the function that it stands in."""
+    """A line of the submission."""
 
     file: str
     line: int
     source: str
-    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
             lines.setdefault(line, len(lines))
         places.append(stacks.setdefault(record.stack, len(stacks)))
     return {
-        "lines": [[line.file, line.line, line.source, line.function] for line in lines],
+        "lines": [[line.file, line.line, line.source] for line in lines],
         "stacks": [[lines[line] for line in stack] for stack in stacks],
         "places": places,
     }
@@ -98,9 +97,9 @@ def _index(number: object, of: Sequence[object]) -> int:
 
 
 def _line(row: object) -> Line:
-    if not isinstance(row, list) or len(row) != 4 or type(row[1]) is not int:
+    if not isinstance(row, list) or len(row) != 3 or type(row[1]) is not int:
         raise BadFrame("a line of a record is not described as it must be")
-    file, line, source, function = row
+    file, line, source = row
     if not 0 <= line < _LINES:
         raise BadFrame("a record is at a line that cannot be")
-    return Line(str(file)[:300], line, str(source)[:300], str(function)[:300])
+    return Line(str(file)[:300], line, str(source)[:300])

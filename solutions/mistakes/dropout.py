@@ -69,7 +69,6 @@ MISTAKES = (
             Way({"kept": _kept_with_p, "rescale": _divided_by_p}, _DROPOUT),
         ),
         alone=True,
-        shows_at="kept",
     ),
     Mistake(
         "dropout-missing",
@@ -89,7 +88,6 @@ MISTAKES = (
             Way({"kept": _half_kept}, _DROPOUT),
         ),
         alone=True,
-        shows_at="kept",
     ),
     Mistake(
         "dropout-by-rows",
@@ -97,6 +95,5 @@ MISTAKES = (
         "How many random numbers does your code draw for a matrix of weights?",
         (Way({"kept": _rows_kept}, _DROPOUT),),
         alone=True,
-        shows_at="kept",
     ),
 )

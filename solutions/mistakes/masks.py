@@ -109,7 +109,6 @@ MISTAKES = (
         "Follow the mask through your code: does what you make of it reach the softmax?",
         (Way({"mask_scores": _unmasked}, (*MASKED, *CAUSAL)),),
         echoes=CAUSAL,
-        shows_at="masked",
     ),
     Mistake(
         "mask-added",

@@ -41,9 +41,7 @@ class Mistake:
     looked for `alone` is too rare to be expected in the company of another. Where rounding or
     overflow have a part in what comes out, the ways are to compute in the `own_dtype` of the
     inputs. `ignores` are arguments on which the result does not depend at all: by that a mistake
-    is known of which the numbers are a matter of chance. `shows_at` names the right step in whose
-    line people leave out what is missing (where chance decides, `kept`: the line that draws);
-    without it, that is the first line whose result is wrong. In the exercises of `echoes` a mistake
+    is known of which the numbers are a matter of chance. In the exercises of `echoes` a mistake
     looks like another one, and is taken for it unless it was found elsewhere.
     """
 
@@ -55,7 +53,6 @@ class Mistake:
     own_dtype: bool = False
     ignores: tuple[str, ...] = ()
     echoes: tuple[str, ...] = ()
-    shows_at: str | None = None
 
     @property
     def parts(self) -> frozenset[str]:

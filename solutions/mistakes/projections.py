@@ -50,7 +50,6 @@ MISTAKES = (
         "The merged outputs of your heads are returned without the output projection.",
         "Which of the four weights has no effect on your result?",
         (Way({"project_output": _unprojected}, PROJECTED),),
-        shows_at="merged",
     ),
     Mistake(
         "projection-transposed",
@@ -60,9 +59,16 @@ MISTAKES = (
         (
             Way({"project": multiply, "project_output": multiply}, PROJECTED),
             Way({"project": multiply}, PROJECTED),
-            Way({"project_output": multiply}, PROJECTED),
             Way({"multiply": multiply_transposed}, (SELF_ATTENTION, CAUSAL_SELF)),
         ),
+    ),
+    Mistake(
+        "output-projection-transposed",
+        "Your output projection uses its weight the other way round, with rows and columns "
+        "exchanged.",
+        "Over which axis of the output weight does your product sum, and which one holds the "
+        "features that come in?",
+        (Way({"project_output": multiply}, PROJECTED),),
     ),
     Mistake(
         "projection-diagonal",

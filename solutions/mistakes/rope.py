@@ -164,8 +164,8 @@ MISTAKES = (
         "Your rotation takes the order of the vectors for their positions, and not the positions "
         "that are passed.",
         "What should happen to the first vector if its position is 7?",
-        (Way({"rope_positions": _in_order}, _ROPE),),
-        shows_at="angles",
+        (Way({"rope_positions": _in_order}, ROTATED),),
+        echoes=_WITH_ATTENTION,
     ),
     Mistake(
         "rope-extra-axis",

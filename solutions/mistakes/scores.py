@@ -119,7 +119,6 @@ MISTAKES = (
         "How does the spread of a dot product grow with the number of features, and what undoes "
         "that?",
         (Way({"scale": _unscaled}, ATTENTION),),
-        shows_at="scores",
     ),
     Mistake(
         "scale-by-d_k",

@@ -75,6 +75,7 @@ LAYERS = [
         "grader.export",
         "grader.handout",
         "grader.verification",
+        "grader.mutation",
         "grader.new",
     },
     {"grader.dispatch", "grader.store"},

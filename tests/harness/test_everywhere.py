@@ -78,7 +78,8 @@ def test_a_name_that_a_terminal_lacks_letters_for_stops_no_batch(
 
 def a_little_more(tensor: torch.Tensor) -> torch.Tensor:
     """The next number that the dtype holds, as after a sum in another order."""
-    return torch.nextafter(tensor, torch.full_like(tensor, torch.inf))
+    more = torch.nextafter(tensor, torch.full_like(tensor, torch.inf))
+    return torch.where(tensor.isfinite(), more, tensor)
 
 
 def one_in_ten_thousand_more(tensor: torch.Tensor) -> torch.Tensor:

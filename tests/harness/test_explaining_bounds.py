@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
 
-from grader.explaining.deadline import NEVER, Deadline, TooLate
-from grader.explaining.lines.blame import proof_of
-from grader.explaining.lines.layouts import RESULT, KnownSteps, Likeness
-from grader.explaining.lines.locating import locate
+from grader.explaining.deadline import Deadline, TooLate
 from grader.explaining.naming.diagnosis import diagnose
 from grader.explaining.naming.mistakes import KnownMistakes
+from grader.explaining.steps.layouts import RESULT, KnownSteps, Likeness, Steps
+from grader.explaining.steps.walking import follow, steps_seen
 from grader.testing.observation import Observation
 from grader.verdict import Aspect
 from grader.wire.calls import Answer, Call
-from grader.wire.records import Line, Record
+from grader.wire.records import Record
 
 
 def shuffled(tensor: torch.Tensor) -> torch.Tensor:
@@ -24,13 +25,43 @@ def shuffled(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.flatten()[torch.randperm(tensor.numel())].view(tensor.shape)
 
 
-def observation(test: str, value: torch.Tensor) -> Observation:
-    return Observation(test, 0, Aspect.VALUES, Call("run_it", {"x": torch.arange(1.0, 4.0)}), value)
-
-
 @pytest.fixture
 def catalogue() -> KnownMistakes:
-    return KnownMistakes({"run_it": lambda x: 2 * x})
+    """Of a course of many exercises, all alike: to double, then to add one."""
+
+    def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> Steps:
+        return {"doubled": [2 * arguments["x"]]}
+
+    references = {f"run_{number}": lambda x: 2 * x + 1 for number in range(50)}
+    return KnownMistakes(references, named_steps=steps)
+
+
+def wrong_in(*exercises: str) -> dict[str, list[Observation]]:
+    """Two wrong answers to each exercise."""
+    call = Call("", {"x": torch.arange(1.0, 4.0)})
+    return {
+        name: [
+            Observation(test, 0, Aspect.VALUES, replace(call, adapter=name), torch.zeros(3))
+            for test in (f"test {name}", f"other test {name}")
+        ]
+        for name in exercises
+    }
+
+
+def failed_tests(seen: Mapping[str, Sequence[Observation]]) -> dict[str, list[str]]:
+    return {name: [one.test for one in answers] for name, answers in seen.items()}
+
+
+class Submission:
+    """Doubles rightly, and goes wrong from there; the calls that were made of it are counted."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def ask(self, call: Call) -> Answer:
+        """What it answers, and what it computes on its way."""
+        self.asked.append(call.adapter)
+        return Answer(torch.zeros(3), records=(Record(torch.tensor([2.0, 4.0, 6.0]), ()),))
 
 
 def test_numbers_that_are_met_again_and_again_are_compared_in_no_time():
@@ -61,7 +92,7 @@ def test_every_layout_is_still_known(shape):
     torch.manual_seed(4)
     step = torch.randn(*shape, dtype=torch.float64)
     known = KnownSteps({"it": [step]})
-    assert known.likeness(step.float()) == {"it": Likeness.EXACT}
+    assert known.likeness(step.float()) == {"it": Likeness.SAME}
     assert known.likeness(step.float().unsqueeze(1)) == {"it": Likeness.SAME}
     backwards = tuple(reversed(range(step.dim())))
     turned = step.permute(backwards).contiguous().float()
@@ -70,58 +101,51 @@ def test_every_layout_is_still_known(shape):
         assert known.likeness(turned.flatten()) == {"it": Likeness.MERGED}
 
 
-def test_calls_that_tell_nothing_are_counted_too(catalogue):
-    """Else a submission that prints no line is called again for each of its tests."""
-    calls: list[Call] = []
+def test_of_a_failed_exercise_one_call_is_repeated(catalogue):
+    """However many of its tests fail; what it shows is told of all whose answer is wrong."""
+    submission, seen = Submission(), wrong_in("run_0")
+    (followed,) = follow(catalogue, submission.ask, seen, failed_tests(seen)).values()
+    assert submission.asked == ["run_0"]
+    for one in seen["run_0"]:
+        assert followed.in_words(one.test) == "Right so far: doubled. Wrong: the result."
+    assert followed.in_words("a test that was passed") == ""
 
-    def ask(call: Call) -> Answer:
-        calls.append(call)
-        return Answer(torch.zeros(3), records=(Record(torch.tensor([2.0, 4.0, 6.0]), ()),))
 
-    wrong = [observation(f"test {number}", torch.zeros(3)) for number in range(50)]
-    tests = {"run_it": [one.test for one in wrong]}
-    assert locate(catalogue, ask, {"run_it": wrong}, {}, tests) == {}
-    assert 0 < len(calls) < 12
+def test_of_many_failed_exercises_a_few_are_followed(catalogue):
+    """The first ones: others build on them."""
+    submission, seen = Submission(), wrong_in(*(f"run_{number}" for number in range(50)))
+    followed = follow(catalogue, submission.ask, seen, failed_tests(seen))
+    assert [*followed] == submission.asked == list(seen)[: len(followed)]
+    assert 1 < len(followed) < 10
 
 
 def test_after_the_deadline_nobody_is_asked(catalogue):
     """Words may be missing, and nothing else."""
-
-    def ask(_call: Call) -> Answer:
-        raise AssertionError("it was asked")
-
-    wrong = [observation(f"test {number}", torch.zeros(3)) for number in range(5)]
-    failed = {"run_it": [one.test for one in wrong]}
+    submission, seen = Submission(), wrong_in("run_0", "run_1")
     over = Deadline.after(0)
-    assert locate(catalogue, ask, {"run_it": wrong}, {}, failed, over) == {}
-    assert diagnose(catalogue, {"run_it": wrong}, over) == {}
+    assert follow(catalogue, submission.ask, seen, failed_tests(seen), over) == {}
+    assert diagnose(catalogue, seen, over) == {}
+    assert submission.asked == []
 
 
 def test_what_was_found_before_the_deadline_is_said(catalogue):
     """The first exercise is explained though the second takes for ever."""
-    line = Line("adapters.py", 7, "return x", "run_it")
-    wrong = [observation("test 1", torch.zeros(3)), observation("test 2", torch.zeros(3))]
-    seen = {"run_it": wrong[:1], "run_other": wrong[1:]}
-    failed = {"run_it": ["test 1"], "run_other": ["test 2"]}
+    submission, seen = Submission(), wrong_in("run_0", "run_1")
     deadline = Deadline.after(3600)
-    asked = 0
 
-    def ask(_call: Call) -> Answer:
-        nonlocal asked
-        asked += 1
-        if asked == 2:
+    def ask(call: Call) -> Answer:
+        if call.adapter == "run_1":
             object.__setattr__(deadline, "at", 0.0)
-        return Answer(torch.zeros(3), records=(Record(torch.tensor([1.0, 5.0, 7.0]), (line,)),))
+        return submission.ask(call)
 
-    located = locate(catalogue, ask, seen, {}, failed, deadline)
-    assert located["test 1"].step == RESULT
-    assert located["test 1"].line == line
-    assert set(located) == {"test 1"}
+    followed = follow(catalogue, ask, seen, failed_tests(seen), deadline)
+    assert submission.asked == ["run_0", "run_1"]
+    assert set(followed) == {"run_0"}
 
 
 def test_a_clock_is_looked_at_between_two_records():
     """One call alone may leave two thousand."""
     records = [Record(torch.randn(3), ())] * 5
     with pytest.raises(TooLate):
-        proof_of(records, {RESULT: [torch.randn(3)]}, Deadline.after(0))
-    assert proof_of(records, {RESULT: [torch.randn(3)]}, NEVER) == []
+        steps_seen(records, {RESULT: [torch.randn(3)]}, Deadline.after(0))
+    assert steps_seen(records, {RESULT: [torch.randn(3)]}) == ()

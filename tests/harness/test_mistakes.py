@@ -36,7 +36,7 @@ AGREED = {
     *("causal-missing", "causal-reversed", "causal-sees-next", "causal-hides-self"),
     *("heads-split-without-transpose", "heads-merge-without-transpose", "heads-interleaved"),
     *("single-head", "heads-share-weights", "weights-not-loaded"),
-    *("output-projection-missing", "projection-transposed"),
+    *("output-projection-missing", "projection-transposed", "output-projection-transposed"),
     *("rope-half-split", "rope-reversed", "rope-frequency", "rope-cos-sin-swapped"),
     *("rope-positions-from-one", "rope-positions-ignored", "rope-theta-ignored"),
     *("rope-on-values", "rope-on-queries-only", "rope-missing", "mha-positions-ignored"),
@@ -235,7 +235,7 @@ def test_mistakes_tell_themselves_from_each_other(examined, exercise):
 
 def test_an_echo_is_like_another_mistake(examined):
     """Which is named instead, unless the one that echoes was found elsewhere."""
-    alike = {"mask-ignored": "causal-missing"}
+    alike = {"mask-ignored": "causal-missing", "rope-positions-ignored": "mha-positions-ignored"}
     assert {mistake.id for mistake in MISTAKES if mistake.echoes} == alike.keys()
     for echoing, named in alike.items():
         for exercise in BY_ID[echoing].echoes:

@@ -20,13 +20,14 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line that mends, the function around it, and what of it is to be changed, in words."""
+    """A line that mends, the function around it, what of it is to be changed, and into what."""
 
     file: str
     line: int
     source: str
     function: str
     subject: str
+    mended: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,17 @@ class Mended:
         places = tuple(replace(one, line=line_of(one.file, one.line)) for one in self.places)
         return replace(self, places=places)
 
-    def in_words(self, named: bool = False) -> str:
-        """The line, or the two, and what of them to look at where no mistake is `named`."""
+    def in_words(self, named: bool = False, shown: bool = False) -> str:
+        """The line, or the two, and what of them to look at where no mistake is `named`.
+
+        What it would be is told if edits are `shown`.
+        """
         lines = " | or ".join(in_place(place) for place in self.places)
         alone = "this line" if len(self.places) == 1 else "one of these lines"
         second = "Of a second mistake: c" if self.besides else "C"
         said = f"{second}hanging {alone} alone makes it right: {lines}"
+        if shown:
+            said += f"\nFor instance: {self.places[0].mended}"
         subjects = dict.fromkeys(place.subject for place in self.places)
         return said if named else f"Look at {', or at '.join(subjects)}.\n{said}"
 
@@ -66,7 +72,7 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
 
     Edits that make more exercises right come before others, then those that are likelier.
     """
-    able = [one for one in mends if one.share == 1 and not one.breaks]
+    able = [one for one in mends if one.is_whole]
     if not able:
         return None
     most = max(len(one.exercises) for one in able)
@@ -94,4 +100,10 @@ def _place(mend: Mend, sources: Sources) -> Place:
         sources.line(file, edit.line),
         sources.function(file, edit.line),
         edit.subject,
+        _line_of(edit.applied(sources.text(file)), edit.line),
     )
+
+
+def _line_of(text: str, number: int) -> str:
+    lines = text.splitlines()
+    return lines[number - 1].strip() if number <= len(lines) else ""

@@ -26,6 +26,8 @@ _MOST_OF_OTHERS = 16
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
 _MOST_FOUND = 12_000
+# What costs more is tried where nothing else mends.
+_LIKELY = 1.5
 # So many edits may mend; in wrong programs they are a few in a hundred.
 _FEW = 20
 _MOST_SHARE = 0.15
@@ -69,6 +71,11 @@ class Mend:
     share: float
     exercises: frozenset[str]
     breaks: frozenset[str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it makes all of the exercise right, and nothing wrong."""
+        return self.share == 1 and not self.breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,25 +150,37 @@ class Search:
     def mends(self, sources: Sources) -> list[Mend]:
         """The edits that make the exercise's wrong answers right, in the order of their cost.
 
-        All are tried on a few calls first, and the worker that tries them is told which before the
-        first; those that are left are proven in another one.
+        The likely ones are tried on a few calls first, all of them, whatever comes of the first;
+        those that are left are proven in another worker. Where that leaves none, the unlikely
+        ones follow, in one more.
         """
-        few = telling(self._wrong, _WRONG_TRIED)
-        calls = [*few, *telling(self._right, _RIGHT_TRIED)]
         with self._bench() as bench:
             edits = schedule(sources, self._passed(bench))
             self.left_out = max(0, len(edits) - self._bounds.edits)
             del edits[self._bounds.edits :]
-            left: list[int] = []
-            for start in range(0, len(edits), MAX_EDITS):
-                chunk = edits[start : start + MAX_EDITS]
-                seconds = self._bounds.seconds * len(chunk) / len(edits)
-                outcomes = self._tried(bench, calls, len(few), chunk, seconds)
-                self.left_out += len(chunk) - outcomes.tried
-                left += [start + number for number in self._left(calls, len(chunk), outcomes)]
-        if not left or _is_luck(edits, left):
-            return []
+            likely = sum(one.edit.cost <= _LIKELY for one in edits)
+            left = self._mending(bench, edits, 0, likely)
+        mends = self._proven(edits, left)
+        if any(one.is_whole for one in mends):
+            return mends
+        with self._bench() as bench:
+            left += self._mending(bench, edits, likely, len(edits))
         return self._proven(edits, left)
+
+    def _mending(
+        self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int
+    ) -> list[int]:
+        """Those of a stretch of edits, by number, with which a few calls are answered rightly."""
+        few = telling(self._wrong, _WRONG_TRIED)
+        calls = [*few, *telling(self._right, _RIGHT_TRIED)]
+        left: list[int] = []
+        for start in range(first, end, MAX_EDITS):
+            chunk = edits[start : min(start + MAX_EDITS, end)]
+            seconds = self._bounds.seconds * len(chunk) / len(edits)
+            outcomes = self._tried(bench, calls, len(few), chunk, seconds)
+            self.left_out += len(chunk) - outcomes.tried
+            left += [start + number for number in self._left(calls, len(chunk), outcomes)]
+        return left
 
     def _passed(self, bench: Workbench) -> Sequence[Passed]:
         """The lines that a few of the wrong calls pass, in a state that none was made in before."""
@@ -169,6 +188,9 @@ class Search:
         return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
 
     def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[Mend]:
+        """What of it holds for more calls, in another worker."""
+        if not left or _is_luck(edits, left):
+            return []
         together = _with_others(len(edits), left)
         proof = list(self._proof())
         must_change = min(len(self._wrong), _WRONG_PROVEN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from grader.explaining.lines.layouts import Steps
+from grader.explaining.steps.layouts import Steps
 from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
 
@@ -31,8 +31,5 @@ class Catalogue(Protocol):
     def diagnosis(self, name: str, observation: Observation) -> Diagnosis:
         """The mistake's explanation and hint."""
 
-    def steps(self, name: str, variant: int, observation: Observation) -> Steps | None:
-        """The steps of a variant of a mistake, or of the reference (no name), in their order."""
-
-    def shows_at(self, name: str, observation: Observation) -> str | None:
-        """The step of the reference at whose line a mistake shows, if it says so."""
+    def steps(self, observation: Observation) -> Steps | None:
+        """The steps that the reference takes to its answer to a call; None if not known."""

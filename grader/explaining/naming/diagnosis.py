@@ -30,13 +30,8 @@ WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A mistake that explains an exercise, which variant of it, and the tests that it explains.
+    """A mistake that explains an exercise, and the tests that it explains."""
 
-    The numbers of a mistake without a variant are a matter of chance.
-    """
-
-    name: str
-    variant: int | None
     diagnosis: Diagnosis
     tests: frozenset[str]
 
@@ -102,7 +97,7 @@ def _finding(
         same = _indifferent(catalogue, evidence.wrong, deadline)
         if same is not None:
             tests = frozenset(one.test for one in evidence.wrong)
-            return Finding(same, None, catalogue.diagnosis(same, evidence.wrong[0]), tests)
+            return Finding(catalogue.diagnosis(same, evidence.wrong[0]), tests)
         together = [name for name in known if "+" in name]
         fitting = _fitting(catalogue, deadline.each(together), evidence, _TELLING_CASES)
     if len(fitting) > 1:
@@ -236,9 +231,7 @@ def _explaining(
             continue
         if not predictions or _agrees(one, predictions[variant], LENIENCY):
             explained.add(one.test)
-    return Finding(
-        name, variant, catalogue.diagnosis(name, evidence.wrong[0]), frozenset(explained)
-    )
+    return Finding(catalogue.diagnosis(name, evidence.wrong[0]), frozenset(explained))
 
 
 def _agrees(observation: Observation, prediction: Prediction | None, leniency: float) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from grader.explaining.lines.layouts import RESULT, KeptSteps, Steps
 from grader.explaining.naming.chance import dropped
 from grader.explaining.naming.prediction import Numbers
+from grader.explaining.steps.layouts import RESULT, KeptSteps, Steps
 from grader.testing.course import course_code, make_importable
 from grader.testing.handle import in_float64
 from grader.testing.observation import Observation, Prediction
@@ -42,7 +42,7 @@ class KnownMistakes:
     and is taken for that unless it was found elsewhere.
 
     What a variant answers to a test's call is computed once and kept: every submission of a batch
-    is asked the same. `named_steps` tells the steps of a reference or a variant for a call.
+    is asked the same. `named_steps` tells the steps of a reference for a call.
     """
 
     def __init__(
@@ -54,12 +54,11 @@ class KnownMistakes:
         right = {name: (function,) for name, function in references.items()}
         self._variants: dict[str, Mapping[str, Variants]] = {_RIGHT: right}
         self._diagnoses: dict[str, Diagnosis] = {}
-        self._shows_at: dict[str, str | None] = {}
         self._named_steps = named_steps
         self._in_own_dtype: set[str] = set()
         self._kept: dict[tuple[str, str, int], tuple[Prediction | None, ...]] = {}
         self._names: dict[str, Sequence[str]] = {}
-        self._steps: OrderedDict[tuple[str, int, str, int], Steps | None] = OrderedDict()
+        self._steps: OrderedDict[tuple[str, int], Steps | None] = OrderedDict()
         self.dropped_from: Mapping[str, str] = getattr(module, "DROPPED_FROM", {})
         self.ignored_by: dict[str, Collection[str]] = {}
         self.echoed_in: dict[str, Collection[str]] = {}
@@ -107,25 +106,20 @@ class KnownMistakes:
         """The explanation and hint of a mistake, or of two made together."""
         return self._diagnoses[name]
 
-    def steps(self, name: str, variant: int, observation: Observation) -> Steps | None:
-        """The steps of a variant of a mistake, or of the reference, what it returns last."""
-        key = (name, variant, observation.test, observation.number)
+    def steps(self, observation: Observation) -> Steps | None:
+        """The steps of the reference, what it returns last."""
+        key = (observation.test, observation.number)
         if key not in self._steps:
-            self._steps[key] = self._computed_steps(name, variant, observation)
+            self._steps[key] = self._computed_steps(observation.call)
         self._steps.move_to_end(key)
         if len(self._steps) > _MOST_STEPS:
             self._steps.popitem(last=False)
         return self._steps[key]
 
-    def shows_at(self, name: str, _observation: Observation | None = None) -> str | None:
-        """The step of the reference at whose line a mistake leaves something out, if it says so."""
-        return self._shows_at.get(name)
-
-    def _computed_steps(self, name: str, variant: int, observation: Observation) -> Steps | None:
-        call = observation.call
+    def _computed_steps(self, call: Call) -> Steps | None:
         if call.adapter in self.dropped_from:
             return None
-        function = self.of(name, call.adapter)[variant]
+        (function,) = self.of(_RIGHT, call.adapter)
         arguments = {name: in_float64(value) for name, value in call.arguments.items()}
         result = _answer(function, arguments, call.seed)
         if result is None:
@@ -139,7 +133,6 @@ class KnownMistakes:
         for mistake in module.MISTAKES:
             self._variants[mistake.id] = mistake.variants
             self._diagnoses[mistake.id] = Diagnosis(mistake.id, mistake.explanation, mistake.hint)
-            self._shows_at[mistake.id] = getattr(mistake, "shows_at", None)
             if getattr(mistake, "own_dtype", False):
                 self._in_own_dtype.add(mistake.id)
             if getattr(mistake, "ignores", ()):
@@ -152,7 +145,6 @@ class KnownMistakes:
             if both:
                 name = f"{one.id} + {other.id}"
                 self._variants[name] = both
-                self._shows_at[name] = self._shows_at[one.id] or self._shows_at[other.id]
                 self._diagnoses[name] = Diagnosis(
                     name,
                     f"Two things at once: {one.explanation} {other.explanation}",

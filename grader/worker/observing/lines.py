@@ -33,17 +33,15 @@ class OwnLines:
         while frame is not None and len(lines) < MAX_DEPTH:
             file = frame.f_code.co_filename
             if self.holds(file):
-                code = frame.f_code
-                lines.append(self._line(file, number or frame.f_lineno or 0, code.co_qualname))
+                lines.append(self._line(file, number or frame.f_lineno or 0))
             elif lines and file.startswith(self._engine):
                 break
             frame, number = frame.f_back, 0
         return tuple(reversed(lines))
 
-    def _line(self, file: str, number: int, function: str) -> Line:
+    def _line(self, file: str, number: int) -> Line:
         if (file, number) not in self._lines:
-            line = Line(self.place(file), number, _source(file, number), function)
-            self._lines[file, number] = line
+            self._lines[file, number] = Line(self.place(file), number, _source(file, number))
         return self._lines[file, number]
 
     def place(self, file: str) -> str:

@@ -8,13 +8,12 @@ import hashlib
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
 Steps = Mapping[str, Sequence[torch.Tensor]]
-Differing = dict[str, Sequence[torch.Tensor]]
 
 # What comes out in the end is a step of its own, also where a reference names none.
 RESULT = "result"
@@ -25,7 +24,6 @@ _HIDDEN = -5e3
 _MOST_PIECES = 300
 # A class computes the same numbers again and again; of those of one call so many are remembered.
 _MOST_LOOKED_UP = 512
-_MOST_OTHERS = 8
 _MOST_AXES = 5
 # Of numbers that are met again and again: what is looked at, and how many ways of turning it. Turns
 # that a few numbers rule out are not counted.
@@ -39,14 +37,13 @@ _TELLING_NUMBER = 10
 class Likeness(enum.IntEnum):
     """How much the layouts of two tensors that hold the same numbers have in common.
 
-    `SAME` but for axes of size 1, `EXACT` with these.
+    `SAME` but for axes of size 1.
     """
 
     NONE = 0
     MERGED = 1
     PERMUTED = 2
     SAME = 3
-    EXACT = 4
 
 
 class KnownSteps:
@@ -57,13 +54,11 @@ class KnownSteps:
     """
 
     def __init__(self, steps: Steps) -> None:
-        self.names = tuple(steps)
         self._numbers: dict[float, list[str]] = {}
         for name, forms in steps.items():
             for number in {float(form) for form in forms if form.dim() == 0}:
                 if abs(number) >= _TELLING_NUMBER:
                     self._numbers.setdefault(number, []).append(name)
-        self._shapes = {name: {form.shape for form in forms} for name, forms in steps.items()}
         pieces: dict[int, list[tuple[str, torch.Tensor]]] = {}
         for name, forms in steps.items():
             for piece in itertools.chain.from_iterable(map(_pieces, forms)):
@@ -80,16 +75,21 @@ class KnownSteps:
         """The named steps, ready to be looked up; of those that are kept only once."""
         return steps.known if isinstance(steps, KeptSteps) else cls(steps)
 
-    def tells(self, name: str) -> bool:
-        """Whether a step holds different numbers, by which it can be known."""
-        return any(name in names for names in self._numbers.values()) or any(
-            name == own for pieces in self._pieces.values() for own, _ in pieces
-        )
+    def most_like(self, tensor: torch.Tensor) -> Collection[str]:
+        """The steps that a tensor is like, and like no other more.
+
+        In the order of memory a step may be the same as the one before it, whose axes it only
+        parts or merges: such numbers are the earlier one's.
+        """
+        alike = self.likeness(tensor)
+        best = max(alike.values(), default=Likeness.NONE)
+        names = [name for name, likeness in alike.items() if likeness is best]
+        return names[:1] if best is Likeness.MERGED else names
 
     def likeness(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
         """By name, how alike a tensor is to the steps that hold the same numbers."""
         if tensor.dim() == 0:
-            return dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.EXACT)
+            return dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME)
         key = _digest(tensor)
         if key not in self._looked_up:
             self._looked_up[key] = self._look_up(tensor)
@@ -114,52 +114,18 @@ class KnownSteps:
             if left < 0:
                 break
             likeness = _likeness(value, piece)
-            if likeness is Likeness.SAME and tensor.shape in self._shapes[name]:
-                likeness = Likeness.EXACT
             if likeness > found.get(name, Likeness.NONE):
                 found[name] = likeness
         return found
 
 
-class KeptSteps(Differing):
-    """Steps that are looked up again and again: they are made ready for that once."""
-
-    def __init__(self, steps: Steps) -> None:
-        super().__init__(steps)
-        self._differing: dict[int, tuple[Steps, Differing]] = {}
+class KeptSteps(dict[str, Sequence[torch.Tensor]]):
+    """Steps in which tensors are looked up again and again: they are made ready for that once."""
 
     @functools.cached_property
     def known(self) -> KnownSteps:
         """These steps, ready to be looked up."""
         return KnownSteps(self)
-
-    @functools.cached_property
-    def numbers(self) -> Mapping[str, frozenset[bytes]]:
-        """The numbers of each step's forms, whatever their layout."""
-        return _numbers_by_step(self)
-
-    def differing(self, other: Steps, compare: Callable[[], Differing]) -> Differing:
-        """In what these steps differ from others, which is compared once."""
-        if id(other) not in self._differing:
-            if len(self._differing) == _MOST_OTHERS:
-                self._differing.clear()
-            # With the others kept, no later ones can have their identity.
-            self._differing[id(other)] = other, compare()
-        return self._differing[id(other)][1]
-
-
-def numbers_of(tensor: torch.Tensor) -> bytes:
-    """The numbers of a tensor, in whatever layout: moving them about changes nothing."""
-    return bytes(tensor.to(torch.float32).flatten().sort().values.numpy().tobytes())
-
-
-def numbers_by_step(steps: Steps) -> Mapping[str, frozenset[bytes]]:
-    """The numbers of each step's forms; of steps that are kept they are found once."""
-    return steps.numbers if isinstance(steps, KeptSteps) else _numbers_by_step(steps)
-
-
-def _numbers_by_step(steps: Steps) -> Mapping[str, frozenset[bytes]]:
-    return {name: frozenset(map(numbers_of, forms)) for name, forms in steps.items()}
 
 
 def _digest(tensor: torch.Tensor) -> bytes:

@@ -1,1 +1,0 @@
-"""Which line of a submission goes astray."""

@@ -1,0 +1,1 @@
+"""Which of the reference's steps a submission takes, and how far they are right."""
