@@ -73,7 +73,9 @@ def table(n):
 def double(x):
     return x * table(x.shape[-1])
 """
-IMPORTED_LATE = """
+IMPORTED_AGAIN = """
+import assignment.parts.scaling
+
 def double(x):
     from assignment.parts.scaling import scaled
     return scaled(x)
@@ -164,10 +166,12 @@ def test_the_line_to_change_is_told(at_home, program):
     assert told_at(program) in at_home(program, "--locate")
 
 
-def test_a_module_that_is_imported_in_the_call_is_edited_too(at_home):
+def test_a_module_that_is_imported_again_in_the_call_is_the_edited_one(at_home):
     """And one in a folder without __init__.py."""
     write_files(at_home.folder, {"assignment/parts/scaling.py": SCALING})
-    assert "assignment/parts/scaling.py, line 3: return 3 * x" in at_home(IMPORTED_LATE, "--locate")
+    assert "assignment/parts/scaling.py, line 3: return 3 * x" in at_home(
+        IMPORTED_AGAIN, "--locate"
+    )
 
 
 def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
