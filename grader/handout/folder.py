@@ -33,6 +33,7 @@ packages = []
 
 [tool.grader]
 name = {name}
+show_edits = {show_edits}
 
 [tool.grader.exercises]
 {exercises}
@@ -102,6 +103,7 @@ def _project(assignment: Assignment) -> str:
         distribution=re.sub("[^A-Za-z0-9]+", "-", assignment.name).strip("-") or "an",
         name=json.dumps(assignment.name, ensure_ascii=False),
         dependencies=", ".join(f'"{package}"' for package in _PACKAGES),
+        show_edits=json.dumps(assignment.show_edits),
         exercises=_lines(assignment.points),
         forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),
     )

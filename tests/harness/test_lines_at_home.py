@@ -184,6 +184,15 @@ def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
     assert "AssertionError" not in printed
 
 
+def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
+    """What an author decides holds at home as well: the handout says so."""
+    assert "For instance:" not in at_home(VALUE)
+    project = at_home.folder / "pyproject.toml"
+    text = project.read_text()
+    project.write_text(text.replace("show_edits = false", "show_edits = true"))
+    assert "For instance: y = scaled(x, 2)" in at_home(VALUE)
+
+
 def test_one_test_is_enough(at_home):
     """Students run what they are at."""
     test = "tests/public/test_tiny.py::test_doubles[(2, 3)]"
