@@ -106,7 +106,7 @@ def test_an_edit_without_effect_is_told_from_one_that_is_missed(grader, tmp_path
 WITHOUT_EFFECT = """
     def run_double(x):
         unused = 1 * 2
-        return x / 0.5 + x * 0
+        return x * 0.3 / 0.15
 
     def run_count(x):
         return x.clone().numel() if True else 0
