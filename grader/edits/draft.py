@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from grader.edits.edit import Replacement
-from grader.edits.program import Program, Span
+from grader.edits.reading.program import Program, Span
 
 # What changes cost: a slip is likely and small, a change less so, what is wrapped around or dropped
 # changes more, and what is replaced by something unlike it is unlikely.

@@ -6,33 +6,35 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from grader.edits import (
+from grader.edits.draft import Draft
+from grader.edits.exchanged import (
     arguments,
     axes,
     bounds,
     calls,
     constants,
-    forgotten,
-    forgotten_methods,
     halves,
-    handed_on,
-    insertions,
-    lost,
-    masking,
     members,
     names,
     operators,
     patterns,
-    repeated,
-    scales,
     slices,
     statements,
     strides,
+)
+from grader.edits.missing import (
+    forgotten,
+    forgotten_methods,
+    handed_on,
+    insertions,
+    lost,
+    masking,
+    repeated,
+    scales,
     transplants,
     written_out,
 )
-from grader.edits.draft import Draft
-from grader.edits.setting import Setting
+from grader.edits.reading.setting import Setting
 
 Family = Callable[[Setting, Any], Iterator[Draft]]
 OF_VALUES: tuple[Family, ...] = (

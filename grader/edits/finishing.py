@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from grader.edits.draft import Draft
 from grader.edits.edit import Replacement, replaced
-from grader.edits.program import Program, Span
-from grader.edits.trees import Trees
+from grader.edits.reading.program import Program, Span
+from grader.edits.reading.trees import Trees
 
 _ATOMS = (
     ast.Name,

@@ -12,11 +12,11 @@ from grader.edits.edit import Edit, Replacement
 from grader.edits.families import FAMILIES, OF_VALUES
 from grader.edits.finishing import Finished, Finishing
 from grader.edits.pairs import pairs
-from grader.edits.program import Program, Statement
-from grader.edits.scopes import Scopes
-from grader.edits.seen import Seen
-from grader.edits.setting import Setting
-from grader.edits.signatures import Signatures
+from grader.edits.reading.program import Program, Statement
+from grader.edits.reading.scopes import Scopes
+from grader.edits.reading.seen import Seen
+from grader.edits.reading.setting import Setting
+from grader.edits.reading.signatures import Signatures
 from grader.edits.together import Combination, together
 
 _FEWEST = 80

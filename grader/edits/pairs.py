@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE
 from grader.edits.edit import Replacement
-from grader.edits.setting import Setting
-from grader.edits.statements import block_after, reads_and_sets
+from grader.edits.exchanged.statements import block_after, reads_and_sets
+from grader.edits.reading.setting import Setting
 from grader.edits.together import Combination
 
 _FIELDS, _EARLY = -3, -4

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from grader.edits.draft import CHANGE, SLIP, Draft
 from grader.edits.edit import Replacement
+from grader.edits.exchanged.statements import SWAPPED_COST, block_after, swapped
 from grader.edits.finishing import Finished, Finishing
-from grader.edits.setting import Setting
-from grader.edits.statements import SWAPPED_COST, block_after, swapped
+from grader.edits.reading.setting import Setting
 
 _MORE = 0.5
 _MOST_PLACES = 6

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.edits.edit import Replacement
-from grader.edits.natures import Nature, nature_of_parameter
-from grader.edits.setting import Setting, callee
+from grader.edits.reading.natures import Nature, nature_of_parameter
+from grader.edits.reading.setting import Setting, callee
 
 _MOST = 3
 _NEVER_USED = "a variable that is never used"

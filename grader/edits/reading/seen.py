@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.edits.natures import Nature
-from grader.edits.program import Program, Scope
-from grader.edits.scopes import Scopes
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.program import Program, Scope
+from grader.edits.reading.scopes import Scopes
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BUILTIN = frozenset(dir(builtins))

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
-from grader.edits.kinship import kinship, words
-from grader.edits.natures import Nature
-from grader.edits.setting import Setting, is_axis
+from grader.edits.reading.kinship import kinship, words
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import Setting, is_axis
 
 _MOST = 6
 _MOST_FOR_CONSTANTS = 4

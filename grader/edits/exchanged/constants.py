@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
-from grader.edits.setting import Setting, argument_of, callee, integer, is_axis, named
+from grader.edits.reading.setting import Setting, argument_of, callee, integer, is_axis, named
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})

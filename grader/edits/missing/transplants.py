@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
-from grader.edits.kinship import kinship
-from grader.edits.natures import Nature
-from grader.edits.seen import LIBRARIES, Around
-from grader.edits.setting import Setting, callee
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.seen import LIBRARIES, Around
+from grader.edits.reading.setting import Setting, callee
 
 _MOST = 8
 _MOST_CALLABLES = 4

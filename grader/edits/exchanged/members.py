@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.edits.edit import Replacement
-from grader.edits.kinship import kinship
-from grader.edits.natures import Nature, nature_of_name
-from grader.edits.seen import LIBRARIES
-from grader.edits.setting import Setting
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.natures import Nature, nature_of_name
+from grader.edits.reading.seen import LIBRARIES
+from grader.edits.reading.setting import Setting
 
 _MOST = 5
 _MOST_INDICES = 4

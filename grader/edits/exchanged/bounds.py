@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, Draft, exchange
 from grader.edits.edit import Replacement
-from grader.edits.kinship import kinship
-from grader.edits.setting import Setting, callee, integer
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.setting import Setting, callee, integer
 
 
 def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from grader.edits.natures import Nature
-from grader.edits.program import Program
-from grader.edits.scopes import Scopes
-from grader.edits.seen import Seen
-from grader.edits.signatures import Signatures
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.program import Program
+from grader.edits.reading.scopes import Scopes
+from grader.edits.reading.seen import Seen
+from grader.edits.reading.signatures import Signatures
 
 AXES = frozenset(
     {

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
-from grader.edits.natures import Nature
-from grader.edits.setting import (
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import (
     Setting,
     argument_of,
     callee,

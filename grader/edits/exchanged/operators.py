@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep, put, wrap
 from grader.edits.edit import Replacement
-from grader.edits.natures import Nature
-from grader.edits.setting import Setting
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import Setting
 
 _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",

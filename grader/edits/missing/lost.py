@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
-from grader.edits.kinship import kinship
-from grader.edits.setting import Setting
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.setting import Setting
 
 _MOST = 3
 _PARTS = {"sin": "cos", "cos": "sin", "0::2": "1::2", "1::2": "0::2"}

@@ -8,14 +8,14 @@ import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from grader.edits.natures import (
+from grader.edits.reading.natures import (
     Nature,
     nature_of,
     nature_of_annotation,
     nature_of_name,
     nature_of_parameter,
 )
-from grader.edits.program import Program, Scope
+from grader.edits.reading.program import Program, Scope
 
 # More names than anyone writes in one scope are looked at by nobody.
 _MOST_NAMES = 100

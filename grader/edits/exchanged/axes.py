@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, exchange, wrap
 from grader.edits.edit import Replacement
-from grader.edits.natures import Nature
-from grader.edits.setting import Setting, argument_of, callee, integer
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import Setting, argument_of, callee, integer
 
 _TURNING = {"t", "transpose", "swapaxes", "swapdims", "movedim"}
 _SHAPING = {"view", "reshape", "unflatten", "flatten"}

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put
-from grader.edits.handed_on import recipes
-from grader.edits.kinship import kinship
-from grader.edits.natures import Nature
-from grader.edits.setting import Setting, argument_of, callee
+from grader.edits.missing.handed_on import recipes
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import Setting, argument_of, callee
 
 _MOST = 5
 

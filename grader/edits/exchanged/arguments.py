@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange
-from grader.edits.kinship import kinship
-from grader.edits.setting import Setting, callee
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.setting import Setting, callee
 
 _MANY = 4
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE, WRAP, Draft
 from grader.edits.edit import Replacement
-from grader.edits.program import Program
-from grader.edits.setting import Setting
+from grader.edits.reading.program import Program
+from grader.edits.reading.setting import Setting
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:

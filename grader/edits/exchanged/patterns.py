@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
-from grader.edits.setting import Setting, argument_of, callee
+from grader.edits.reading.setting import Setting, argument_of, callee
 
 # What a change costs, the new pattern, and what the same change in another pattern shares with it.
 _Change = tuple[float, str, Hashable]

@@ -6,8 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, UNLIKELY, WRAP, Draft, put, wrap
-from grader.edits.natures import Nature
-from grader.edits.setting import Setting, callee, first_tensor, is_product, known, meets_softmax
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import (
+    Setting,
+    callee,
+    first_tensor,
+    is_product,
+    known,
+    meets_softmax,
+)
 
 _INFINITY = 'float("-inf")'
 _CONVERSIONS = {"to", "float", "int", "double", "type_as"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, WRAP, Draft, put
 from grader.edits.edit import Replacement
-from grader.edits.setting import Setting, callee
+from grader.edits.reading.setting import Setting, callee
 
 
 def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Mapping
 
-from grader.edits.program import Program
+from grader.edits.reading.program import Program
 
 _SKIPPED = {"ctx", "type_comment", "kind", "type_params"}
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
-from grader.edits.kinship import kinship
-from grader.edits.setting import Setting, callee
-from grader.edits.statements import block_after
+from grader.edits.exchanged.statements import block_after
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.setting import Setting, callee
 
 _MOST = 3
 

@@ -6,9 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
-from grader.edits.kinship import words
-from grader.edits.natures import Nature
-from grader.edits.setting import Setting, callee, first_tensor, is_product, known, meets_softmax
+from grader.edits.reading.kinship import words
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import (
+    Setting,
+    callee,
+    first_tensor,
+    is_product,
+    known,
+    meets_softmax,
+)
 
 _WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
-from grader.edits.setting import Setting, callee, integer
+from grader.edits.reading.setting import Setting, callee, integer
 
 _Bounds = tuple[str, ...]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, put, without
 from grader.edits.edit import Replacement
-from grader.edits.kinship import kinship, words
-from grader.edits.setting import Setting, callee
+from grader.edits.reading.kinship import kinship, words
+from grader.edits.reading.setting import Setting, callee
 
 # Functions of which one is easily called for another: those of one group.
 _SIBLINGS = (

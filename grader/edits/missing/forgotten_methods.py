@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
-from grader.edits.kinship import words
-from grader.edits.natures import Nature
-from grader.edits.seen import Variable
-from grader.edits.setting import Setting, callee
+from grader.edits.reading.kinship import words
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.seen import Variable
+from grader.edits.reading.setting import Setting, callee
 
 _MASKS = frozenset(
     {"blocked", "future", "allowed", "visible", "hidden", "mask", "causal", "keep", "triangle"}

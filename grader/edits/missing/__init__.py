@@ -1,0 +1,1 @@
+"""What may be missing: factors, masks, calls, arguments, uses."""
