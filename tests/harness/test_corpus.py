@@ -47,13 +47,9 @@ class Judged:
         return {v.diagnosis.mistake for v in self.grade.tests if v.diagnosis}
 
     @property
-    def places(self) -> set[tuple[str, int]]:
-        """File and line of every place at which a failed test is said to go astray."""
-        return {
-            (v.where.file, v.where.line)
-            for v in self.grade.tests
-            if v.status is Status.FAILED and v.where is not None and v.where.step is not None
-        }
+    def told(self) -> list[set[tuple[str, int]]]:
+        """The lines that are told to mend, file and number: one, or two of which one may be it."""
+        return [set(one.places) for one in self.grade.evidence.mendings if one.places]
 
     @property
     def exercises(self) -> dict[str, set[str]]:
@@ -115,12 +111,12 @@ def share(part: int, whole: int) -> str:
 
 def rightly_placed(judged: Judged) -> bool:
     """Whether one of the lines that are told is one of those that are wrong."""
-    return bool(judged.places & wrong_lines(judged.slip))
+    return any(lines & wrong_lines(judged.slip) for lines in judged.told)
 
 
 def wrongly_placed(judged: Judged) -> bool:
-    """Whether in any test another line is told."""
-    return bool(judged.places - wrong_lines(judged.slip))
+    """Whether for any exercise only other lines are told."""
+    return any(not lines & wrong_lines(judged.slip) for lines in judged.told)
 
 
 def rightly_named(judged: Judged) -> bool:
@@ -199,7 +195,7 @@ def test_of_most_mistakes_the_line_is_told(graded):
 
 def test_few_lines_that_are_told_are_other_ones(graded):
     """A change of another line may mend the same: of two lines the first may not be the slip's."""
-    wrong = {str(one.slip): one.places for one in graded.known if wrongly_placed(one)}
+    wrong = {str(one.slip): one.told for one in graded.known if wrongly_placed(one)}
     assert len(wrong) < LINE_WRONG * len(graded.known), wrong
 
 
