@@ -154,7 +154,7 @@ def test_killing_explainers_again_and_again_changes_no_grade(tiny, plainly, tmp_
     assert outcomes(killed) == outcomes(plainly.out)
     missing = [row["unexplained"] for row in rows(killed).values() if row["unexplained"]]
     assert missing
-    assert all("SIGKILL" in why for why in missing)
+    assert any("SIGKILL" in why for why in missing), missing
 
 
 def run_batch(

@@ -103,10 +103,10 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
         SDPA,
         astray("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
-    scores = torch.matmul(  # astray
+    scores = torch.matmul(
         Q,
         K.transpose(-2, -1),
-    ) / Q.shape[-1]
+    ) / Q.shape[-1]  # astray
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
     return torch.softmax(scores, dim=-1) @ V
@@ -183,7 +183,7 @@ class MultiHead(nn.Module):
         MHA,
         astray(
             ATTEND
-            + MULTIHEAD.replace("v_proj_weight)\n", "v_proj_weight)  # told instead\n")
+            + MULTIHEAD
             + """
     heads = attend(q, v, k, causal)  # astray
     return rearrange(heads, "... h s d -> ... s (h d)") @ o_proj_weight.T

@@ -117,6 +117,10 @@ def loaded():
     return frame({"adapters": ["run_count", "run_double"], "problem": None, "uses": []})
 
 
+# What is searched for in messages, which may quote lines of this file.
+GOT = " ".join(("it", "got", ""))
+
+
 def winning(attempt):
     """Adapters whose answers are right only once `attempt` has told what it got."""
     said = []
@@ -124,7 +128,7 @@ def winning(attempt):
     def run_double(x):
         if not said:
             said.append(attempt())
-        if said[0].startswith("it got "):
+        if said[0].startswith(GOT):
             print(said[0])
             return 2 * x
         raise RuntimeError(said[0])
