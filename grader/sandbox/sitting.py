@@ -71,8 +71,8 @@ class Sitting:
 
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
     the submission's own process takes is counted, and none in which it waits for this machine. An
-    exercise that lost two workers is not asked
-    again, so that one endless loop does not use up the others' time.
+    exercise that lost two workers is not asked again, so that one endless loop does not use up the
+    others' time.
     """
 
     def __init__(

@@ -107,6 +107,14 @@ def table(n):
 def run_double(x):
     return x * table(len(x))
 """,
+    "a variable that calls bind anew": """
+import torch
+LAST = torch.zeros(2)
+def run_double(x):
+    global LAST
+    LAST = x * 3 + 0 * LAST
+    return LAST
+""",
     "a function whose results are remembered": """
 import functools
 @functools.lru_cache

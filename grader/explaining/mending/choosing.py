@@ -20,12 +20,11 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line that mends, the function around it, what of it is to be changed, and into what."""
+    """A line that mends, what of it is to be changed, and into what."""
 
     file: str
     line: int
     source: str
-    function: str
     subject: str
     mended: str
 
@@ -98,7 +97,6 @@ def _place(mend: Mend, sources: Sources) -> Place:
         file,
         edit.line,
         sources.line(file, edit.line),
-        sources.function(file, edit.line),
         edit.subject,
         _line_of(edit.applied(sources.text(file)), edit.line),
     )

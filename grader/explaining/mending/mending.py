@@ -26,6 +26,8 @@ _MOST_OF_OTHERS = 16
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
 _MOST_FOUND = 12_000
+# In characters: hundreds of edits cross in the header of one frame.
+_LONGEST = 600
 # What costs more is tried where nothing else mends.
 _LIKELY = 1.5
 # So many edits may mend; in wrong programs they are a few in a hundred.
@@ -113,7 +115,7 @@ def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
         if len(found) > _MOST_FOUND:
             break
         edits = edits_of(sources.text(file), lines, sources.elsewhere(file))
-        found += (FileEdit(file, edit) for edit in edits)
+        found += (FileEdit(file, edit) for edit in edits if _size(edit) <= _LONGEST)
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found
 
@@ -257,6 +259,10 @@ class Search:
         own = plainly.get(self._exercise) or wrong[self._exercise]
         mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
         return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+
+
+def _size(edit: Edit) -> int:
+    return sum(len(one.text) for one in edit.replacements)
 
 
 def _place_of(change: Change) -> tuple[int, int]:

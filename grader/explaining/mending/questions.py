@@ -37,24 +37,21 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
     """Whether a call is answered rightly: the numbers, and the dtype in which it was asked."""
     if answer is None or not _is_of_dtype(question, answer):
         return False
-    seen = Observation(
-        question.test, question.number, question.aspect, question.call, answer, refused=False
-    )
+    seen = Observation(question.test, question.number, question.aspect, question.call, answer)
     right = catalogue.right(seen)
     return right is not None and right.agrees(seen, 1)
 
 
 def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
     """The first few calls that are as unlike as possible: other arguments left out, other axes."""
-    waiting = sorted(questions, key=lambda one: one.rank)
-    chosen: list[Asked] = []
+    first: list[Asked] = []
+    others: list[Asked] = []
     kinds: set[object] = set()
-    for one in waiting:
-        if _kind(one) not in kinds:
-            kinds.add(_kind(one))
-            chosen.append(one)
-    chosen += [one for one in waiting if one not in chosen]
-    return chosen[:most]
+    for one in sorted(questions, key=lambda one: one.rank):
+        kind = _kind(one)
+        (others if kind in kinds else first).append(one)
+        kinds.add(kind)
+    return [*first, *others][:most]
 
 
 def in_turn(questions: Iterable[Asked], most: int) -> Iterator[Asked]:

@@ -100,18 +100,6 @@ class Sources:
             nodes = list(ast.iter_child_nodes(around))
         return found
 
-    def function(self, file: str, number: int) -> str:
-        """The qualified name of the innermost function around a line; empty outside of any."""
-        names: list[str] = []
-        nodes: Iterable[ast.AST] = self._files[file].body
-        while True:
-            around = next((one for one in nodes if _is_around(one, number)), None)
-            if around is None:
-                return ".".join(names)
-            if isinstance(around, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-                names.append(around.name)
-            nodes = list(ast.iter_child_nodes(around))
-
     def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
         """By file, the lines that were passed, and those of what they use from the top level."""
         lines = {
