@@ -1,46 +1,77 @@
-"""Says what came back instead of a value of the type and shape that the contract asks for."""
+"""Says what came back instead of a value of the kind that the contract asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+import numpy
 import torch
 
 from grader.explaining.exceptions.account import call_in_words
 from grader.explaining.shapes import wrong_shape
 from grader.testing.answers import single_number
-from grader.testing.contract import Adapter, TensorType, category_of, counted
+from grader.testing.contract import Adapter, counted
+from grader.testing.kinds import (
+    DictType,
+    Kind,
+    ListType,
+    Misfit,
+    PlainType,
+    TensorType,
+    TupleType,
+    category_of,
+)
 from grader.wire.calls import Call
-from grader.wire.frames import Elsewhere, Foreign, Value, tensor_in_words
+from grader.wire.values import Elsewhere, Foreign, Value, in_words
 
 _LONGEST = 40
 
 
 def refusal_in_words(adapter: Adapter, value: Value, call: Call) -> str:
     """What a value that the contract refuses is instead; a line each."""
-    wanted = adapter.result
-    if isinstance(wanted, TensorType):
-        complaint = _complaint(adapter, wanted, value, call.arguments)
-        return "\n".join([*complaint, f"The test called {call_in_words(call)}."])
-    value = single_number(value)
-    said = f"{adapter.name} must return an int, not {_described(value)}"
-    return "\n".join([said, *_advice(value)])
+    if isinstance(adapter.result, PlainType):
+        value = single_number(value)
+    misfit = next(adapter.result.misfits(value, adapter.sizes(call.arguments)))
+    told = [*_of_a_part(adapter, misfit)] if misfit.place else [*_of_all(adapter, misfit, call)]
+    return "\n".join([*told, f"The test called {call_in_words(call)}."])
 
 
-def _complaint(
-    adapter: Adapter, wanted: TensorType, value: Value, arguments: Mapping[str, Value]
-) -> list[str]:
-    """What is wrong with a value that must be a tensor."""
-    shape = adapter.expected_shape(arguments)
-    if not isinstance(value, torch.Tensor | Elsewhere):
-        said = f"{adapter.name} must return {wanted}, not {_described(value)}"
-        fits = _fitting(value, wanted, shape) if isinstance(value, Foreign) else None
-        return [said, fits] if fits else [said, *_advice(value)]
-    if category_of(value) != wanted.category or shape is None:
+def _of_all(adapter: Adapter, misfit: Misfit, call: Call) -> Iterator[str]:
+    """What is wrong with a value as a whole."""
+    wanted, value = misfit.wanted, misfit.value
+    shape = adapter.expected_shape(call.arguments)
+    is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
+    if is_tensor and isinstance(value, torch.Tensor | Elsewhere):
+        assert isinstance(wanted, TensorType)
+        if category_of(value) == wanted.category and shape is not None:
+            got = tuple(value.shape)
+            yield from wrong_shape(adapter, wanted, call.arguments, shape, got)
+            return
         dtype = str(value.dtype).removeprefix("torch.")
-        said = f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
-        return [said, *_of_another_dtype(wanted, value)]
-    return wrong_shape(adapter, wanted, arguments, shape, tuple(value.shape))
+        yield f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
+        yield from _of_another_dtype(wanted, value)
+        return
+    yield f"{adapter.name} must return {wanted}, not {_described(value)}"
+    fits = _fitting(adapter, value, call) if isinstance(value, tuple | list) else None
+    yield from [fits] if fits else _advice(wanted, value)
+
+
+def _of_a_part(adapter: Adapter, misfit: Misfit) -> Iterator[str]:
+    """What is wrong with a part of a value; the rest before it is right."""
+    wanted, value = misfit.wanted, misfit.value
+    if misfit.absent or misfit.beyond:
+        said = [f"{', '.join(misfit.absent)} missing"] * bool(misfit.absent)
+        said += [f"{', '.join(misfit.beyond)} too much"] * bool(misfit.beyond)
+        yield f"In what {adapter.name} returned, {misfit.place} has {' and '.join(said)}"
+        return
+    if isinstance(wanted, TensorType) and isinstance(
+        value, torch.Tensor | Elsewhere | numpy.ndarray
+    ):
+        got = in_words(value)
+    else:
+        got = _described(value)
+    yield f"In what {adapter.name} returned, {misfit.place} must be {wanted}, not {got}"
+    yield from _advice(wanted, value)
 
 
 def _described(value: Value) -> str:
@@ -48,39 +79,46 @@ def _described(value: Value) -> str:
         return value.description
     if isinstance(value, torch.Tensor | Elsewhere):
         return f"a tensor of shape {list(value.shape)}"
+    if isinstance(value, numpy.ndarray):
+        return f"a numpy array of shape {list(value.shape)}"
     if value is None:
         return "None"
-    return f"the {type(value).__name__} {str(value)[:_LONGEST]}"
+    if isinstance(value, list | tuple | dict | set | frozenset):
+        return f"a {type(value).__name__} of {len(value)}: {in_words(value)}"
+    words = repr(value) if isinstance(value, str | bytes) else str(value)
+    return f"the {type(value).__name__} {words[:_LONGEST]}"
 
 
-def _fitting(value: Foreign, wanted: TensorType, shape: tuple[int, ...] | None) -> str | None:
+def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Call) -> str | None:
     """Which element of a tuple would have been right, if one would."""
+    sizes = adapter.sizes(call.arguments)
     fitting = [
         place
-        for place, element in enumerate(value.elements)
-        if element is not None
-        and category_of(element) == wanted.category
-        and element.shape == shape
+        for place, element in enumerate(values)
+        if not any(adapter.result.misfits(element, sizes))
     ]
     if len(fitting) != 1:
         return None
-    element = value.elements[fitting[0]]
-    assert element is not None
-    words = tensor_in_words(element.dtype, element.shape)
+    words = in_words(values[fitting[0]])
     return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
 
 
-def _advice(value: Value) -> Iterator[str]:
+def _advice(wanted: Kind, value: Value) -> Iterator[str]:
     words = value.description if isinstance(value, Foreign) else ""
+    is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
     if value is None:
         yield "Is there a return at its end, on every way through it?"
-    elif words.startswith("a numpy array"):
+    elif isinstance(value, numpy.ndarray) and is_tensor:
         yield "Stay with torch throughout: numpy ends the gradient."
     elif words.startswith("a module"):
         yield "Was the module made, and not called?"
     elif words.startswith("a function"):
         yield "Was the function not called?"
-    elif words.startswith(("a list", "a tuple")):
+    elif words.startswith("an iterator") and isinstance(wanted, ListType | TupleType):
+        yield "list(...) or tuple(...) makes one of what an iterator gives."
+    elif isinstance(value, torch.Tensor) and isinstance(wanted, ListType | DictType):
+        yield "The numbers of a tensor are Python's after .tolist()."
+    elif isinstance(value, list | tuple) and is_tensor:
         yield "torch.stack and torch.cat make one tensor of several."
 
 

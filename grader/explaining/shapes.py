@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.testing.contract import Adapter, TensorType, axis_names, counted
-from grader.wire.frames import Value
+from grader.testing.contract import Adapter, axis_names, counted
+from grader.testing.kinds import TensorType
+from grader.wire.values import Value
 
 Shape = tuple[int, ...]
 
@@ -20,7 +21,8 @@ def wrong_shape(
 
     `shape` is the right one for these arguments.
     """
-    sizes, lead = adapter.sizes(arguments)
+    known = adapter.sizes(arguments)
+    sizes, lead = dict(known.named), known.lead or ()
     axes = dict.fromkeys(" ".join(wanted.axes).replace("*", " ").split())
     named = ", ".join(f"{axis}={sizes[axis]}" for axis in axes if axis in sizes)
     said = (

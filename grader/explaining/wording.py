@@ -13,7 +13,7 @@ from grader.testing.assertions import WrongNumbers
 from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault
 from grader.wire.calls import Call, Raised
-from grader.wire.frames import Value
+from grader.wire.values import Value
 from grader.words import Told
 
 

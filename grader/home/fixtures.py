@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +14,9 @@ from safetensors.torch import save_file
 
 from grader.testing.cases import Case
 from grader.verdict import Diagnosis
+from grader.wire.frames import decode, encode, receive
+from grader.wire.values import Value
+from grader.worker.handing_over import portable
 
 FIXTURES = "fixtures"
 
@@ -72,8 +76,9 @@ def freeze(file: Path, module: FrozenModule) -> None:
         for number, drawn in enumerate(test.case.drawn):
             tensors[f"{name}/drawn/{number}"] = drawn
         for number, outputs in enumerate(test.case.expected):
-            for output, tensor in outputs.items():
-                tensors[f"{name}/expected/{number}/{output}"] = tensor
+            for output, value in outputs.items():
+                kind = "expected" if isinstance(value, torch.Tensor) else "value"
+                tensors[f"{name}/{kind}/{number}/{output}"] = _as_bytes(value)
         for call, answers in test.answers.items():
             tensors[f"{name}/answer/{call}/"] = answers
         tensors |= {f"{name}/steps/{key}": tensor for key, tensor in _keyed_steps(test.steps)}
@@ -127,7 +132,8 @@ def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> No
     else:
         while len(test.case.expected) <= number:
             test.case.expected.append({})
-        test.case.expected[number] = {**test.case.expected[number], rest: tensor}
+        value = tensor if kind == "expected" else _of_bytes(tensor)
+        test.case.expected[number] = {**test.case.expected[number], rest: value}
 
 
 def _keyed_steps(frozen: FrozenSteps) -> Iterator[tuple[str, torch.Tensor]]:
@@ -138,8 +144,21 @@ def _keyed_steps(frozen: FrozenSteps) -> Iterator[tuple[str, torch.Tensor]]:
             yield f"{call}/{place:03}/{name}", form.to(torch.float32)
 
 
+def _as_bytes(value: Value) -> torch.Tensor:
+    """A tensor as it is; of another value the frame that it would cross in."""
+    if isinstance(value, torch.Tensor):
+        return value
+    return torch.frombuffer(bytearray(encode({}, {"": portable(value)})), dtype=torch.uint8)
+
+
+def _of_bytes(frame: torch.Tensor) -> Value:
+    stream = io.BytesIO(frame.numpy().tobytes())
+    _, values = decode(receive(lambda size: bytearray(stream.read(size))), trusted=True)
+    return values[""]
+
+
 def _parts(key: str) -> tuple[str, str, int, str]:
-    for kind in ("drawn", "expected", "answer", "steps"):
+    for kind in ("drawn", "expected", "value", "answer", "steps"):
         name, found, rest = key.rpartition(f"/{kind}/")
         if found:
             number, _, output = rest.partition("/")

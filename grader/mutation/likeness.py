@@ -12,7 +12,7 @@ import torch
 
 from grader.settings import CPU
 from grader.wire.calls import Answer, Call
-from grader.wire.frames import Value
+from grader.wire.values import Value
 from grader.worker.performing import perform
 
 # Of the largest number in a tensor: what sums in another order may come to in float64.

@@ -33,8 +33,9 @@ from grader.wire.calls import (
     raised_from_json,
     uses_from_json,
 )
-from grader.wire.frames import BadFrame, Received, decode, encode
+from grader.wire.frames import Received, decode, encode
 from grader.wire.importing import imports_from_json
+from grader.wire.payload import BadFrame
 from grader.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 
 _WATCH_SECONDS = 0.02

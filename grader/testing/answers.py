@@ -6,12 +6,13 @@ from typing import Any
 
 import torch
 
-from grader.testing.contract import Adapter, TensorType, category_of
+from grader.testing.contract import Adapter
+from grader.testing.kinds import Anything, PlainType
 from grader.testing.outcome import StudentFault
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call
-from grader.wire.frames import Elsewhere, Value
+from grader.wire.values import Value
 
 
 def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any:
@@ -20,14 +21,11 @@ def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any
     Raises:
         StudentFault: if it is not.
     """
-    if isinstance(adapter.result, TensorType):
-        fits = _is_such_a_tensor(adapter, adapter.result, value, call)
-    else:
+    if isinstance(adapter.result, PlainType | Anything):
         value = single_number(value)
-        fits = adapter.result is not int or type(value) is int
-    if not fits:
+    if any(adapter.result.misfits(value, adapter.sizes(call.arguments))):
         raise StudentFault(Status.FAILED, wording.refused(adapter, value, call))
-    return value
+    return adapter.result.taken(value)
 
 
 def single_number(value: Value) -> Value:
@@ -35,10 +33,3 @@ def single_number(value: Value) -> Value:
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return value.item()
     return value
-
-
-def _is_such_a_tensor(adapter: Adapter, wanted: TensorType, value: Value, call: Call) -> bool:
-    if not isinstance(value, torch.Tensor | Elsewhere) or category_of(value) != wanted.category:
-        return False
-    shape = adapter.expected_shape(call.arguments)
-    return shape is None or tuple(value.shape) == shape

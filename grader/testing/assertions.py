@@ -12,6 +12,7 @@ from grader.testing.answers import single_number
 from grader.testing.comparison import Comparison, Tolerance, compare, tolerance_for
 from grader.testing.differences import difference_in_words, worst_in_a_table
 from grader.testing.handle import Reference, Student
+from grader.testing.nested import differences
 from grader.testing.outcome import (
     StudentFault,
     axes_of,
@@ -21,7 +22,7 @@ from grader.testing.outcome import (
     shows_expected,
 )
 from grader.verdict import Status
-from grader.wire.frames import Elsewhere, Value
+from grader.wire.values import Elsewhere, Value
 
 _MORE_OPERATIONS = 1.5
 _LARGER_TENSORS = 4
@@ -67,19 +68,23 @@ class WrongNumbers(AssertionError):
 def assert_matches(
     actual: Any, expected: Any, tolerance: Tolerance | None = None, what: str = "the result"
 ) -> None:
-    """Asserts that an answer equals what was expected, within a tolerance fit for its dtype."""
+    """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
+
+    Of values in others, the first that is another one is told, by key and index.
+    """
     __tracebackhide__ = True
-    if not isinstance(actual, torch.Tensor):
-        assert _equal(actual, expected), f"{what}, {str(actual)[:40]}, is not the right one"
-        return
-    wanted = torch.as_tensor(expected)
-    assert actual.shape == wanted.shape, (
-        f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"
-    )
-    comparison = compare(actual, wanted, tolerance or tolerance_for(precision_of(actual)))
-    measured(comparison.measurement)
-    if not comparison.ok:
-        raise WrongNumbers(what, comparison, axes_of(actual))
+    is_tensor = isinstance(actual, torch.Tensor)
+    expected = torch.as_tensor(expected) if is_tensor else single_number(expected)
+    for part in differences(actual, expected):
+        name = f"{what}{part.place}" if part.place.startswith((".", "[")) else what
+        if part.tensors is None:
+            shown = f": {part.expected}" if part.expected and shows_expected() else ""
+            raise AssertionError(f"{name} {part.words}{shown}")
+        got, wanted = part.tensors
+        comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))
+        measured(comparison.measurement)
+        if not comparison.ok:
+            raise WrongNumbers(name, comparison, axes_of(got))
 
 
 def assert_gradients_match(
@@ -202,6 +207,10 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return one.dtype == other.dtype and torch.equal(one, other)
     one, other = single_number(one), single_number(other)
-    if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
-        return False
-    return bool(one == other)
+    found = differences(one, other)
+    return not any(part.tensors is None or not _alike(*part.tensors) for part in found)
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    same = (one == other) | (one.isnan() & other.isnan())
+    return one.dtype == other.dtype and bool(same.all())

@@ -18,6 +18,7 @@ from grader.testing.outcome import StudentFault
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call
+from grader.wire.flattening import as_tensor
 
 # A larger answer is none that a test asked for, and is not kept.
 _NUMBERS = 1 << 16
@@ -59,13 +60,15 @@ class Bench:
         return Reference(self._adapter(exercise), self.references.get(exercise), case)
 
     def _observe(
-        self, member: Membership, test_id: str, call: Call, result: object, refused: bool
+        self, member: Membership, test_id: str, call: Call, result: Any, refused: bool
     ) -> None:
         """Keeps an answer for the diagnosis."""
         if self.observations is None:
             return
-        value = torch.tensor(result) if isinstance(result, int | float) else result
-        if isinstance(value, torch.Tensor) and value.numel() <= _NUMBERS:
+        if refused and not isinstance(result, torch.Tensor | int | float):
+            return
+        value = as_tensor(result)
+        if value.numel() <= _NUMBERS:
             seen = self.observations.setdefault(member.exercise, [])
             number = sum(one.test == test_id for one in seen)
             seen.append(Observation(test_id, number, member.aspect, call, value, refused))

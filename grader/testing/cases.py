@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 import torch
 
+from grader.wire.values import Value, mapped
+
 # What students have at home is drawn with it, and no batch is graded with it.
 HOME_SEED = 0
 
-Expected = Mapping[str, torch.Tensor]
+Expected = Mapping[str, Value]
 
 _SUMMANDS = 12
 # Their sums stay below 2 ** 24, up to which float32 holds every whole number.
@@ -54,7 +56,7 @@ class Case:
         self._next_drawn += 1
         return self.drawn[self._next_drawn - 1].clone()
 
-    def expect(self, compute: Callable[[], Expected]) -> dict[str, torch.Tensor]:
+    def expect(self, compute: Callable[[], Expected]) -> dict[str, Value]:
         """The next expected outputs, by name.
 
         Raises:
@@ -63,7 +65,7 @@ class Case:
         if self._next_expected == len(self.expected):
             if self.generator is None:
                 raise CaseExhausted
-            self.expected.append({name: t.detach() for name, t in compute().items()})
+            self.expected.append({name: _detached(value) for name, value in compute().items()})
         self._next_expected += 1
         return dict(self.expected[self._next_expected - 1])
 
@@ -71,6 +73,12 @@ class Case:
 def fresh_case(seed: int, test_id: str) -> Case:
     """A case whose inputs follow from a batch's seed and the test's id alone."""
     return Case(torch.Generator().manual_seed(seed_of(seed, test_id)))
+
+
+def _detached(value: Value) -> Value:
+    """A value whose tensors have no history."""
+    detached: Value = mapped(value, lambda one: one.detach() if torch.is_tensor(one) else one)
+    return detached
 
 
 def seed_of(seed: int, test_id: str) -> int:
@@ -105,6 +113,10 @@ class Draw:
     def permutation(self, size: int) -> torch.Tensor:
         """The integers below `size`, shuffled."""
         return self._case.draw(lambda g: torch.randperm(size, generator=g))
+
+    def text(self, size: int, alphabet: str) -> str:
+        """So many independent characters of an alphabet."""
+        return "".join(alphabet[place] for place in self.integers(0, len(alphabet), size).tolist())
 
     def mask(self, *shape: int, keep: float = 0.6) -> torch.Tensor:
         """A boolean mask that is True with probability `keep`, at least once in every row."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -13,79 +12,78 @@ from typing import Any
 import numpy
 import torch
 
-from grader.wire.frames import Elsewhere, Value
+from grader.assignment import BadAssignment
+from grader.testing.annotations import CannotCross, kind_of
+from grader.testing.kinds import Kind, OneOf, Sizes, TensorType, is_lead
+from grader.wire.values import Value, in_words
 
-_CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
 _COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True, slots=True)
-class TensorType:
-    """A jaxtyping annotation: the category of its dtype and its axes, as written.
-
-    An axis is a name, a number, a product such as `heads*d_head`, or `...` for any leading axes.
-    """
-
-    category: str
-    axes: tuple[str, ...]
-
-    def shape(self, sizes: Mapping[str, int], lead: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The shape for known sizes of the axes; None if a size is not known."""
-        shape: list[int] = []
-        for axis in self.axes:
-            if is_lead(axis):
-                shape += lead
-                continue
-            factors = [_size(factor, sizes) for factor in axis.split("*")]
-            if None in factors:
-                return None
-            shape.append(math.prod(factor for factor in factors if factor is not None))
-        return tuple(shape)
-
-    def __str__(self) -> str:
-        return f"a {self.category} tensor ({' '.join(self.axes)})"
-
-
-@dataclass(frozen=True, slots=True)
 class Adapter:
-    """One adapter: its parameters in order, and the types of its tensors and of its result."""
+    """One adapter: the kinds of its parameters, in order, and of its result."""
 
     name: str
-    parameters: tuple[str, ...]
-    tensors: Mapping[str, TensorType]
-    result: TensorType | type
+    kinds: Mapping[str, Kind]
+    result: Kind
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(self.kinds)
+
+    @property
+    def tensors(self) -> Mapping[str, TensorType]:
+        """Of the parameters that take a tensor or an array, or may, of which type it is."""
+        found = {name: _tensor_in(kind) for name, kind in self.kinds.items()}
+        return {name: kind for name, kind in found.items() if kind is not None}
 
     def bind(self, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> dict[str, Value]:
-        """The arguments by name, as an adapter is always called."""
+        """The arguments by name, as an adapter is always called.
+
+        Raises:
+            TypeError: if they are not those that the adapter takes.
+        """
         named = dict(zip(self.parameters, args, strict=False)) | dict(kwargs)
         unknown = set(named) - set(self.parameters)
         if unknown or len(args) > len(self.parameters):
             raise TypeError(f"{self.name} has no parameter for {sorted(unknown) or args[-1]!r}")
+        for name, value in named.items():
+            misfit = next(self.kinds[name].misfits(value, Sizes({})), None)
+            if misfit is not None:
+                raise TypeError(
+                    f"{self.name}: {name}{misfit.place} must be {misfit.wanted}, not "
+                    f"{in_words(misfit.value)}"
+                )
         return named
 
     def expected_shape(self, arguments: Mapping[str, Value]) -> tuple[int, ...] | None:
         """The shape that the result must have; None if the annotations do not tell."""
         if not isinstance(self.result, TensorType):
             return None
-        sizes, lead = self.sizes(arguments)
-        return self.result.shape(sizes, lead)
+        return self.result.shape(self.sizes(arguments))
 
-    def sizes(self, arguments: Mapping[str, Value]) -> tuple[dict[str, int], tuple[int, ...]]:
+    def sizes(self, arguments: Mapping[str, Value]) -> Sizes:
         """The size of every named axis in the arguments, and their broadcast leading axes."""
         sizes = {name: value for name, value in arguments.items() if type(value) is int}
         leads: list[tuple[int, ...]] = []
         for name, tensor_type in self.tensors.items():
             value = arguments.get(name)
-            if isinstance(value, torch.Tensor):
+            if isinstance(value, torch.Tensor | numpy.ndarray):
                 own, lead = _sizes(tensor_type, tuple(value.shape))
                 sizes |= own
                 leads.append(lead)
         # torch's own would load the packages for symbolic sizes first.
-        return sizes, numpy.broadcast_shapes(*leads)
+        return Sizes(sizes, numpy.broadcast_shapes(*leads))
 
 
 def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
-    """Every `run_*` function of a module of adapters, by name."""
+    """Every `run_*` function of a module of adapters, by name.
+
+    Raises:
+        BadAssignment: if one of them takes or returns what cannot cross to a submission.
+    """
     return {
         name: _adapter(name, function)
         for name, function in vars(adapters).items()
@@ -93,37 +91,24 @@ def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
     }
 
 
-def category_of(value: torch.Tensor | Elsewhere) -> str:
-    """`floating-point`, `boolean` or `integer` (or what else the dtype is)."""
-    dtype = value.dtype if isinstance(value, Elsewhere) else str(value.dtype)
-    dtype = dtype.removeprefix("torch.")
-    if dtype == "bool":
-        return "boolean"
-    if dtype.startswith(("float", "bfloat")):
-        return "floating-point"
-    return "integer" if dtype.startswith(("int", "uint")) else dtype
-
-
 def _adapter(name: str, function: Callable[..., Any]) -> Adapter:
     hints = typing.get_type_hints(inspect.unwrap(function))
-    parameters = tuple(inspect.signature(function).parameters)
-    tensors = {p: t for p in parameters if (t := _tensor_type(hints.get(p))) is not None}
-    result = hints.get("return")
-    return Adapter(
-        name, parameters, tensors, _tensor_type(result) or (result if result in (int,) else object)
-    )
+    parameters = inspect.signature(function).parameters
+    kinds = {each: _kind(name, each, hints.get(each, Any)) for each in parameters}
+    return Adapter(name, kinds, _kind(name, "its result", hints.get("return", Any)))
 
 
-def _tensor_type(hint: Any) -> TensorType | None:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        found = [t for t in map(_tensor_type, typing.get_args(hint)) if t is not None]
-        return found[0] if found else None
-    if not hasattr(hint, "dim_str"):
-        return None
-    category = next(
-        (kind for dtype, kind in _CATEGORIES.items() if dtype in hint.dtypes), "numeric"
-    )
-    return TensorType(category, tuple(axis.lstrip("#?") for axis in hint.dim_str.split()))
+def _kind(adapter: str, what: str, annotation: Any) -> Kind:
+    try:
+        return kind_of(annotation)
+    except CannotCross as problem:
+        raise BadAssignment(f"adapters.py, {adapter}, {what}: {problem}") from None
+
+
+def _tensor_in(kind: Kind) -> TensorType | None:
+    if isinstance(kind, OneOf):
+        return next(filter(None, map(_tensor_in, kind.kinds)), None)
+    return kind if isinstance(kind, TensorType) else None
 
 
 def _sizes(
@@ -135,15 +120,6 @@ def _sizes(
     trailing = shape[split:] if split >= 0 else ()
     sizes = {axis: size for axis, size in zip(named, trailing, strict=False) if axis.isidentifier()}
     return sizes, shape[:split] if split > 0 else ()
-
-
-def is_lead(axis: str) -> bool:
-    """Whether it stands for any leading axes."""
-    return axis.startswith(("...", "*"))
-
-
-def _size(factor: str, sizes: Mapping[str, int]) -> int | None:
-    return int(factor) if factor.isdecimal() else sizes.get(factor)
 
 
 def axis_names(wanted: TensorType, rank: int) -> tuple[str, ...]:

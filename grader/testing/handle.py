@@ -11,12 +11,13 @@ import torch
 from grader.counting import WorkCounter
 from grader.testing.answers import checked
 from grader.testing.cases import Case
-from grader.testing.contract import Adapter, TensorType, axis_names
+from grader.testing.contract import Adapter, axis_names
+from grader.testing.kinds import TensorType
 from grader.testing.outcome import StudentFault, returned
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Work
-from grader.wire.frames import Elsewhere, Value
+from grader.wire.values import Elsewhere, Value, mapped
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]
@@ -148,30 +149,30 @@ class Reference:
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
         """What a right solution returns, in float64."""
         answer = self._case.expect(lambda: {"": self._compute(self.adapter.bind(args, kwargs))})
-        value = answer[""]
-        return value.item() if self.adapter.result is int else value
+        return self.adapter.result.taken(answer[""])
 
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
     ) -> dict[str, torch.Tensor]:
         """Vector-Jacobian products of the reference with `cotangent`, in float64."""
-        return self._case.expect(lambda: self._products(cotangent, wrt, inputs))
+        products: Any = self._case.expect(lambda: self._products(cotangent, wrt, inputs))
+        return dict(products)
 
     def count_work(self, **inputs: Value) -> Work:
         """How many torch operations the reference makes, and its largest tensor's elements."""
-        counted = self._case.expect(lambda: {"": self._count(inputs)})[""]
+        counted: Any = self._case.expect(lambda: {"": self._count(inputs)})[""]
         return Work(*(int(number) for number in counted))
 
-    def _compute(self, arguments: Mapping[str, Value]) -> torch.Tensor:
+    def _compute(self, arguments: Mapping[str, Value]) -> Value:
         if self._function is None:
             raise BrokenReference(f"solutions/ has no {self.adapter.name}")
         try:
-            result = self._function(**{name: in_float64(v) for name, v in arguments.items()})
+            result: Value = self._function(**{k: in_float64(v) for k, v in arguments.items()})
         except Exception as error:
             raise BrokenReference(
                 f"the reference of {self.adapter.name} raised {error!r}"
             ) from error
-        return result if isinstance(result, torch.Tensor) else torch.tensor(result)
+        return result
 
     def _products(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], inputs: Mapping[str, Value]
@@ -179,6 +180,8 @@ class Reference:
         arguments = {name: in_float64(value) for name, value in inputs.items()}
         wanted = {name: arguments[name].detach().requires_grad_() for name in wrt}
         result = self._compute(arguments | wanted)
+        if not isinstance(result, torch.Tensor):
+            raise BrokenReference(f"{self.adapter.name} has gradients only where it is a tensor")
         products = torch.autograd.grad(result, list(wanted.values()), cotangent.to(result.dtype))
         return dict(zip(wanted, products, strict=True))
 
@@ -190,6 +193,10 @@ class Reference:
 
 def in_float64(value: Value) -> Any:
     """A value as references get it: floating-point tensors in float64."""
+    return mapped(value, _in_float64)
+
+
+def _in_float64(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.to(torch.float64)
     return value

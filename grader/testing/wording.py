@@ -11,7 +11,7 @@ from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status
 from grader.wire.calls import Call, Raised
-from grader.wire.frames import Value
+from grader.wire.values import Value
 
 _LONGEST = 300
 

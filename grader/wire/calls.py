@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
-from grader.wire.frames import BadFrame, Received, Value, decode, encode
+from grader.wire.frames import Received, decode, encode
+from grader.wire.payload import BadFrame
 from grader.wire.records import Record, records_as_json, records_from_json, values_of
+from grader.wire.values import Value
 
 MAX_USES = 100
 MAX_CELL_ERRORS = 20

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from grader.wire.frames import BadFrame
+from grader.wire.payload import BadFrame
 
 MAX_IMPORTS = 40
 _LONGEST = 100

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from grader.wire.frames import BadFrame, Value
+from grader.wire.payload import BadFrame
+from grader.wire.values import Value
 
 MAX_RECORDS = 2000
 # Numbers in one record, and in all of a call.

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 
 from grader.wire.calls import Call
-from grader.wire.frames import BadFrame, Received, Value, decode, encode
+from grader.wire.frames import Received, decode, encode
+from grader.wire.payload import BadFrame
+from grader.wire.values import Value
 
 # In one frame.
 MAX_EDITS = 500

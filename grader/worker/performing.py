@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -12,12 +11,9 @@ import torch
 
 from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
-from grader.wire.frames import DTYPES, MAX_PAYLOAD, Elsewhere, Foreign, Value
+from grader.worker.handing_over import arrived, copied, differing, holds_tensor, portable
 from grader.worker.observing.recording import Recorder
-from grader.worker.telling.describing import foreign
 from grader.worker.telling.raising import describe_exception
-
-_DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
@@ -31,15 +27,11 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
         torch.cuda.manual_seed(call.seed)
     random.seed(call.seed)
     counter = WorkCounter() if call.count_work else None
-    numbers = not any(isinstance(value, torch.Tensor) for value in call.arguments.values())
+    numbers = not any(map(holds_tensor, call.arguments.values()))
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
     try:
-        arguments = {name: _put(value, call.device) for name, value in call.arguments.items()}
-        watched = {
-            name: value.clone()
-            for name, value in arguments.items()
-            if call.watch_inputs and isinstance(value, torch.Tensor)
-        }
+        arguments = {name: arrived(value, call.device) for name, value in call.arguments.items()}
+        watched = {name: copied(own) for name, own in arguments.items() if call.watch_inputs}
         wanted = {name: _differentiable(arguments[name]) for name in call.wrt}
         with ExitStack() as observed:
             if call.default_device:
@@ -51,9 +43,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
         return Answer(
             value=portable(result, call.device, may_be_on_cpu=numbers),
             gradients=_gradients(result, wanted, call.cotangent),
-            changed_inputs=tuple(
-                name for name, before in watched.items() if not _same(before, arguments[name])
-            ),
+            changed_inputs=differing(watched, arguments),
             work=Work(counter.operations, counter.largest) if counter is not None else None,
             records=tuple(recorder.records) if recorder is not None else (),
         )
@@ -66,35 +56,7 @@ def absent(adapter: str) -> Answer:
     return Answer(raised=Raised("NameError", f"there is no function {adapter}", missing=True))
 
 
-def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
-    """What of a result can cross to the judge: plain numbers, dense tensors, else a description.
-
-    A tensor crosses from the `device` of the call; from the CPU also where `may_be_on_cpu`, as
-    the inputs of the call are on no device.
-    """
-    if result is None or isinstance(result, bool | int | float):
-        return result if not isinstance(result, int) or abs(result) < 1 << 63 else Foreign("int")
-    if not isinstance(result, torch.Tensor):
-        return foreign(result)
-    with torch._C.DisableTorchFunctionSubclass():
-        dtype = _DTYPE_NAMES.get(result.dtype)
-        shape = tuple(result.shape)
-        kind = result.device.type
-        is_there = kind == device.partition(":")[0] or (may_be_on_cpu and kind == "cpu")
-        if not is_there or kind == "meta":
-            return Elsewhere(str(result.dtype).removeprefix("torch."), shape, str(result.device))
-        if dtype is None or result.layout is not torch.strided:
-            return Foreign(f"a tensor of dtype {result.dtype} and layout {result.layout}")
-        if math.prod(size or 1 for size in shape) * result.element_size() > MAX_PAYLOAD:
-            return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
-        return result.detach().cpu().resolve_conj().resolve_neg().contiguous()
-
-
-def _put(value: Value, device: str) -> Value:
-    return value.to(device) if isinstance(value, torch.Tensor) and device != "cpu" else value
-
-
-def _differentiable(value: Value) -> torch.Tensor:
+def _differentiable(value: object) -> torch.Tensor:
     if not isinstance(value, torch.Tensor):
         raise TypeError("a gradient is wanted with respect to something that is no tensor")
     return value.requires_grad_()
@@ -116,12 +78,3 @@ def _gradients(
         for name, product in zip(wanted, products, strict=True)
         if product is not None
     }
-
-
-def _same(before: torch.Tensor, after: Value) -> bool:
-    return (
-        isinstance(after, torch.Tensor)
-        and before.shape == after.shape
-        and before.dtype == after.dtype
-        and bool(((before == after) | before.ne(before)).all())
-    )

@@ -23,9 +23,11 @@ from grader.wire.calls import (
     raised_as_json,
     uses_as_json,
 )
-from grader.wire.frames import BadFrame, decode, encode, receive
+from grader.wire.frames import decode, encode, receive
 from grader.wire.importing import imports_as_json
+from grader.wire.payload import BadFrame
 from grader.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
+from grader.wire.values import Foreign
 from grader.worker.confinement.layers import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.heritage import Heritage
@@ -120,7 +122,7 @@ def _answer(call: Call, loaded: Loaded, root: Path, watch: Watch) -> bytes:
     try:
         return encode_answer(answer)
     except BadFrame:
-        return encode_answer(Answer())
+        return encode_answer(Answer(Foreign("a value that is too large to be an answer")))
     except MemoryError:
         return encode_answer(
             Answer(raised=Raised("MemoryError", "no room is left to hand over the result"))

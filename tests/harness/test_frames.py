@@ -7,20 +7,15 @@ import json
 import struct
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
-from grader.wire.frames import (
-    DTYPES,
-    BadFrame,
-    Elsewhere,
-    Foreign,
-    Received,
-    Value,
-    decode,
-    encode,
-    receive,
-)
+from grader.wire.frames import Received, decode, encode, receive
+from grader.wire.payload import BadFrame
+from grader.wire.tensors import DTYPES
+from grader.wire.trees import ARRAY_DTYPES
+from grader.wire.values import Elsewhere, Foreign, Named, Value
 
 
 def received(frame: bytes) -> Received:
@@ -62,7 +57,7 @@ def test_strides_survive_from_judge_to_worker() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, True, 7, -0.5, "text", Foreign("a tuple", (Elsewhere("float32", (2,), "meta"), None))],
+    [None, True, 7, -0.5, "text", Foreign("a module"), Elsewhere("float32", (2,), "meta")],
     ids=repr,
 )
 def test_plain_values_and_descriptions_arrive_as_they_were(value: Value) -> None:
@@ -70,6 +65,56 @@ def test_plain_values_and_descriptions_arrive_as_they_were(value: Value) -> None
     arrived = sent(value)
     assert arrived == value
     assert type(arrived) is type(value)
+
+
+NESTED = [
+    [],
+    (),
+    {},
+    set(),
+    [1, 2.5, "three", b"four", None, True],
+    list(range(-50, 50)),
+    [0.5] * 20,
+    ("x" * 1000, b"y" * 1000, ("nested", ["deeper", {"deepest": ()}])),
+    {1: "int", "s": "str", b"b": "bytes", None: "None", (1, b"m"): "tuple", 0.5: "float"},
+    {"set": {1, 2}, "frozen": frozenset({b"a"})},
+    Named("Split", {"train": [1, 2], "rest": ()}),
+    [torch.float16, torch.device("cuda:1")],
+    [Foreign("a module"), Elsewhere("float32", (2,), "meta")],
+    "\ud800 alone, and \N{PILE OF POO}",
+]
+
+
+@pytest.mark.parametrize("value", NESTED, ids=lambda value: repr(value)[:40])
+def test_nested_values_arrive_as_they_were(value: Value) -> None:
+    """Lists stay lists and tuples tuples, keys keep their type, and many numbers their order."""
+    arrived = sent(value)
+    assert arrived == value
+    assert repr(arrived) == repr(value)
+
+
+@pytest.mark.parametrize("dtype", sorted(ARRAY_DTYPES))
+def test_arrays_arrive_as_they_were(dtype: str) -> None:
+    """Of numpy's numbers, also those that torch has no dtype for, in a dict with tensors."""
+    array = numpy.arange(6).reshape(2, 3).astype(dtype)
+    arrived = sent({"array": array, "tensor": torch.ones(2)})
+    assert isinstance(arrived, dict)
+    assert str(arrived["array"].dtype) == dtype
+    assert numpy.array_equal(arrived["array"], array)
+    assert torch.equal(arrived["tensor"], torch.ones(2))
+
+
+def test_what_is_too_deep_is_neither_sent_nor_read() -> None:
+    """A list that holds itself, and one that a stranger nested by hand."""
+    endless: list[Value] = []
+    endless.append(endless)
+    with pytest.raises(BadFrame, match="deeply nested"):
+        encode({}, {"value": endless})
+    deep: Any = 1
+    for _ in range(100):
+        deep = {"list": [deep]}
+    with pytest.raises(BadFrame, match="deeply nested"):
+        decode(forged(deep))
 
 
 def test_tensors_share_no_memory() -> None:
@@ -98,8 +143,24 @@ def test_tensors_share_no_memory() -> None:
         ([["float32"], [4]], bytes(16), "dtype"),
         (["float32"], b"", "no dtype or no shape"),
         (2**63, b"", "64 bits"),
-        ({"dtype": 7}, b"", "no dtype"),
-        ({"foreign": "x", "elements": 3}, b"", "not a list"),
+        ({"elsewhere": {"dtype": 7}}, b"", "no dtype"),
+        ({"dtype": "qint8"}, b"", "kind that there is not"),
+        ({"device": "moon"}, b"", "no such device"),
+        ({"object": 1}, b"", "kind that there is not"),
+        ({"list": [], "tuple": []}, b"", "not of one kind"),
+        ({"list": 3}, b"", "not a list"),
+        ({"dict": [[1]]}, b"", "no pair"),
+        ({"dict": [[{"list": []}, 1]]}, b"", "no key"),
+        ({"dict": [[n * (2**61 - 1), 1] for n in range(4)] * 5}, b"", "too much alike"),
+        ({"set": [{"dict": []}]}, b"", "no key"),
+        ({"bytes": 5}, bytes(4), "fewer bytes"),
+        ({"bytes": -1}, b"", "no number"),
+        ({"text": 2}, b"\xff\xfe", "not encoded"),
+        ({"ints": 2**40}, bytes(8), "more numbers"),
+        ({"array": ["object", [1]]}, bytes(8), "dtype"),
+        ({"array": ["int64", [2**20, 2**20]]}, bytes(8), "more elements"),
+        ({"named": [1, []]}, b"", "no names"),
+        ({"list": [0] * (2**18)}, b"", "too many parts"),
     ],
 )
 def test_a_lie_is_refused(described: Any, payload: bytes, says: str) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import itertools
 import math
+from typing import Literal, NamedTuple
 
+import numpy
 import pytest
 import torch
 
 from grader.explaining.wording import InFull
+from grader.testing.annotations import kind_of
 from grader.testing.assertions import (
     assert_gradients_match,
     assert_inputs_unchanged,
@@ -20,11 +23,14 @@ from grader.testing.assertions import (
     assert_work_does_not_grow,
 )
 from grader.testing.cases import fresh_case
-from grader.testing.contract import Adapter, TensorType
+from grader.testing.contract import Adapter
 from grader.testing.handle import Reference, Student
+from grader.testing.kinds import Anything, PlainType, TensorType
 from grader.testing.outcome import StudentFault, observing
 from grader.wire.calls import Answer, Work, decode_answer, encode_answer
-from grader.wire.frames import DTYPES, Elsewhere, Foreign, receive
+from grader.wire.frames import receive
+from grader.wire.tensors import DTYPES
+from grader.wire.values import Elsewhere, Foreign, Named
 
 FLOATS = TensorType("floating-point", ("...", "n"))
 SHAPES = [(2, 3), (), (0,), (2, 0), (3,), (3, 2), (1, 2, 3), (1,) * 32, (2,) * 10]
@@ -37,9 +43,43 @@ ELSEWHERE = [
     for device in ("meta", "cpu", "cuda:0", "\x1b[2J")
 ]
 FOREIGN = [
-    Foreign("", ()),
-    Foreign("a tuple of 2", (None, Elsewhere("float32", (2, 3), "cpu"))),
-    Foreign("a numpy array", (Elsewhere("x", (), ""),) * 8),
+    Foreign(""),
+    Foreign("a module of type Linear"),
+]
+NESTED = [
+    [],
+    (torch.ones(2, 3), torch.zeros(3)),
+    (Elsewhere("float32", (2, 3), "meta"), Foreign("a module")),
+    [1, "two", b"three", None, [math.nan, {}]],
+    {"w": torch.ones(2, 3), 3: [], (1, b"x"): {Foreign("an object")}},
+    Named("Pair", {"x": torch.ones(2, 3), "class": 1}),
+    Named("", {}),
+    numpy.ones((2, 3), numpy.float32),
+    [numpy.zeros((0, 2), numpy.uint16), torch.float16, torch.device("cuda")],
+    {"\ud800", "\x1b[2J"},
+]
+
+
+class Pair(NamedTuple):
+    """Two results under names."""
+
+    x: torch.Tensor
+    rest: dict[str, list[int]]
+
+
+INT = PlainType(int)
+# By kind of result, what the reference returns; where nothing is said, twice its input.
+EXPECTED = [
+    (FLOATS, lambda x: 2 * x),
+    (TensorType("boolean", ("n", "n")), lambda x: x > 0),
+    (TensorType("integer", ("n",), is_array=True), lambda x: numpy.arange(x.ndim + 1)),
+    (INT, lambda x: x.numel()),
+    (PlainType(str), lambda x: f"text of {x.ndim}"),
+    (Anything(), lambda x: 2 * x),
+    (kind_of(list[Pair]), lambda x: [Pair(x, {"a": [1, 2]})]),
+    (kind_of(dict[str | int, tuple[torch.Tensor, ...]]), lambda x: {"w": (x, x), 3: ()}),
+    (kind_of(tuple[bytes, set[int]] | None), lambda x: (b"x", {1, x.ndim})),
+    (kind_of(Literal["a", 2]), lambda x: "a" if x.ndim else 2),
 ]
 
 
@@ -50,7 +90,7 @@ def tensors():
     yield from (mixed.to(dtype) for dtype in DTYPES.values())
 
 
-VALUES = [*tensors(), *PLAIN, *ELSEWHERE, *FOREIGN]
+VALUES = [*tensors(), *PLAIN, *ELSEWHERE, *FOREIGN, *NESTED]
 
 
 def crossed(answer: Answer) -> Answer:
@@ -61,10 +101,10 @@ def crossed(answer: Answer) -> Answer:
 
 def handles(result, answers):
     """The handles of a student who gives these answers, one after another, and of a reference."""
-    adapter = Adapter("run_it", ("x",), {"x": FLOATS}, result)
+    adapter = Adapter("run_it", {"x": FLOATS}, result)
     given = itertools.cycle(map(crossed, answers))
     student = Student(adapter, lambda _: next(given), 1, lambda *_: None, InFull())
-    function = (lambda x: x.numel()) if result is int else (lambda x: 2 * x)
+    function = next(function for kind, function in EXPECTED if kind == result)
     return student, Reference(adapter, function, fresh_case(1, "test"))
 
 
@@ -74,9 +114,9 @@ def each_assertion(student, reference):
     yield lambda: assert_inputs_unchanged(student, x)
     yield lambda: assert_same_answer_twice(student, x)
     yield lambda: assert_work_does_not_grow(student, reference, {"x": x}, {"x": x})
-    if student.adapter.result is not int:
+    if student.adapter.result is not INT:
         yield lambda: assert_runs_on_another_device(student, x)
-    if isinstance(student.adapter.result, TensorType):
+    if student.adapter.result == FLOATS:
         yield lambda: assert_keeps_dtype(student(x), torch.float32)
         yield lambda: assert_gradients_match(student, reference, torch.ones(2, 3), ("x",), x=x)
 
@@ -92,9 +132,7 @@ def ends_well(assertion):
             list(problem.pictures("test"))
 
 
-@pytest.mark.parametrize(
-    "result", [FLOATS, TensorType("boolean", ("n", "n")), int, object], ids=str
-)
+@pytest.mark.parametrize("result", [kind for kind, _ in EXPECTED], ids=str)
 def test_no_answer_is_the_graders_own_fault(result):
     """Every dtype, shapes from none to thirty-two axes, numbers that are none, and no tensors."""
     for value in VALUES:
@@ -103,7 +141,7 @@ def test_no_answer_is_the_graders_own_fault(result):
             ends_well(assertion)
 
 
-@pytest.mark.parametrize("result", [FLOATS, object], ids=str)
+@pytest.mark.parametrize("result", [FLOATS, Anything()], ids=str)
 def test_an_answer_that_changes_its_kind_is_not_the_same_twice(result):
     """The second answer is of another dtype or shape, or no tensor at all."""
     few = [torch.ones(2, 3), torch.ones(2, 3).half(), torch.ones(3), torch.ones(1), None, "x", 7]
@@ -136,7 +174,7 @@ def test_what_is_said_of_the_work_and_the_inputs_is_only_read(work, changed):
 
 def test_one_number_is_what_was_expected_however_it_is_kept():
     """Where the adapters say nothing of a result, a number may come in a tensor, or not."""
-    student, _ = handles(object, [Answer(torch.tensor([6.0]))])
+    student, _ = handles(Anything(), [Answer(torch.tensor([6.0]))])
     assert_matches(student(torch.ones(6)), torch.tensor(6.0))
-    with pytest.raises(AssertionError, match="is not the right one"):
+    with pytest.raises(AssertionError, match=r"is a float, where float32\[2\] was wanted"):
         assert_matches(student(torch.ones(6)), torch.ones(2))

@@ -17,8 +17,8 @@ from grader.report.environment import (
 from grader.settings import Settings
 from grader.store import Store
 from grader.verdict import GradeStatus, Status
-from grader.wire.frames import BadFrame
 from grader.wire.importing import MAX_IMPORTS, imports_as_json, imports_from_json
+from grader.wire.payload import BadFrame
 from grader.worker.packages import is_installed
 from tests.harness.conftest import RIGHT, TINY, write_files
 from tests.harness.grading import GradingJob

@@ -15,7 +15,8 @@ import torch
 from grader.explaining.steps.strange import first_strange
 from grader.explaining.steps.walking import steps_seen
 from grader.wire.calls import Call, decode_answer, encode_answer
-from grader.wire.frames import BadFrame, receive
+from grader.wire.frames import receive
+from grader.wire.payload import BadFrame
 from grader.wire.records import (
     MAX_NUMBERS,
     MAX_TOGETHER,

@@ -22,7 +22,7 @@ from grader.sandbox.uses import Uses
 from grader.settings import Settings
 from grader.testing.uses import in_words
 from grader.wire.calls import Use, uses_from_json
-from grader.wire.frames import BadFrame
+from grader.wire.payload import BadFrame
 from grader.worker.observing.watching import Watch
 from tests.harness.grading import GradingJob
 

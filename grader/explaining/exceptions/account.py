@@ -11,7 +11,7 @@ from grader.plain_text import plain
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status, Where
 from grader.wire.calls import Call, Raised
-from grader.wire.frames import in_words
+from grader.wire.values import in_words
 
 _MESSAGE = 300
 _ARGUMENTS = 500

@@ -20,7 +20,8 @@ from grader.testing.handle import in_float64
 from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
 from grader.wire.calls import Call
-from grader.wire.frames import Value
+from grader.wire.flattening import as_tensor
+from grader.wire.values import Value
 
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
@@ -194,7 +195,7 @@ def _answer(
             result = function(**arguments)
         except Exception:  # a mistake may not fit a case at all
             return None
-    return result.detach() if isinstance(result, torch.Tensor) else torch.tensor(result)
+    return as_tensor(result).detach()
 
 
 def _in_own_dtype(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 import torch
 
-from grader.wire.frames import Elsewhere, Foreign, tensor_in_words
+from grader.wire.values import Foreign, tensor_in_words
 
 _SHOWN = 4
 _LONGEST = 40
@@ -37,26 +38,17 @@ def is_numpy_array(value: object) -> bool:
 def foreign(value: object) -> Foreign:
     """What can be told of a result that cannot cross."""
     kind = type(value).__name__[:_LONGEST]
-    if isinstance(value, tuple | list):
-        words = [in_words(element) or type(element).__name__ for element in value[:_SHOWN]]
-        more = [f"{len(value) - _SHOWN} more"] if len(value) > _SHOWN else []
-        elements = tuple(map(_outline, value[:_SHOWN]))
-        return Foreign(f"a {kind} of {len(value)}: {', '.join(words + more)}", elements)
+    if isinstance(value, Iterator):
+        return Foreign(f"an iterator of type {kind}")
     if is_numpy_array(value):
         return Foreign(f"a {in_words(value)}")
     if isinstance(value, torch.nn.Module):
         return Foreign(f"a module of type {kind}")
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
         return Foreign(f"a function ({value.__name__[:_LONGEST]})")
+    if isinstance(value, type):
+        return Foreign(f"a class ({value.__name__[:_LONGEST]})")
     return Foreign(f"an object of type {kind}")
-
-
-def _outline(element: object) -> Elsewhere | None:
-    if not isinstance(element, torch.Tensor):
-        return None
-    with torch._C.DisableTorchFunctionSubclass():
-        dtype = str(element.dtype).removeprefix("torch.")
-        return Elsewhere(dtype, tuple(element.shape), element.device.type)
 
 
 def _sequence(values: tuple[object, ...] | list[object]) -> str | None:

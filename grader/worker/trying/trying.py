@@ -13,9 +13,11 @@ from types import ModuleType
 import torch
 
 from grader.wire.calls import Call
+from grader.wire.flattening import as_tensor
 from grader.wire.trials import Change, Outcomes, Trials
+from grader.wire.values import Elsewhere, Foreign
+from grader.worker.handing_over import arrived, copied, portable
 from grader.worker.observing.following import Follower
-from grader.worker.performing import portable
 from grader.worker.trying.alarm import Alarm
 from grader.worker.trying.exchanging import CannotExchange, Source, Swap, functions_below
 from grader.worker.trying.remembering import State, modules_below
@@ -107,7 +109,7 @@ class Trying:
     def _answer(self, call: Call, swaps: Sequence[Swap]) -> Answer:
         """What the program answers to a call when so much of it is exchanged.
 
-        Nothing, if that is no number or tensor.
+        Nothing, if that cannot cross.
         """
         function = self._adapters.get(call.adapter)
         if function is None:
@@ -116,10 +118,7 @@ class Trying:
         self._state.restore()
         torch.default_generator.manual_seed(call.seed)
         random.seed(call.seed)
-        arguments = {
-            name: value.clone() if isinstance(value, torch.Tensor) else value
-            for name, value in call.arguments.items()
-        }
+        arguments = {name: arrived(copied(own)) for name, own in call.arguments.items()}
         done: list[Swap] = []
         try:
             for swap in swaps:
@@ -133,11 +132,10 @@ class Trying:
             self._alarm.set(0)
             for swap in reversed(done):
                 swap.undo()
-        if isinstance(result, bool | int | float):
-            return torch.tensor(result)
-        if isinstance(result, torch.Tensor) and result.numel() <= _MOST_NUMBERS:
-            return result
-        return None
+        if isinstance(result, Foreign | Elsewhere):
+            return None
+        answer = as_tensor(result)
+        return answer if answer.numel() <= _MOST_NUMBERS else None
 
     def _source(self, file: str) -> Source | None:
         if file not in self._sources:

@@ -1,0 +1,121 @@
+"""Reads annotations of `adapters.py`: which kind of value each one asks for."""
+
+from __future__ import annotations
+
+import collections.abc
+import types
+import typing
+from typing import Any
+
+import numpy
+import torch
+
+from grader.testing.kinds import (
+    Anything,
+    Choice,
+    DictType,
+    Kind,
+    ListType,
+    NamedType,
+    OneOf,
+    PlainType,
+    SetType,
+    TensorType,
+    TupleType,
+)
+
+_PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
+_CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
+_LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
+_DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_SETS = (set, frozenset, collections.abc.Set)
+_INSTEAD = (
+    "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
+    "NamedTuples of them"
+)
+
+
+class CannotCross(Exception):
+    """An annotation asks for what no submission can be handed, or can answer with."""
+
+
+def kind_of(annotation: Any) -> Kind:
+    """The kind of value that an annotation asks for.
+
+    Raises:
+        CannotCross: if there is none; the text says what to write instead.
+    """
+    if annotation in (Any, object):
+        return Anything()
+    if annotation is None:
+        return PlainType(type(None))
+    if hasattr(annotation, "dim_str"):
+        return _tensor(annotation)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(arguments)
+    if origin is typing.Annotated:
+        return kind_of(arguments[0])
+    if origin is typing.Literal:
+        return Choice(arguments)
+    if origin is not None:
+        return _several(annotation, origin, arguments)
+    return _single(annotation)
+
+
+def _single(annotation: Any) -> Kind:
+    if annotation in _PLAIN:
+        return PlainType(annotation)
+    if annotation is torch.Tensor:
+        return TensorType("numeric", ("...",))
+    if annotation is numpy.ndarray:
+        return TensorType("numeric", ("...",), is_array=True)
+    if annotation in (*_LISTS, *_DICTS, *_SETS, tuple):
+        return _several(annotation, annotation, ())
+    if isinstance(annotation, type) and issubclass(annotation, tuple):
+        fields = typing.get_type_hints(annotation)
+        if hasattr(annotation, "_fields") and set(annotation._fields) == set(fields):
+            return NamedType(
+                annotation, {name: kind_of(fields[name]) for name in annotation._fields}
+            )
+    raise _refused(annotation)
+
+
+def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
+    if origin is numpy.ndarray:
+        return TensorType("numeric", ("...",), is_array=True)
+    if origin in _LISTS:
+        return ListType(_item(arguments))
+    if origin in _SETS:
+        return SetType(_item(arguments), frozenset if origin is frozenset else set)
+    if origin in _DICTS:
+        key, value = arguments or (Any, Any)
+        return DictType(kind_of(key), kind_of(value))
+    if origin is tuple:
+        if not arguments or arguments[-1] is Ellipsis:
+            return TupleType((_item(arguments[:1]),), open=True)
+        return TupleType(tuple(map(kind_of, arguments)))
+    raise _refused(annotation)
+
+
+def _item(arguments: tuple[Any, ...]) -> Kind:
+    return kind_of(arguments[0]) if arguments else Anything()
+
+
+def _one_of(arguments: tuple[Any, ...]) -> Kind:
+    return OneOf(tuple(map(kind_of, arguments)))
+
+
+def _tensor(annotation: Any) -> TensorType:
+    category = next(
+        (kind for dtype, kind in _CATEGORIES.items() if dtype in annotation.dtypes), "numeric"
+    )
+    if set(_CATEGORIES) <= set(annotation.dtypes):
+        category = "numeric"
+    axes = tuple(axis.lstrip("#?") for axis in annotation.dim_str.split())
+    return TensorType(category, axes, annotation.array_type is numpy.ndarray)
+
+
+def _refused(annotation: Any) -> CannotCross:
+    name = getattr(annotation, "__qualname__", None) or str(annotation)
+    return CannotCross(f"{name} cannot cross to a submission: {_INSTEAD}")

@@ -1,0 +1,71 @@
+"""The contract: functions that take and return values of every kind that crosses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+import assignment
+
+
+class Split(NamedTuple):
+    """Two parts of a corpus, and how large a part the first is."""
+
+    train: Int[numpy.ndarray, "train"]
+    rest: Int[numpy.ndarray, "rest"]
+    share: float
+
+
+def run_counts(text: str) -> dict[str, int]:
+    """How often each word stands in a text."""
+    return assignment.counts(text)
+
+
+def run_tokens(data: bytes) -> list[int]:
+    """The numbers of bytes."""
+    return assignment.tokens(data)
+
+
+def run_pairs(ids: Sequence[int]) -> list[tuple[int, int]]:
+    """Each number with the next."""
+    return assignment.pairs(ids)
+
+
+def run_split(corpus: Int[numpy.ndarray, "all"], share: float) -> Split:
+    """The first `share` of a corpus, and the rest."""
+    return assignment.split(corpus, share)
+
+
+def run_layers(
+    weights: Mapping[str, Float[Tensor, "..."]], x: Float[Tensor, "... d"]
+) -> tuple[Float[Tensor, "... d"], dict[str, Float[Tensor, "d"]]]:
+    """`x * scale + shift`, and the weights that were used."""
+    return assignment.layers(weights, x)
+
+
+def run_vocabulary(words: list[str], special: tuple[str, ...] | None = None) -> set[bytes]:
+    """The words and special tokens in UTF-8."""
+    return assignment.vocabulary(words, special)
+
+
+def run_rate(step: int, kind: Literal["linear", "constant"], floor: float | None) -> float:
+    """The learning rate of a step."""
+    return assignment.rate(step, kind, floor)
+
+
+def run_precision(name: str, device: torch.device) -> tuple[torch.dtype, bool]:
+    """The dtype of a name, and whether a device computes well with it."""
+    return assignment.precision(name, device)
+
+
+def run_merges(merges: dict[tuple[bytes, bytes], int]) -> list[bytes]:
+    """What is merged, in the order of rank."""
+    return assignment.merges(merges)
+
+
+def run_gains(losses: list[float]) -> list[float] | None:
+    """By how much each loss is below the one before; None if there are fewer than two."""
+    return assignment.gains(losses)

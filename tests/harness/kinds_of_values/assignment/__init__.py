@@ -1,0 +1,8 @@
+"""What students fill in."""
+
+
+def _not_yet(*_):
+    raise NotImplementedError
+
+
+counts = tokens = pairs = split = layers = vocabulary = rate = precision = merges = gains = _not_yet

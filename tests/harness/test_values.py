@@ -1,0 +1,129 @@
+"""Values of every kind cross in both directions; what is wrong with one is told by its place."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from grader import Grade, batch
+from grader.store import Store
+from grader.verdict import Status
+
+ASSIGNMENT = Path(__file__).parent / "kinds_of_values"
+RIGHT = (ASSIGNMENT / "solutions" / "__init__.py").read_text("utf-8")
+
+COURSES = "from adapters import Split"
+OWN = 'from collections import namedtuple; Split = namedtuple("Split", "train rest share")'
+
+# A function, what it returns instead of what is right, and what is said of that.
+WRONG = [
+    ("counts", "return list(right)", "must return a dict from strs to ints, not a list of"),
+    ("counts", "return {}", "has 0 keys, where"),
+    ("counts", "return right | {'z': 1}", "'z' is too much"),
+    ("counts", "return {k: float(n) for k, n in right.items()}", "must be an int, not the float"),
+    ("counts", "return {key: n + 1 for key, n in right.items()}", "the result['"),
+    ("counts", "return {key.encode(): n for key, n in right.items()}", "the key b'"),
+    ("counts", "return right.items()", "not an object of type dict_items"),
+    ("tokens", "return (n for n in right)", "not an iterator of type generator"),
+    ("tokens", "return tuple(right)", "must return a list of ints, not a tuple of"),
+    ("tokens", "return right[:-1]", "has 2 elements, where 3 were wanted"),
+    ("tokens", "return [*right, 7]", "7 at [3] is too much"),
+    ("tokens", "return torch.tensor(right)", "must return a list of ints, not a tensor of shape"),
+    ("tokens", "return [1 << 70]", "[0] must be an int, not an int of more than 64 bits"),
+    ("tokens", "right[1] = (right[1] + 1) % 256; return right", "the result[1] is"),
+    ("tokens", "loop = []; loop.append(loop); return loop", "[0] must be an int, not a list of 1"),
+    ("pairs", "return [list(pair) for pair in right]", "[0] must be a tuple (an int, an int)"),
+    ("pairs", "return [(*pair, 0) for pair in right]", "[0] must be a tuple (an int, an int)"),
+    ("pairs", "return [pair[::-1] for pair in right]", "the result[0][0] is"),
+    ("pairs", "return right * 100_000", "too large"),
+    ("split", "return right[:2]", "must return a Split (train, rest, share)"),
+    ("split", "return right._replace(share=1)", "share"),
+    ("split", "return right._replace(train=right.rest)", "the result.train has shape"),
+    ("split", "return right._replace(rest=right.rest[::-1].copy())", "numbers in the result.rest"),
+    ("split", "return right._replace(train=torch.ones(3))", ".train must be an integer numpy"),
+    ("split", "return right._replace(train=right.train / 1.0)", ".train must be an integer numpy"),
+    ("layers", "return right[0]", "must return a tuple (a floating-point tensor"),
+    ("layers", "return right[0], {'scale': weights['scale']}", "'shift' is missing"),
+    ("layers", "return right[0][0], right[1]", "[0] must be a floating-point tensor (... d)"),
+    ("layers", "return right[0] + 1, right[1]", "the result[0]"),
+    ("layers", "x += 1; return right", "changes its input x"),
+    ("layers", "weights['shift'] = 1; return right", "changes its input weights"),
+    ("layers", "weights['more'] = 1; return right", "changes its input weights"),
+    ("vocabulary", "return {word.decode() for word in right}", "an element of it must be bytes"),
+    ("vocabulary", "return set(list(right)[1:])", "has 3 elements, where 4 were wanted"),
+    ("vocabulary", "return {word[:-1] for word in right}", "too much"),
+    ("rate", "return str(right)", "must return a float, not the str"),
+    ("rate", "return right * 1.01", "off by"),
+    ("rate", "return None", "must return a float, not None"),
+    ("precision", "return str(right[0]), right[1]", "[0] must be a dtype, not the str"),
+    ("precision", "return torch.float64, right[1]", "the result[0] is torch.float64"),
+    ("precision", "return right[0], not right[1]", "the result[1] is"),
+    ("merges", "return right[::-1]", "the result[0] is b'"),
+    ("merges", "return [bytearray(one) for one in right]", "[0] must be bytes, not"),
+    ("merges", "return [one[:1] for one in right]", "the result[0] is b'"),
+    ("gains", "return right or []", "the result is a list, where None was wanted"),
+    ("gains", "return None", "the result is None, where a list was wanted"),
+    ("gains", "return right and [-one for one in right]", "the result[0]"),
+    ("gains", "return right and [float('nan') for _ in right]", "the result[0]"),
+    ("gains", "return right and [str(one) for one in right]", "[0] must be a float, not the str"),
+]  # fmt: skip
+
+
+def wrong_program(function: str, body: str) -> str:
+    """The right program, of which one function goes on from what is right."""
+    name = f"run_{function}"
+    return (
+        f"{RIGHT}\n\nright_{name} = {name}\n\n\ndef {name}(**given):\n"
+        f"    globals().update(given)\n    right = right_{name}(**given)\n    {body}\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def grades(tmp_path_factory) -> Sequence[Grade]:
+    """The grades of the right program, and of each wrong one."""
+    folder = tmp_path_factory.mktemp("values")
+    for number, program in enumerate([RIGHT, *(wrong_program(*one[:2]) for one in WRONG)]):
+        submission = folder / "class" / f"{number:03}"
+        submission.mkdir(parents=True)
+        program = program.replace(
+            "from adapters import Split", "from collections import namedtuple"
+        )
+        split = 'Split = namedtuple("Split", "train rest share")'
+        (submission / "adapters.py").write_text(f"{program}\n\n{split}\n", "utf-8")
+    batch(folder / "class", out=folder / "out", assignment=ASSIGNMENT, seed=3)
+    return list(Store.read(folder / "out").grades())
+
+
+def test_right_programs_get_full_marks(grades):
+    """Dicts, bytes, named tuples of arrays, sets, dtypes, None: in and out."""
+    right = grades[0]
+    assert [test for test in right.tests if test.status is not Status.PASSED] == []
+    assert right.score == right.max_score
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=lambda n: f"{WRONG[n][0]}-{n}")
+def test_a_wrong_value_is_told_by_its_place(grades, number):
+    """Its own exercise fails, no other, and nobody else is blamed."""
+    function, _, says = WRONG[number]
+    wrong = [test for test in grades[number + 1].tests if test.status is not Status.PASSED]
+    assert {test.exercise for test in wrong} == {f"run_{function}"}
+    assert {test.status for test in wrong} == {Status.FAILED}
+    assert any(says in (test.message or "") for test in wrong), [test.message for test in wrong]
+
+
+def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
+    """From frozen fixtures, which hold values of every kind as well."""
+    handout = tmp_path / "handout"
+    done = grader("handout", handout, cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stderr
+    (handout / "assignment" / "__init__.py").write_text(
+        RIGHT.replace("def run_", "def ")
+        .replace("from adapters import Split", "import adapters")
+        .replace("Split(", "adapters.Split("),
+        "utf-8",
+    )
+    assert "13 passed" in home_pytest(handout).stdout
+    shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)
