@@ -84,7 +84,7 @@ def _described(value: Value) -> str:
     if value is None:
         return "None"
     if isinstance(value, list | tuple | dict | set | frozenset):
-        return f"a {type(value).__name__} of {len(value)}: {in_words(value)}"
+        return f"a {type(value).__name__} of {len(value)}: {in_words(value)[1:-1].rstrip(',')}"
     words = repr(value) if isinstance(value, str | bytes) else str(value)
     return f"the {type(value).__name__} {words[:_LONGEST]}"
 

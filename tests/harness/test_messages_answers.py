@@ -7,8 +7,9 @@ import torch
 
 from grader.explaining.shapes import wrong_shape
 from grader.testing.comparison import FLOAT32, compare
-from grader.testing.contract import Adapter, TensorType, axis_names
+from grader.testing.contract import Adapter, axis_names
 from grader.testing.differences import difference_in_words, worst_in_a_table
+from grader.testing.kinds import PlainType, TensorType
 
 Q, K, V = torch.zeros(2, 5, 8), torch.zeros(2, 7, 8), torch.zeros(2, 7, 6)
 FLOAT = "floating-point"
@@ -20,7 +21,6 @@ def tensor_type(axes: str) -> TensorType:
 
 ATTENTION = Adapter(
     "run_attention",
-    ("Q", "K", "V"),
     {
         "Q": tensor_type("... queries d_k"),
         "K": tensor_type("... keys d_k"),
@@ -30,8 +30,7 @@ ATTENTION = Adapter(
 )
 HEADS = Adapter(
     "run_heads",
-    ("num_heads", "x"),
-    {"x": tensor_type("... seq d_model")},
+    {"num_heads": PlainType(int), "x": tensor_type("... seq d_model")},
     tensor_type("... seq d_model"),
 )
 
@@ -134,12 +133,12 @@ def test_a_shape_that_two_things_explain_is_not_explained():
                 "Its first element, float32[2, 3], fits: return that one alone.",
             ],
         ),
-        ("return (2 * x).numpy()", ["not a numpy array[2, 3]", "numpy ends the gradient"]),
+        ("return (2 * x).numpy()", ["not a numpy array of shape [2, 3]", "numpy ends the gradient"]),
         ("return [row for row in x]", ["a list of 2: float32[3], float32[3]", "torch.stack"]),
         ("return torch.nn.Linear(3, 3)", ["a module of type Linear", "and not called?"]),
         ("return x.sum", ["a function (sum)", "Was the function not called?"]),
         ("return 2.0", ["not the float 2.0"]),
-        ("return {'out': x}", ["an object of type dict"]),
+        ("return {'out': x}", ["a dict of 1: 'out': float32[2, 3]"]),
         ("return x.long()", ["not one of dtype int64"]),
         ("return x[:, :1]", ["not [2, 1]"]),
         ("return x.T", ["not [3, 2]", "The test called run_double(x=float32[2, 3])."]),

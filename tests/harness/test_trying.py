@@ -206,9 +206,9 @@ def test_a_loop_that_an_edit_makes_endless_is_ended(loaded, tmp_path, new):
 
 
 @pytest.mark.parametrize(
-    "new", ["return x *", "return x * unknown", "raise SystemExit", "return None"]
+    "new", ["return x *", "return x * unknown", "raise SystemExit", "return object()"]
 )
-def test_what_gives_no_number_is_no_answer(loaded, tmp_path, new):
+def test_what_gives_nothing_that_crosses_is_no_answer(loaded, tmp_path, new):
     """Whether it cannot be compiled, raises, or returns something else."""
     trying, file = loaded("def run_double(x):\n    return x * 3\n")
     text = (tmp_path / file).read_text()
