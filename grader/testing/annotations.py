@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections.abc
+import inspect
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -23,15 +25,25 @@ from grader.testing.kinds import (
     TensorType,
     TupleType,
 )
+from grader.testing.object_kinds import (
+    ClassType,
+    IteratorType,
+    ObjectType,
+    ParameterType,
+    Signature,
+)
 
 _PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
 _CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset, collections.abc.Set)
+_ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
+_SPECIAL = ("__init__", "__call__", "__len__")
 _INSTEAD = (
     "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
-    "NamedTuples of them"
+    "NamedTuples of them, or for what stays with the submission a typing.Protocol that declares "
+    "its methods"
 )
 
 
@@ -66,6 +78,10 @@ def kind_of(annotation: Any) -> Kind:
 def _single(annotation: Any) -> Kind:
     if annotation in _PLAIN:
         return PlainType(annotation)
+    if annotation is torch.nn.Parameter:
+        return ParameterType()
+    if getattr(annotation, "_is_protocol", False):
+        return _object(annotation)
     if annotation is torch.Tensor:
         return TensorType("numeric", ("...",))
     if annotation is numpy.ndarray:
@@ -82,6 +98,12 @@ def _single(annotation: Any) -> Kind:
 
 
 def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
+    if origin is type:
+        made = kind_of(arguments[0])
+        if isinstance(made, ObjectType):
+            return ClassType(made)
+    if origin in _ITERATORS:
+        return IteratorType(_item(arguments))
     if origin is numpy.ndarray:
         return TensorType("numeric", ("...",), is_array=True)
     if origin in _LISTS:
@@ -114,6 +136,37 @@ def _tensor(annotation: Any) -> TensorType:
         category = "numeric"
     axes = tuple(axis.lstrip("#?") for axis in annotation.dim_str.split())
     return TensorType(category, axes, annotation.array_type is numpy.ndarray)
+
+
+def _object(declared: type) -> ObjectType:
+    methods = {
+        name: signature_of(function, bound=True)
+        for name, function in vars(declared).items()
+        if inspect.isfunction(function) and (name[0] != "_" or name in _SPECIAL)
+    }
+    if "_no_init" in vars(declared).get("__init__", _object).__name__:
+        del methods["__init__"]
+    hints = typing.get_type_hints(declared)
+    return ObjectType(declared.__name__, methods, {n: kind_of(hint) for n, hint in hints.items()})
+
+
+def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature:
+    """The kinds of what a function takes, without its first parameter if `bound`, and returns.
+
+    Raises:
+        CannotCross: if one of them cannot cross; the text says which.
+    """
+    hints = typing.get_type_hints(inspect.unwrap(function))
+    parameters = list(inspect.signature(function).parameters)[bound:]
+    kinds = {name: _kind_at(name, hints.get(name, Any)) for name in parameters}
+    return Signature(kinds, _kind_at("its result", hints.get("return", Any)))
+
+
+def _kind_at(what: str, annotation: Any) -> Kind:
+    try:
+        return kind_of(annotation)
+    except CannotCross as problem:
+        raise CannotCross(f"{what}: {problem}") from None
 
 
 def _refused(annotation: Any) -> CannotCross:

@@ -19,6 +19,7 @@ from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call
 from grader.wire.flattening import as_tensor
+from grader.wire.values import Foreign
 
 # A larger answer is none that a test asked for, and is not kept.
 _NUMBERS = 1 << 16
@@ -65,7 +66,9 @@ class Bench:
         """Keeps an answer for the diagnosis."""
         if self.observations is None:
             return
-        if refused and not isinstance(result, torch.Tensor | int | float):
+        if isinstance(result, Foreign) or (
+            refused and not isinstance(result, torch.Tensor | int | float)
+        ):
             return
         value = as_tensor(result)
         if value.numel() <= _NUMBERS:

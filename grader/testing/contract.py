@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import types
-import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +11,9 @@ import numpy
 import torch
 
 from grader.assignment import BadAssignment
-from grader.testing.annotations import CannotCross, kind_of
+from grader.testing.annotations import CannotCross, signature_of
 from grader.testing.kinds import Kind, OneOf, Sizes, TensorType, is_lead
+from grader.wire.adapter_names import is_adapter
 from grader.wire.values import Value, in_words
 
 _COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -79,7 +78,7 @@ class Adapter:
 
 
 def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
-    """Every `run_*` function of a module of adapters, by name.
+    """Every adapter of a module, by name.
 
     Raises:
         BadAssignment: if one of them takes or returns what cannot cross to a submission.
@@ -87,22 +86,16 @@ def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
     return {
         name: _adapter(name, function)
         for name, function in vars(adapters).items()
-        if name.startswith("run_") and callable(function)
+        if is_adapter(name) and callable(function)
     }
 
 
 def _adapter(name: str, function: Callable[..., Any]) -> Adapter:
-    hints = typing.get_type_hints(inspect.unwrap(function))
-    parameters = inspect.signature(function).parameters
-    kinds = {each: _kind(name, each, hints.get(each, Any)) for each in parameters}
-    return Adapter(name, kinds, _kind(name, "its result", hints.get("return", Any)))
-
-
-def _kind(adapter: str, what: str, annotation: Any) -> Kind:
     try:
-        return kind_of(annotation)
+        signature = signature_of(function)
     except CannotCross as problem:
-        raise BadAssignment(f"adapters.py, {adapter}, {what}: {problem}") from None
+        raise BadAssignment(f"adapters.py, {name}, {problem}") from None
+    return Adapter(name, signature.kinds, signature.result)
 
 
 def _tensor_in(kind: Kind) -> TensorType | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from grader.assignment import BadAssignment
 from grader.testing.contract import Adapter, read_contract
+from grader.wire.adapter_names import is_adapter
 from grader.worker.telling.raising import describe_exception
 
 
@@ -55,4 +56,4 @@ def load_references(root: Path) -> dict[str, Callable[..., Any]]:
     make_importable(root)
     with course_code("solutions/", root):
         solutions = importlib.import_module("solutions")
-    return {name: value for name, value in vars(solutions).items() if name.startswith("run_")}
+    return {name: value for name, value in vars(solutions).items() if is_adapter(name)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,14 +14,21 @@ from grader.testing.answers import checked
 from grader.testing.cases import Case
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType
+from grader.testing.objects import EndOfItems, handle, stays
 from grader.testing.outcome import StudentFault, returned
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Work
-from grader.wire.values import Elsewhere, Value, mapped
+from grader.wire.scripts import Step
+from grader.wire.values import Elsewhere, Named, Value, mapped
+from grader.worker.carrying_out import Living
+from grader.worker.handing_over import portable
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]
+
+# What stands among expected values where an iterator has ended.
+_END = Named("StopIteration", {})
 
 
 class BrokenReference(Exception):
@@ -56,9 +64,23 @@ class Student:
             StudentFault: if nothing came, or something of another type or shape.
         """
         arguments = self.adapter.bind(args, kwargs)
-        answer, call = self.ask(arguments), self._call(arguments)
+        script = StudentScript(self, arguments)
+        value = script.answer(self.adapter, arguments)
+        return handle(self.adapter.result, value, script, 0, self.adapter.name)
+
+    def answered(self, call: Call, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
+        """The value that a call is answered with: of its last step, as `adapter` says of that.
+
+        Raises:
+            StudentFault: if nothing came, or something of another kind.
+        """
+        answer = self._ask(call)
+        if answer.raised is not None:
+            if answer.raised.kind == "StopIteration" and call.asks_for_an_item:
+                raise EndOfItems
+            raise self._wording.raised(answer.raised, self.adapter.name, call)
         try:
-            result = self.result(answer, arguments)
+            result = checked(adapter, answer.value, Call(adapter.name, arguments), self._wording)
         except StudentFault:
             # A known mistake may be why the shape is another one.
             self._observe(call, answer.value, True)
@@ -66,12 +88,16 @@ class Student:
         if isinstance(result, Elsewhere):
             raise StudentFault(
                 Status.FAILED,
-                f"{self.adapter.name} must return a tensor on {self._place}, where its inputs are, "
+                f"{adapter.name} must return a tensor on {self._place}, where its inputs are, "
                 "not on another device",
             )
         self._observe(call, result, False)
-        self._remember(result, self.adapter.result, arguments)
+        self._remember(result, adapter.result, arguments)
         return result
+
+    def call(self, arguments: Mapping[str, Value], then: Sequence[Step]) -> Call:
+        """A call, and the steps that follow it."""
+        return self._call(arguments, then=tuple(then))
 
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
@@ -135,6 +161,20 @@ class Student:
             returned(tensor, axis_names(annotated, tensor.ndim), _asked_in(arguments))
 
 
+class StudentScript:
+    """What is done with what the student's adapter returned; a `Script`."""
+
+    def __init__(self, student: Student, arguments: Mapping[str, Value]) -> None:
+        self.steps: list[Step] = []
+        self._student = student
+        self._arguments = arguments
+
+    def answer(self, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
+        """The answer to the last step."""
+        call = self._student.call(self._arguments, self.steps)
+        return self._student.answered(call, adapter, arguments)
+
+
 class Reference:
     """The hidden right solution of one exercise, computed in float64.
 
@@ -147,9 +187,38 @@ class Reference:
         self._case = case
 
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
-        """What a right solution returns, in float64."""
-        answer = self._case.expect(lambda: {"": self._compute(self.adapter.bind(args, kwargs))})
-        return self.adapter.result.taken(answer[""])
+        """What a right solution returns, in float64, or a handle of it."""
+        script = ReferenceScript(self, self.adapter.bind(args, kwargs))
+        value = script.answer(self.adapter, {})
+        return handle(self.adapter.result, value, script, 0, self.adapter.name)
+
+    def expected(self, adapter: Adapter, compute: Callable[[], Value]) -> Any:
+        """The next expected value, computed if it is not known; of what stays there is none.
+
+        Raises:
+            EndOfItems: if it is the end of an iterator.
+        """
+        if stays(adapter.result):
+            return None
+        value = self._case.expect(lambda: {"": compute()})[""]
+        if isinstance(value, Named) and value.name == _END.name:
+            raise EndOfItems
+        return adapter.result.taken(value)
+
+    def carried_out(self, living: Living, call: Call) -> Value:
+        """What a call with all its steps gives."""
+        if self._function is None:
+            raise BrokenReference(f"solutions/ has no {self.adapter.name}")
+        exactly = call_in_float64(call)
+        try:
+            value = living.result(self._function, exactly.arguments, exactly, _no_seed)
+            return portable(value) if call.then else value
+        except StopIteration:
+            return _END
+        except Exception as error:
+            raise BrokenReference(
+                f"the reference of {self.adapter.name} raised {error!r}"
+            ) from error
 
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
@@ -191,9 +260,44 @@ class Reference:
         return torch.tensor([counter.operations, counter.largest])
 
 
+class ReferenceScript:
+    """What is done with what the reference returned; a `Script`.
+
+    What was asked before, of another submission, is known: nothing is carried out then.
+    """
+
+    def __init__(self, reference: Reference, arguments: Mapping[str, Value]) -> None:
+        self.steps: list[Step] = []
+        self._reference = reference
+        self._arguments = arguments
+        self._living = Living()
+
+    def answer(self, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
+        """The answer to the last step."""
+        call = Call(self._reference.adapter.name, self._arguments, then=tuple(self.steps))
+        compute = functools.partial(self._reference.carried_out, self._living, call)
+        return self._reference.expected(adapter, compute)
+
+
+def _no_seed(_step: int) -> None:
+    """References have no use for chance."""
+
+
 def in_float64(value: Value) -> Any:
     """A value as references get it: floating-point tensors in float64."""
     return mapped(value, _in_float64)
+
+
+def call_in_float64(call: Call) -> Call:
+    """A call as a reference gets it."""
+    arguments = {name: in_float64(value) for name, value in call.arguments.items()}
+    return replace(call, arguments=arguments, then=tuple(map(step_in_float64, call.then)))
+
+
+def step_in_float64(step: Step) -> Step:
+    """A step of a script as a reference gets it."""
+    keywords = {name: in_float64(value) for name, value in step.keywords.items()}
+    return replace(step, positional=in_float64(step.positional), keywords=keywords)
 
 
 def _in_float64(value: Any) -> Any:

@@ -11,6 +11,7 @@ import torch
 from grader.wire.frames import Received, decode, encode
 from grader.wire.payload import BadFrame
 from grader.wire.records import Record, records_as_json, records_from_json, values_of
+from grader.wire.scripts import Doing, Step, steps_as_json, steps_from_json
 from grader.wire.values import Value
 
 MAX_USES = 100
@@ -25,6 +26,7 @@ class Call:
 
     `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
+    The answer is that to the last of the steps that are `then` taken, if there are some.
     `frame` is the call as it crosses, where that was encoded before.
     """
 
@@ -38,12 +40,18 @@ class Call:
     count_work: bool = False
     watch_inputs: bool = False
     record: bool = False
+    then: tuple[Step, ...] = ()
     frame: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing but the result is wanted, where calls are made by default."""
         return not (self.wrt or self.count_work or self.watch_inputs or self.default_device)
+
+    @property
+    def asks_for_an_item(self) -> bool:
+        """Whether the answer is to be the next item of something."""
+        return bool(self.then) and self.then[-1].doing is Doing.NEXT
 
 
 # What of a call is told only where it is unlike this.
@@ -57,6 +65,7 @@ _USUAL = (
 )
 # No parameter of an adapter has this name.
 _COTANGENT = ""
+_THEN = "then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +151,8 @@ def encode_call(call: Call) -> bytes:
     values = dict(call.arguments)
     if call.cotangent is not None:
         values[_COTANGENT] = call.cotangent
+    if call.then:
+        header["then"] = steps_as_json(call.then, _THEN, values)
     return encode(header, values)
 
 
@@ -155,6 +166,8 @@ def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
     cotangent = values.pop(_COTANGENT, None)
     if "wrt" in header:
         header["wrt"] = tuple(header["wrt"])
+    if "then" in header:
+        header["then"] = steps_from_json(header["then"], _THEN, values)
     return Call(
         arguments=values,
         cotangent=cotangent if isinstance(cotangent, torch.Tensor) else None,

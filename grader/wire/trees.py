@@ -14,7 +14,7 @@ import torch
 
 from grader.wire.payload import BadFrame, Payload
 from grader.wire.tensors import DTYPES, NAMES, bytes_of, described, elements_in, read_tensor, sizes
-from grader.wire.values import Elsewhere, Foreign, Named, Value
+from grader.wire.values import Elsewhere, Foreign, Local, Named, Value
 
 MAX_DEPTH = 32
 MAX_NODES = 1 << 18
@@ -73,6 +73,8 @@ class Writing:
         if isinstance(value, Elsewhere):
             outline = {"dtype": value.dtype, "shape": list(value.shape), "device": value.device}
             return {"elsewhere": outline}
+        if isinstance(value, Local):
+            return {"local": value.number}
         if isinstance(value, torch.dtype):
             return {"dtype": NAMES[value]}
         if isinstance(value, torch.device):
@@ -166,6 +168,8 @@ class Reading:
             return _elsewhere(content)
         if kind == "array":
             return self._array(content)
+        if kind == "local" and self._trusted:
+            return Local(int(content))
         if kind == "dtype" and isinstance(content, str) and content in DTYPES:
             return DTYPES[content]
         if kind == "device" and isinstance(content, str):

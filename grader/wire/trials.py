@@ -11,6 +11,7 @@ import torch
 from grader.wire.calls import Call
 from grader.wire.frames import Received, decode, encode
 from grader.wire.payload import BadFrame
+from grader.wire.scripts import steps_as_json, steps_from_json
 from grader.wire.values import Value
 
 # In one frame.
@@ -92,6 +93,8 @@ def encode_trials(trials: Trials) -> bytes:
     for place, call in enumerate(trials.calls):
         calls.append([call.adapter, call.seed, list(call.arguments)])
         values |= {f"{place}.{name}": value for name, value in call.arguments.items()}
+        if call.then:
+            calls[-1].append(steps_as_json(call.then, f"{place}.then.", values))
     edits = [
         [
             [file, [[one.start, one.end, one.text] for one in changes]]
@@ -108,8 +111,13 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
     """The trials in a frame that the judge's side sent."""
     asked = header[TRIALS]
     calls = [
-        Call(adapter, {name: values[f"{place}.{name}"] for name in names}, seed)
-        for place, (adapter, seed, names) in enumerate(asked["calls"])
+        Call(
+            adapter,
+            {name: values[f"{place}.{name}"] for name in names},
+            seed,
+            then=steps_from_json(then[0], f"{place}.then.", dict(values)) if then else (),
+        )
+        for place, (adapter, seed, names, *then) in enumerate(asked["calls"])
     ]
     edits = [
         {file: [Change(*one) for one in changes] for file, changes in edit}

@@ -42,12 +42,19 @@ class Named:
     fields: Mapping[str, Value]
 
 
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What an earlier step of a script gave (`scripts.py`), which stays where it is."""
+
+    number: int
+
+
 Plain: TypeAlias = bool | int | float | str | bytes | None
 Single: TypeAlias = "Plain | torch.Tensor | numpy.ndarray[Any, Any] | torch.dtype | torch.device"
 Several: TypeAlias = (
     "list[Value] | tuple[Value, ...] | dict[Any, Value] | set[Any] | frozenset[Any] | Named"
 )
-Value: TypeAlias = "Single | Several | Foreign | Elsewhere"
+Value: TypeAlias = "Single | Several | Foreign | Elsewhere | Local"
 
 
 def tensor_in_words(dtype: torch.dtype | str, shape: tuple[int, ...]) -> str:
@@ -59,6 +66,8 @@ def in_words(value: Value) -> str:
     """A value in a few words: tensors by dtype and shape, of many values the first."""
     if isinstance(value, Foreign):
         return value.description
+    if isinstance(value, Local):
+        return "…"
     if isinstance(value, torch.Tensor | Elsewhere):
         return tensor_in_words(value.dtype, tuple(value.shape))
     if isinstance(value, numpy.ndarray):

@@ -164,7 +164,7 @@ class _HandingOver:
 
 def differing(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
     """The names whose values are no longer what they were."""
-    return tuple(name for name, value in before.items() if not _same(value, after[name]))
+    return tuple(name for name, value in before.items() if not same_values(value, after[name]))
 
 
 def copied(value: Any) -> Any:
@@ -178,7 +178,8 @@ def _copy(value: Any) -> Any:
     return value.copy() if isinstance(value, numpy.ndarray) else value
 
 
-def _same(before: object, after: object) -> bool:
+def same_values(before: object, after: object) -> bool:
+    """Whether two values are the same, to the last number."""
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
@@ -188,7 +189,9 @@ def _same(before: object, after: object) -> bool:
     if isinstance(before, numpy.ndarray) and isinstance(after, numpy.ndarray):
         return before.shape == after.shape and before.tobytes() == after.tobytes()
     if isinstance(before, dict) and isinstance(after, dict):
-        return list(before) == list(after) and all(_same(before[key], after[key]) for key in before)
-    if isinstance(before, list) and isinstance(after, list):
-        return len(before) == len(after) and all(map(_same, before, after))
+        return list(before) == list(after) and all(
+            same_values(before[key], after[key]) for key in before
+        )
+    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+        return len(before) == len(after) and all(map(same_values, before, after))
     return before is after or before == after

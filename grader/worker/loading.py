@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from grader.wire.adapter_names import is_adapter
 from grader.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.packages import ImportClock, make_room
 from grader.worker.telling.raising import describe_exception
@@ -84,7 +85,7 @@ def load(
     functions = {
         name: value
         for name, value in list(vars(adapters).items())
-        if name.startswith("run_") and callable(value)
+        if is_adapter(name) and callable(value)
     }
     errors = _cell_errors(adapters, root)
     return Loaded(functions, cell_errors=errors, seconds=dict(clock.seconds))

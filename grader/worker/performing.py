@@ -11,21 +11,21 @@ import torch
 
 from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
+from grader.worker.carrying_out import Living
 from grader.worker.handing_over import arrived, copied, differing, holds_tensor, portable
 from grader.worker.observing.recording import Recorder
 from grader.worker.telling.raising import describe_exception
 
 
-def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
+def perform(
+    function: Callable[..., object], call: Call, root: Path, living: Living | None = None
+) -> Answer:
     """Calls an adapter as `call` says; whatever it raises becomes part of the answer.
 
-    Frames of what was raised are those of files below `root`.
+    Frames of what was raised are those of files below `root`. `living` is what the call before
+    made, if this one may go on with it.
     """
-    # torch.manual_seed would also note for devices that are not there who asked for it.
-    torch.default_generator.manual_seed(call.seed)
-    if call.device.startswith("cuda"):
-        torch.cuda.manual_seed(call.seed)
-    random.seed(call.seed)
+    living = living if living is not None and call.is_plain and not call.record else Living()
     counter = WorkCounter() if call.count_work else None
     numbers = not any(map(holds_tensor, call.arguments.values()))
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
@@ -39,7 +39,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
             for onlooker in (counter, recorder):
                 if onlooker is not None:
                     observed.enter_context(onlooker)
-            result = function(**arguments)
+            result = living.result(function, arguments, call, lambda step: _seed(call, step))
         return Answer(
             value=portable(result, call.device, may_be_on_cpu=numbers),
             gradients=_gradients(result, wanted, call.cotangent),
@@ -49,6 +49,15 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
         )
     except BaseException as exception:  # a submission may raise anything at all
         return Answer(raised=describe_exception(exception, root, function))
+
+
+def _seed(call: Call, step: int) -> None:
+    seed = call.seed + step
+    # torch.manual_seed would also note for devices that are not there who asked for it.
+    torch.default_generator.manual_seed(seed)
+    if call.device.startswith("cuda"):
+        torch.cuda.manual_seed(seed)
+    random.seed(seed)
 
 
 def absent(adapter: str) -> Answer:

@@ -28,6 +28,7 @@ from grader.wire.importing import imports_as_json
 from grader.wire.payload import BadFrame
 from grader.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.wire.values import Foreign
+from grader.worker.carrying_out import Living
 from grader.worker.confinement.layers import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
 from grader.worker.heritage import Heritage
@@ -66,13 +67,14 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     }
     channel.sendall(encode(told, {}))
     trying: Trying | None = None
+    living = Living()
     while True:
         header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:
             trying = trying or Trying(loaded.functions, root)
             channel.sendall(_outcomes(trying, trials_in(header, values)))
         else:
-            channel.sendall(_answer(call_in(header, values), loaded, root, watch))
+            channel.sendall(_answer(call_in(header, values), loaded, root, watch, living))
 
 
 def receive_exactly(channel: socket.socket, size: int) -> bytearray:
@@ -113,9 +115,9 @@ def _outcomes(trying: Trying, trials: Trials) -> bytes:
         return encode_outcomes(Outcomes())
 
 
-def _answer(call: Call, loaded: Loaded, root: Path, watch: Watch) -> bytes:
+def _answer(call: Call, loaded: Loaded, root: Path, watch: Watch, living: Living) -> bytes:
     function = loaded.functions.get(call.adapter)
-    answer = absent(call.adapter) if function is None else perform(function, call, root)
+    answer = absent(call.adapter) if function is None else perform(function, call, root, living)
     if uses := watch.take():
         answer = dataclasses.replace(answer, uses=uses)
     _print_the_rest()

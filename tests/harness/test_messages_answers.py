@@ -133,7 +133,10 @@ def test_a_shape_that_two_things_explain_is_not_explained():
                 "Its first element, float32[2, 3], fits: return that one alone.",
             ],
         ),
-        ("return (2 * x).numpy()", ["not a numpy array of shape [2, 3]", "numpy ends the gradient"]),
+        (
+            "return (2 * x).numpy()",
+            ["not a numpy array of shape [2, 3]", "numpy ends the gradient"],
+        ),
         ("return [row for row in x]", ["a list of 2: float32[3], float32[3]", "torch.stack"]),
         ("return torch.nn.Linear(3, 3)", ["a module of type Linear", "and not called?"]),
         ("return x.sum", ["a function (sum)", "Was the function not called?"]),

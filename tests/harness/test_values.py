@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from grader.verdict import Status
 ASSIGNMENT = Path(__file__).parent / "kinds_of_values"
 RIGHT = (ASSIGNMENT / "solutions" / "__init__.py").read_text("utf-8")
 
+RAISED = ("has no attribute 'decode'", "is not callable", "unexpected keyword")
+OBJECTS = ("tokenizer", "optimizer_class")
 COURSES = "from adapters import Split"
 OWN = 'from collections import namedtuple; Split = namedtuple("Split", "train rest share")'
 
@@ -69,12 +72,28 @@ WRONG = [
     ("gains", "return right and [-one for one in right]", "the result[0]"),
     ("gains", "return right and [float('nan') for _ in right]", "the result[0]"),
     ("gains", "return right and [str(one) for one in right]", "[0] must be a float, not the str"),
+    ("tokenizer", "return 7", "must return a Tokenizer (encode(), encode_each(), decode(), size)"),
+    ("tokenizer", "right.encode = lambda text: text; return right", "encode must return a list of"),
+    ("tokenizer", "right.size += 1; return right", "the result is 10"),
+    ("tokenizer", "del Tokenizer.decode; return right", "has no attribute 'decode'"),
+    ("tokenizer", "right.decode = lambda ids: 'x'; return right", "the result is 'x'"),
+    ("tokenizer", "right.encode_each = lambda texts: [99, 0]; return right", "result[0] is 99"),
+    ("tokenizer", "right.encode_each = lambda texts: iter([1, 'b']); return right", "must return"),
+    ("tokenizer", "right.encode_each = lambda texts: None; return right", "an iterator over"),
+    ("optimizer_class", "return right([], 0.1, 0.9)", "is not callable"),
+    ("optimizer_class", "right.step = lambda self: None; return right", "after step 1"),
+    ("optimizer_class", "right.step = lambda self: 1; return right", "step must return None"),
+    ("optimizer_class", "right.__init__ = lambda *_: None; return right", "unexpected keyword"),
+    ("primes", "return (number + 1 for number in right)", "the result[0] is"),
+    ("primes", "return itertools.islice(right, 2)", "has 2 elements, where 7 were wanted"),
+    ("primes", "return [next(right), next(right)]", "has 2 elements, where 7 were wanted"),
+    ("primes", "return itertools.count()", "the result[0] is 0"),
 ]  # fmt: skip
 
 
 def wrong_program(function: str, body: str) -> str:
     """The right program, of which one function goes on from what is right."""
-    name = f"run_{function}"
+    name = f"get_{function}" if function in OBJECTS else f"run_{function}"
     return (
         f"{RIGHT}\n\nright_{name} = {name}\n\n\ndef {name}(**given):\n"
         f"    globals().update(given)\n    right = right_{name}(**given)\n    {body}\n"
@@ -109,8 +128,9 @@ def test_a_wrong_value_is_told_by_its_place(grades, number):
     """Its own exercise fails, no other, and nobody else is blamed."""
     function, _, says = WRONG[number]
     wrong = [test for test in grades[number + 1].tests if test.status is not Status.PASSED]
-    assert {test.exercise for test in wrong} == {f"run_{function}"}
-    assert {test.status for test in wrong} == {Status.FAILED}
+    assert {test.exercise.partition("_")[2] for test in wrong} == {function}
+    raises = says in RAISED
+    assert {test.status for test in wrong} == {Status.ERROR if raises else Status.FAILED}
     assert any(says in (test.message or "") for test in wrong), [test.message for test in wrong]
 
 
@@ -120,10 +140,10 @@ def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
     done = grader("handout", handout, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr
     (handout / "assignment" / "__init__.py").write_text(
-        RIGHT.replace("def run_", "def ")
+        re.sub("def (run|get)_", "def ", RIGHT)
         .replace("from adapters import Split", "import adapters")
         .replace("Split(", "adapters.Split("),
         "utf-8",
     )
-    assert "13 passed" in home_pytest(handout).stdout
+    assert "16 passed" in home_pytest(handout).stdout
     shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)

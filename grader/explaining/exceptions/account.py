@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from grader.explaining.exceptions.explaining import explanation_of
 from grader.explaining.exceptions.newer_python import wanted_python
@@ -11,7 +11,8 @@ from grader.plain_text import plain
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status, Where
 from grader.wire.calls import Call, Raised
-from grader.wire.values import in_words
+from grader.wire.scripts import Doing
+from grader.wire.values import Value, in_words
 
 _MESSAGE = 300
 _ARGUMENTS = 500
@@ -77,8 +78,22 @@ def _source(raised: Raised) -> Iterator[str]:
 
 def call_in_words(call: Call) -> str:
     """The call that a test made: `run_rope(d_k=8, in_query_or_key=float32[2, 4, 8], …)`."""
-    arguments = ", ".join(f"{name}={in_words(value)}" for name, value in call.arguments.items())
-    return f"{call.adapter}({arguments[:_ARGUMENTS]})"
+    said = f"{call.adapter}({_arguments_in_words((), call.arguments)})"
+    if not call.then:
+        return said
+    step = call.then[-1]
+    if step.doing is Doing.NEXT:
+        return f"{said}, and asked for item {step.times} of what it gave"
+    what = f"its {step.name}" if step.name else "what it gave"
+    if step.doing is Doing.CALL:
+        given = _arguments_in_words(step.positional, step.keywords)
+        what = f"{what}({given})" if step.name else f"{what} with ({given})"
+    return f"{said}, and then {what}"
+
+
+def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Value]) -> str:
+    words = [*map(in_words, positional), *(f"{k}={in_words(v)}" for k, v in keywords.items())]
+    return ", ".join(words)[:_ARGUMENTS]
 
 
 def printed_in_words(printed: str) -> Iterator[str]:

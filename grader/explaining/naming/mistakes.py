@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from grader.explaining.naming.chance import dropped
 from grader.explaining.naming.prediction import Numbers
 from grader.explaining.steps.layouts import RESULT, KeptSteps, Steps
 from grader.testing.course import course_code, make_importable
-from grader.testing.handle import in_float64
+from grader.testing.handle import call_in_float64
 from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
 from grader.wire.calls import Call
 from grader.wire.flattening import as_tensor
 from grader.wire.values import Value
+from grader.worker.carrying_out import carry_out
 
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
@@ -118,16 +120,16 @@ class KnownMistakes:
         return self._steps[key]
 
     def _computed_steps(self, call: Call) -> Steps | None:
-        if call.adapter in self.dropped_from:
+        if call.adapter in self.dropped_from or call.then:
             return None
         (function,) = self.of(_RIGHT, call.adapter)
-        arguments = {name: in_float64(value) for name, value in call.arguments.items()}
-        result = _answer(function, arguments, call.seed)
+        exactly = call_in_float64(call)
+        result = _answer(function, exactly)
         if result is None:
             return None
         steps: dict[str, Sequence[torch.Tensor]] = {}
         if self._named_steps is not None:
-            steps |= self._named_steps(function, arguments)
+            steps |= self._named_steps(function, exactly.arguments)
         return KeptSteps(steps | {RESULT: [result]})
 
     def _load(self, module: Any) -> None:
@@ -156,7 +158,7 @@ class KnownMistakes:
         self, name: str, function: Callable[..., Any], observation: Observation
     ) -> Prediction | None:
         call = observation.call
-        exact = _answer(function, {k: in_float64(v) for k, v in call.arguments.items()}, call.seed)
+        exact = _answer(function, call_in_float64(call))
         if exact is None:
             return None
         if call.adapter in self.dropped_from:
@@ -185,14 +187,12 @@ def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
     return {}
 
 
-def _answer(
-    function: Callable[..., Any], arguments: Mapping[str, Value], seed: int
-) -> torch.Tensor | None:
+def _answer(function: Callable[..., Any], call: Call) -> torch.Tensor | None:
     with torch.random.fork_rng(devices=[]):
         # torch.manual_seed would also note for devices that are not there who asked for it.
-        torch.default_generator.manual_seed(seed)
+        torch.default_generator.manual_seed(call.seed)
         try:
-            result = function(**arguments)
+            result = carry_out([function(**call.arguments)], call.then)
         except Exception:  # a mistake may not fit a case at all
             return None
     return as_tensor(result).detach()
@@ -206,11 +206,12 @@ def _in_own_dtype(
     How rounding falls out is each processor's own: the numbers are the exact ones wherever the
     dtype leaves numbers, and the leeway is as far as they move in that dtype or if inputs do.
     """
-    rounded = _answer(function, call.arguments, call.seed)
+    rounded = _answer(function, call)
     if rounded is None or rounded.shape != exact.shape:
         return None
     numbers = torch.where(rounded.isfinite(), exact, rounded.to(exact.dtype))
-    moved = [rounded, *(_answer(function, nudged, call.seed) for nudged in _nudged(call.arguments))]
+    nudged = (replace(call, arguments=own) for own in _nudged(call.arguments))
+    moved = [rounded, *(_answer(function, one) for one in nudged)]
     return Numbers(numbers, max(_distance(one, numbers) for one in moved if one is not None))
 
 

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grader.wire.adapter_names import is_adapter
+
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
 _LONGEST_NAME = 1000  # no file lies at the end of a longer dotted name
 
@@ -17,7 +19,7 @@ class SourceFacts:
 
     `relative_level` is the number of dots of the deepest relative import (0: none), `imports`
     the dotted names of the absolute ones (`from a.b import c` is `a.b.c`), `adapters` the names
-    of the `run_*` functions at the top level.
+    of the adapters at the top level.
     """
 
     relative_level: int = 0
@@ -71,7 +73,7 @@ def _short(names: Iterable[str]) -> Iterator[str]:
 
 
 def _adapters(tree: ast.Module) -> set[str]:
-    """`run_*` functions, also those behind a top-level `if` or `try`, and `run_x = …`."""
+    """adapters, also those behind a top-level `if` or `try`, and `run_x = …`."""
     names: set[str] = set()
     statements: list[ast.AST] = list(tree.body)
     while statements:
@@ -82,4 +84,4 @@ def _adapters(tree: ast.Module) -> set[str]:
             names.update(target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.If | ast.Try | ast.With):
             statements.extend(ast.iter_child_nodes(node))
-    return {name for name in names if name.startswith("run_")}
+    return {name for name in names if is_adapter(name)}

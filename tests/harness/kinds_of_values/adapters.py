@@ -1,7 +1,7 @@
 """The contract: functions that take and return values of every kind that crosses."""
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
 
 import numpy
 import torch
@@ -17,6 +17,31 @@ class Split(NamedTuple):
     train: Int[numpy.ndarray, "train"]
     rest: Int[numpy.ndarray, "rest"]
     share: float
+
+
+class Tokenizer(Protocol):
+    """Texts to numbers of characters, and back."""
+
+    size: int
+
+    def encode(self, text: str) -> list[int]:
+        """The number of each character."""
+
+    def encode_each(self, texts: Iterable[str]) -> Iterator[int]:
+        """The numbers of several texts, one after another."""
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of numbers."""
+
+
+class Optimizer(Protocol):
+    """Plain gradient descent with momentum."""
+
+    def __init__(self, parameters: list[torch.nn.Parameter], rate: float, momentum: float) -> None:
+        """What is to be optimised, and how."""
+
+    def step(self) -> None:
+        """Moves every parameter against its gradient."""
 
 
 def run_counts(text: str) -> dict[str, int]:
@@ -69,3 +94,18 @@ def run_merges(merges: dict[tuple[bytes, bytes], int]) -> list[bytes]:
 def run_gains(losses: list[float]) -> list[float] | None:
     """By how much each loss is below the one before; None if there are fewer than two."""
     return assignment.gains(losses)
+
+
+def get_tokenizer(alphabet: str) -> Tokenizer:
+    """A tokenizer of the characters of an alphabet."""
+    return assignment.tokenizer(alphabet)
+
+
+def get_optimizer_class() -> type[Optimizer]:
+    """The class of optimizers."""
+    return assignment.optimizer_class()
+
+
+def run_primes(start: int) -> Iterator[int]:
+    """The prime numbers from `start` on, without an end."""
+    return assignment.primes(start)

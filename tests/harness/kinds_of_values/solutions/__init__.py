@@ -52,3 +52,48 @@ def run_gains(losses):
     if len(losses) < 2:
         return None
     return [before - after for before, after in itertools.pairwise(losses)]
+
+
+class Tokenizer:
+    def __init__(self, alphabet):
+        self.alphabet = alphabet
+        self.size = len(alphabet)
+
+    def encode(self, text):
+        return [self.alphabet.index(character) for character in text]
+
+    def encode_each(self, texts):
+        for text in texts:
+            yield from self.encode(text)
+
+    def decode(self, ids):
+        return "".join(self.alphabet[number] for number in ids)
+
+
+def get_tokenizer(alphabet):
+    return Tokenizer(alphabet)
+
+
+class Optimizer:
+    def __init__(self, parameters, rate, momentum):
+        self.parameters = parameters
+        self.rate = rate
+        self.momentum = momentum
+        self.velocities = [torch.zeros_like(one) for one in parameters]
+
+    @torch.no_grad()
+    def step(self):
+        for parameter, velocity in zip(self.parameters, self.velocities, strict=True):
+            if parameter.grad is not None:
+                velocity.mul_(self.momentum).add_(parameter.grad)
+                parameter.sub_(self.rate * velocity)
+
+
+def get_optimizer_class():
+    return Optimizer
+
+
+def run_primes(start):
+    for number in itertools.count(max(start, 2)):
+        if all(number % other for other in range(2, number)):
+            yield number

@@ -1,5 +1,7 @@
 """One plain test of each exercise."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -84,3 +86,46 @@ def test_gains(student, reference, draw):
     losses = draw.uniform(12).tolist()
     assert_matches(student(losses), reference(losses))
     assert_matches(student(losses[:1]), reference(losses[:1]))
+
+
+ALPHABET = "abcdefgh\N{SNOWMAN}"
+
+
+@exercise("get_tokenizer")
+def test_tokenizer(student, reference, draw):
+    """An object is made once and asked several things."""
+    texts = [draw.text(5, ALPHABET) for _ in range(3)]
+    own, right = student(ALPHABET), reference(ALPHABET)
+    for text in texts:
+        assert_matches(own.encode(text), right.encode(text))
+    assert_matches(own.size, right.size)
+    assert_matches(own.decode([1, 0, 8]), right.decode([1, 0, 8]))
+    assert_matches(list(own.encode_each(texts)), list(right.encode_each(texts)))
+
+
+def trained(handle, start, gradients):
+    """The numbers of a parameter after some steps."""
+    optimizer_class = handle()
+    weight = optimizer_class.parameter(start)
+    optimizer = optimizer_class([weight], rate=0.1, momentum=0.9)
+    for gradient in gradients:
+        weight.grad = gradient
+        optimizer.step()
+        yield weight.value
+
+
+@exercise("get_optimizer_class")
+def test_optimizer(student, reference, draw):
+    """Step by step, so that the first wrong one is told."""
+    start, gradients = draw(3, 2), [draw(3, 2) for _ in range(4)]
+    both = [trained(handle, start, gradients) for handle in (student, reference)]
+    for number, (own, right) in enumerate(zip(*both, strict=True), 1):
+        assert_matches(own, right, what=f"the parameter after step {number}")
+
+
+@exercise("run_primes")
+def test_primes(student, reference, draw):
+    """Only as many are asked for as are wanted."""
+    start = int(draw.integers(3, 40))
+    first = [list(itertools.islice(handle(start), 7)) for handle in (student, reference)]
+    assert_matches(*first)

@@ -1,0 +1,73 @@
+"""Scripts: what is done, step by step, with an object that an adapter returned.
+
+An object stays in the worker. What a test does with it is a list of steps, each on what the adapter
+returned or an earlier step gave, and every call takes all of them along: whoever carries a script
+out anew comes to the same.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.wire.values import Value
+
+
+class Doing(enum.StrEnum):
+    """What a step does with the object that it is on."""
+
+    CALL = "call"
+    READ = "read"
+    WRITE = "write"
+    ITERATE = "iterate"
+    NEXT = "next"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step, on the `on`-th thing: 0 is what the adapter returned, 1 what the first step gave.
+
+    `name` is that of a method or attribute; without one the thing itself is called, or read.
+    `NEXT` is asked `times` times, and gives the last item. `KEEP` makes a parameter of a tensor,
+    on nothing. Arguments may hold a `Local`.
+    """
+
+    on: int
+    doing: Doing
+    name: str = ""
+    positional: tuple[Value, ...] = ()
+    keywords: Mapping[str, Value] = field(default_factory=dict)
+    times: int = 1
+
+
+def steps_as_json(steps: Sequence[Step], prefix: str, values: dict[str, Value]) -> list[list[Any]]:
+    """Steps as JSON; their arguments are added to the `values` of the frame, under the prefix."""
+    rows = []
+    for place, step in enumerate(steps):
+        for number, value in enumerate(step.positional):
+            values[f"{prefix}{place}.{number}"] = value
+        for name, value in step.keywords.items():
+            values[f"{prefix}{place}.{name}"] = value
+        names = list(step.keywords)
+        rows.append([step.on, step.doing, step.name, len(step.positional), names, step.times])
+    return rows
+
+
+def steps_from_json(
+    rows: Sequence[Sequence[Any]], prefix: str, values: dict[str, Value]
+) -> tuple[Step, ...]:
+    """The steps that `steps_as_json` described; their arguments are taken out of `values`."""
+    return tuple(
+        Step(
+            on,
+            Doing(doing),
+            name,
+            tuple(values.pop(f"{prefix}{place}.{number}") for number in range(count)),
+            {keyword: values.pop(f"{prefix}{place}.{keyword}") for keyword in names},
+            times,
+        )
+        for place, (on, doing, name, count, names, times) in enumerate(rows)
+    )
