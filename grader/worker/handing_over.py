@@ -92,7 +92,7 @@ class _HandingOver:
             return self._array(result)
         if isinstance(result, torch.dtype):
             return result if result in NAMES else foreign(result)
-        if isinstance(result, torch.device):
+        if isinstance(result, torch.device | Named):
             return result
         return self._several(result, depth)
 
