@@ -48,6 +48,11 @@ class Environment:
             self.lacking[lacks] = None
         return dataclasses.replace(raised, lacks=lacks)
 
+    def note_absent(self, names: Iterable[str]) -> None:
+        """Keeps those packages of which it is true that they are not installed."""
+        for name in names:
+            self.checked(Raised("ModuleNotFoundError", "", lacks=name))
+
     def fault(self, raised: Raised) -> StudentFault | None:
         """Why nothing can be graded here: a package is not installed that may be imported."""
         if raised.lacks not in self._assignment.packages:

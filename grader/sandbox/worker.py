@@ -34,7 +34,7 @@ from grader.wire.calls import (
     uses_from_json,
 )
 from grader.wire.frames import Received, decode, encode
-from grader.wire.importing import imports_from_json
+from grader.wire.importing import absent_from_json, imports_from_json
 from grader.wire.payload import BadFrame
 from grader.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 
@@ -54,13 +54,17 @@ class WorkerLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a worker said of the submission's import; `seconds` by imported module."""
+    """What a worker said of the submission's import; `seconds` by imported module.
+
+    `absent` are the packages that were imported and, it says, are not installed.
+    """
 
     adapters: frozenset[str]
     problem: Raised | None
     uses: tuple[Use, ...]
     cell_errors: tuple[Raised, ...]
     seconds: Mapping[str, float]
+    absent: tuple[str, ...]
 
 
 class Worker:
@@ -143,9 +147,10 @@ class Worker:
             uses = uses_from_json(header.get("uses"))
             cell_errors = cell_errors_from_json(header.get("cell_errors"))
             imports = imports_from_json(header.get("imports"), elapsed)
+            absent = absent_from_json(header.get("absent"))
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, str(error)) from error
-        return Loaded(frozenset(map(str, names)), problem, uses, cell_errors, imports)
+        return Loaded(frozenset(map(str, names)), problem, uses, cell_errors, imports, absent)
 
     def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
         """The worker's answer to a call; it stays sealed if its digest is a `familiar` one.

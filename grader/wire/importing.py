@@ -41,5 +41,16 @@ def imports_from_json(entry: object, at_most: float) -> dict[str, float]:
     return seconds
 
 
+def absent_from_json(entry: object) -> tuple[str, ...]:
+    """The packages that a worker says are not installed, bounded.
+
+    Raises:
+        BadFrame: if it is something else.
+    """
+    if not isinstance(entry, list):
+        raise BadFrame("the absent packages are not a list")
+    return tuple(str(name)[:_LONGEST] for name in entry[:MAX_IMPORTS])
+
+
 def _is_dotted(name: str) -> bool:
     return len(name) <= _LONGEST and all(part.isidentifier() for part in name.split("."))

@@ -16,6 +16,7 @@ from typing import Any
 from grader.wire.adapter_names import is_adapter
 from grader.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.packages import ImportClock, make_room
+from grader.worker.standing_in.finding import OwnDistributions, SilentWriters, StandIns
 from grader.worker.telling.raising import describe_exception
 
 
@@ -24,13 +25,15 @@ class Loaded:
     """A submission's adapters, or what its import raised.
 
     `cell_errors` are what cells of a notebook raised that did not stop the import; `seconds` those
-    that modules of installed packages took, by their names.
+    that modules of installed packages took, by their names; `absent` are packages that were
+    imported and are not installed.
     """
 
     functions: dict[str, Callable[..., Any]]
     problem: Raised | None = None
     cell_errors: tuple[Raised, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
 
 
 class EngineIsNotHere(importlib.abc.MetaPathFinder):
@@ -64,14 +67,18 @@ def load(
 
     The working directory becomes `root`; `distribution` becomes findable for `importlib.metadata`
     through a folder below `scratch`. Of what was `preloaded`, the submission's own modules of the
-    same name take the place. The modules of the `engine` can no longer be imported.
+    same name take the place; of what is not installed, stand-ins do. The modules of the `engine`
+    can no longer be imported.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
     os.chdir(root)
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
     clock = ImportClock()
-    sys.meta_path[:0] = [EngineIsNotHere(own_paths), clock]
+    own_names = _own_names(root, own_paths)
+    stand_ins = StandIns(root, own_names)
+    sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock]
+    sys.meta_path += [stand_ins, OwnDistributions(own_names)]
     for name in engine:
         sys.modules.pop(name, None)
     if distribution is not None:
@@ -81,14 +88,23 @@ def load(
     try:
         adapters = importlib.import_module(module)
     except BaseException as exception:  # a submission may raise anything at all
-        return Loaded({}, describe_exception(exception, root), seconds=dict(clock.seconds))
+        problem = describe_exception(exception, root)
+        return Loaded({}, problem, seconds=dict(clock.seconds), absent=tuple(stand_ins.names))
+    finally:
+        stand_ins.begin_use()
     functions = {
         name: value
         for name, value in list(vars(adapters).items())
         if is_adapter(name) and callable(value)
     }
     errors = _cell_errors(adapters, root)
-    return Loaded(functions, cell_errors=errors, seconds=dict(clock.seconds))
+    return Loaded(functions, None, errors, dict(clock.seconds), tuple(stand_ins.names))
+
+
+def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:
+    """What modules of the submission are called, wherever in it they lie."""
+    folders = [root, *map(Path, own_paths), *(path for path in root.glob("*/") if path.is_dir())]
+    return sorted({path.stem for folder in folders for path in folder.glob("*")})
 
 
 def _cell_errors(adapters: ModuleType, root: Path) -> tuple[Raised, ...]:

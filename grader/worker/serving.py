@@ -64,6 +64,7 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
         "cell_errors": [raised_as_json(raised) for raised in loaded.cell_errors],
         "uses": uses_as_json(watch.take()),
         "imports": imports_as_json(loaded.seconds),
+        "absent": list(loaded.absent),
     }
     channel.sendall(encode(told, {}))
     trying: Trying | None = None

@@ -1,0 +1,114 @@
+"""What a name of an absent package stands for: harmless until it is really used.
+
+While a submission is imported, everything can be done with it and nothing comes of it: names are
+taken, decorators applied, patterns compiled, loggers made. Afterwards whatever is done raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+_UNDONE = (
+    *("call", "getitem", "setitem", "iter", "next", "len", "contains", "bool", "enter", "exit"),
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "matmul", "truediv", "rtruediv", "neg", "pow"),
+    *("lt", "le", "gt", "ge", "or", "ror", "and", "invert", "int", "float", "index", "await"),
+)
+
+
+class Phase:
+    """Whether the submission is still being imported: only then nothing comes of what is done."""
+
+    def __init__(self) -> None:
+        self.is_importing = True
+
+
+class StandIn:
+    """A name of an absent package; `dotted` is the whole name."""
+
+    def __init__(self, dotted: str, phase: Phase) -> None:
+        vars(self).update(__name__=dotted, __qualname__=dotted, _phase=phase)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return _used(self, f"{_name(self)}.{name}", lambda: _part(self, name))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
+
+    def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
+        return (object,)
+
+    def __instancecheck__(self, _instance: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, _subclass: type) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{_name(self)}, which is not installed>"
+
+
+def _operator(operation: str) -> Callable[..., Any]:
+    def operate(self: StandIn, *args: Any, **kwargs: Any) -> Any:
+        return _used(self, _name(self), lambda: _result(self, operation, args, kwargs))
+
+    operate.__name__ = operate.__qualname__ = f"__{operation}__"
+    return operate
+
+
+for _operation in _UNDONE:
+    setattr(StandIn, f"__{_operation}__", _operator(_operation))
+
+
+class StandInModule(ModuleType):
+    """An absent package, or a module of one, that can be imported."""
+
+    def __init__(self, name: str, phase: Phase) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self.__all__: list[str] = []
+        self._phase = phase
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        # To take a name is to use nothing yet: an import inside a function takes it then.
+        return StandIn(f"{self.__name__}.{name}", self._phase)
+
+
+def _name(stand_in: StandIn) -> str:
+    return str(vars(stand_in)["__name__"])
+
+
+def _part(stand_in: StandIn, name: str) -> StandIn:
+    return StandIn(f"{_name(stand_in)}.{name}", vars(stand_in)["_phase"])
+
+
+def _used(stand_in: StandIn, what: str, harmlessly: Callable[[], Any]) -> Any:
+    """Nothing much while the submission is imported.
+
+    Raises:
+        ModuleNotFoundError: afterwards; its name is that of the package.
+    """
+    if vars(stand_in)["_phase"].is_importing:
+        return harmlessly()
+    package = what.partition(".")[0]
+    raise ModuleNotFoundError(f"{package} is not installed, and {what} is used here", name=package)
+
+
+def _result(
+    stand_in: StandIn, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    if operation in ("iter", "next"):
+        return iter(())
+    if operation in ("len", "int", "index", "exit", "contains", "bool"):
+        return 0 if operation in ("len", "int", "index") else operation == "bool"
+    if operation == "float":
+        return 0.0
+    is_decorating = operation == "call" and len(args) == 1 and not kwargs
+    if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
+        return args[0]
+    return StandIn(_name(stand_in), vars(stand_in)["_phase"])
