@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from grader.explaining.mending.likeness import CodeLines, likeness
 from grader.wire.trials import Passed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -37,7 +36,6 @@ class Sources:
 
     def __init__(self, files: Mapping[str, SourceFile]) -> None:
         self._files = files
-        self._code = {name: CodeLines(file.text) for name, file in files.items()}
 
     @classmethod
     def below(cls, root: Path) -> Sources:
@@ -57,15 +55,6 @@ class Sources:
                     text = path.read_text(encoding="utf-8-sig")
                     files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
         return cls(files)
-
-    @property
-    def likeness(self) -> bytes:
-        """Equal for submissions that differ in comments and empty lines only."""
-        return likeness(self._code)
-
-    def code(self, file: str) -> CodeLines:
-        """The lines with code of one of the files."""
-        return self._code[file]
 
     def text(self, file: str) -> str:
         """The text of one of the files."""
