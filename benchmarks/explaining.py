@@ -90,9 +90,10 @@ def _used() -> float:
 
 def _tell_costs(results: Results, names: Sequence[str]) -> None:
     grades = list(results.grades_of(names, whole=True))
+    # The very same submission's words, and what they took, are told again as they are.
     spent = [
         (sum(one.seconds for one in mendings), sum(one.edits for one in mendings))
-        for mendings in (grade.evidence.mendings for grade in grades)
+        for mendings in {grade.evidence.mendings for grade in grades}
         if any(one.edits for one in mendings)
     ]
     seconds = sorted(seconds for seconds, _ in spent)
