@@ -102,7 +102,7 @@ def _form_and_code(content: bytes) -> tuple[bytes, Code] | None:
         places = {number: place for place, number in enumerate(numbers)}
         spans = [tuple(places[number] for number in _ends(node)) for node in nodes]
         form = f"{ast.dump(tree)}\0{spans}".encode("utf-8", "surrogatepass")
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     texts = tuple(lines[number - 1].strip() for number in numbers)
     return form, Code(tuple(numbers), texts)

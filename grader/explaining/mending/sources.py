@@ -50,7 +50,8 @@ class Sources:
             if len(files) == _MOST_FILES:
                 break
             name = path.relative_to(root).as_posix()
-            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
+            # What is nested too deeply to be parsed is out of memory, as the parser says.
+            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
                 if path.stat().st_size <= _LONGEST:
                     text = path.read_text(encoding="utf-8-sig")
                     files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
