@@ -186,9 +186,7 @@ def retold(folder: Path, text: str, words: Words) -> Words | None:
 
 def test_every_line_that_is_named_is_followed(tmp_path):
     """In texts, beside them, and where edits mend; of what it took nothing is left."""
-    words = told(
-        "wrong (adapters.py, line 5: return x * SCALE | or adapters.py, line 2: SCALE = 2)"
-    )
+    words = told("(adapters.py, line 5: return x * SCALE) | or adapters.py, line 2: SCALE = 2")
     again = retold(tmp_path, f"# By me.\n{DOUBLES}", words)
     assert again is not None
     assert again.tests["a test"] == Told(
