@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.assignment import Assignment, BadAssignment
-from grader.handout.engine import write_wheel
+from grader.handout.engine import PYTHON, write_wheel
 from grader.handout.freezing import freeze_public_tests
 from grader.handout.handing_in import Platform, section
 from grader.handout.installing import ENVIRONMENT, REQUIREMENTS, Installation
@@ -21,7 +22,16 @@ from grader.home.fixtures import FIXTURES
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
 _PARTS = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
 _CONSTRAINTS = "constraints.txt"
+# uv is not to manage it: what it would choose itself is torch's build for GPUs.
 _PROJECT = """\
+[project]
+name = "{distribution}-assignment"
+version = "1"
+requires-python = "{python}"
+
+[tool.uv]
+managed = false
+
 [tool.grader]
 name = {name}
 show_edits = {show_edits}
@@ -117,6 +127,8 @@ def _copy(source: Path, target: Path) -> None:
 
 def _project(assignment: Assignment) -> str:
     return _PROJECT.format(
+        distribution=re.sub("[^A-Za-z0-9]+", "-", assignment.name).strip("-") or "an",
+        python=PYTHON,
         name=json.dumps(assignment.name, ensure_ascii=False),
         show_edits=json.dumps(assignment.show_edits),
         exercises=_lines(assignment.points),
