@@ -9,6 +9,18 @@ _PLAIN = """\
 # {name}
 
 Fill in the functions in `assignment/`, then run `pytest`: it tells you what is wrong, and where.
+
+## While you work
+
+    pytest -x          # stop at the first failure; what is not written is none
+    pytest -v          # every test by name; failures with numbers and a picture
+    pytest --locate    # takes the time that it needs to find the line to change
+
+To have the tests run each time that you save a file, install
+[watchfiles](https://watchfiles.helpmanual.io) beside pytest, with the same tool, and leave this
+running in a terminal.
+
+    watchfiles pytest assignment adapters.py
 """
 
 
