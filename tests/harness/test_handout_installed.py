@@ -13,6 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
 
 from grader.handout.closure import needed
 from grader.handout.engine import PACKAGES, PYTHON, write_wheel
@@ -135,6 +136,16 @@ def test_what_the_wheel_asks_for_is_what_it_and_students_import(wheel, modules):
         owner for name in imported - {"grader", "assignment"} for owner in owners.get(name, ())
     }
     assert {name.lower() for name in third} <= {re.split("[<>=]", one)[0] for one in PACKAGES}
+
+
+def test_conda_installs_the_same(handout, wheel):
+    """From its own channel all but the engine, so that pip has nothing else to fetch."""
+    environment = yaml.safe_load((handout / "environment.yml").read_text(encoding="utf-8"))
+    python, *packages, _, pip = environment["dependencies"]
+    assert environment["name"] == "attention"
+    assert python == f"python {PYTHON},<3.14"
+    assert [one.replace(" ", "").replace("pytorch", "torch") for one in packages] == [*PACKAGES]
+    assert pip == {"pip": [f"./{wheel.name}"]}
 
 
 @pytest.fixture(scope="module")
