@@ -56,18 +56,18 @@ after each change of your files.
     %pip install --quiet ./{wheel}
     !pytest
 
-You need no GPU: uv and conda take the small build of torch where there is none. (uv asks PyTorch's
-own server for it. Where that cannot be reached, leave `--torch-backend auto` out.)
+You need no GPU: uv installs the small build of torch, and so does conda on a machine without one. (uv
+asks PyTorch's own server for it. Where that cannot be reached, leave `--torch-backend cpu` out.)
 
 Your editor's test panel works once it uses the Python of `.venv`, or that of conda's environment.
 Below, `pytest` stands for whichever of these lines runs it.
 """
-_UV = f"uv pip install --torch-backend auto -r {REQUIREMENTS}"
+_UV = f"uv pip install --torch-backend cpu -r {REQUIREMENTS}"
 _PIP = f".venv/bin/pip install -r {REQUIREMENTS}"
 _LINUX = f"""
 
-On Linux that is the build of torch for GPUs, of several gigabytes. Without a GPU let uv install, in
-place of the second line:
+On Linux that fetches several gigabytes for GPUs. To do without, let uv install, in place of the
+second line:
 
     .venv/bin/pip install uv && .venv/bin/{_UV}"""
 
