@@ -56,8 +56,8 @@ after each change of your files.
     %pip install --quiet ./{wheel}
     !pytest
 
-You need no GPU: uv installs the small build of torch, and so does conda on a machine without one. (uv
-asks PyTorch's own server for it. Where that cannot be reached, leave `--torch-backend cpu` out.)
+You need no GPU: uv installs the small build of torch, and so does conda on a machine without one.
+(uv asks PyTorch's own server for it. Where that cannot be reached, leave `--torch-backend cpu` out.)
 
 Your editor's test panel works once it uses the Python of `.venv`, or that of conda's environment.
 Below, `pytest` stands for whichever of these lines runs it.
