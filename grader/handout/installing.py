@@ -57,7 +57,7 @@ after each change of your files.
     !pytest
 
 You need no GPU: uv installs the small build of torch, and so does conda on a machine without one.
-(uv asks PyTorch's own server for it. Where that cannot be reached, leave `--torch-backend cpu` out.)
+(uv asks PyTorch's own server for it: where that is out of reach, leave `--torch-backend cpu` out.)
 
 Your editor's test panel works once it uses the Python of `.venv`, or that of conda's environment.
 Below, `pytest` stands for whichever of these lines runs it.
