@@ -1,10 +1,11 @@
 """Tells how often a message says what a tutor would say, and points to the line that he would.
 
-    .venv/bin/python benchmarks/messages.py [--jobs 2] [--sample N] [--misses] [--home N] [STYLE ...]
+    .venv/bin/python benchmarks/messages.py [--jobs 2] [--sample N] [--misses] \\
+        [STYLE ...]
 
 Each of the slips of `benchmarks/messages` is graded as one of a class, with its words. A message
 is that of most of the wrong tests of the exercise that the slip names: the verdict's own words
-with the mistake's explanation and hint. `--home N` has `pytest` run at home besides, on N of them.
+with the mistake's explanation and hint.
 """
 
 from __future__ import annotations
