@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from grader.testing.contract import Adapter, TensorType, category_of
-from grader.testing.outcome import StudentFault
 from grader.testing.wording import Wording
-from grader.verdict import Status
 from grader.wire.calls import Call
 from grader.wire.frames import Elsewhere, Value
+from grader.wire.records import Line
 
 
-def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any:
+def checked(
+    adapter: Adapter,
+    value: Value,
+    call: Call,
+    wording: Wording,
+    trace: Callable[[], Line | None],
+) -> Any:
     """The value in an answer to a call, once it is of the type and shape that the contract says.
+
+    `trace` finds the line that is behind it, for a wording that tells of lines.
 
     Raises:
         StudentFault: if it is not.
@@ -26,7 +34,7 @@ def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any
         value = single_number(value)
         fits = adapter.result is not int or type(value) is int
     if not fits:
-        raise StudentFault(Status.FAILED, wording.refused(adapter, value, call))
+        raise wording.refused(adapter, value, call, trace)
     return value
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 import torch
 
+from grader.plain_text import plain
 from grader.verdict import Measurement, Status, Where
+from grader.wire.records import Line
 
 
 class StudentFault(Exception):
@@ -33,11 +35,15 @@ class StudentFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A tensor that the submission returned, the names of its axes, and the dtype of the inputs."""
+    """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
+
+    `origin` is the line that made it one of another dtype, if that is known.
+    """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     asked_in: torch.dtype
+    origin: Line | None = None
 
 
 @dataclass(slots=True)
@@ -87,16 +93,26 @@ def note(text: str) -> None:
         observations.notes.append(text)
 
 
-def returned(tensor: torch.Tensor, axes: tuple[str, ...], asked_in: torch.dtype) -> None:
+def place_in_words(line: Line) -> str:
+    """A line of the submission: `attention.py, line 12: return weights`."""
+    return plain(f"{line.file}, line {line.line}: {line.source}")
+
+
+def where_of(line: Line | None) -> Where | None:
+    """A line of the submission as verdicts name it."""
+    return None if line is None else Where(plain(line.file), line.line)
+
+
+def returned(tensor: Returned) -> None:
     """Remembers, for the running test, where a tensor comes from."""
     observations = _current.get()
     if observations is not None:
-        observations.returned.append(Returned(tensor, axes, asked_in))
+        observations.returned.append(tensor)
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
     """What the axes of a tensor are called: by their number, where nothing else is known."""
-    known = _known(tensor)
+    known = known_of(tensor)
     if known is not None:
         return known.axes
     return tuple(f"axis {place}" for place in range(tensor.ndim))
@@ -104,13 +120,14 @@ def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
 
 def precision_of(tensor: torch.Tensor) -> torch.dtype:
     """The dtype whose precision a tensor must have: no coarser one than that of the inputs."""
-    known = _known(tensor)
+    known = known_of(tensor)
     if known is None or not tensor.is_floating_point():
         return tensor.dtype
     return max(tensor.dtype, known.asked_in, key=lambda dtype: -torch.finfo(dtype).eps)
 
 
-def _known(tensor: torch.Tensor) -> Returned | None:
+def known_of(tensor: torch.Tensor) -> Returned | None:
+    """What is remembered of a tensor, if the submission returned it."""
     observations = _current.get()
     for known in observations.returned if observations is not None else ():
         if known.tensor is tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from grader.wire.frames import BadFrame, Received, Value, decode, encode
-from grader.wire.records import Record, records_as_json, records_from_json, values_of
+from grader.wire.records import Line, Record, records_as_json, records_from_json, values_of
 
 MAX_USES = 100
 MAX_CELL_ERRORS = 20
@@ -23,6 +23,8 @@ class Call:
 
     `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
+    `trace` asks for the line of the submission that made the result what it is: of another type or
+    dtype, or cut off from the inputs that are named by `wrt`.
     `frame` is the call as it crosses, where that was encoded before.
     """
 
@@ -36,12 +38,14 @@ class Call:
     count_work: bool = False
     watch_inputs: bool = False
     record: bool = False
+    trace: bool = False
     frame: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing but the result is wanted, where calls are made by default."""
-        return not (self.wrt or self.count_work or self.watch_inputs or self.default_device)
+        observes = self.wrt or self.count_work or self.watch_inputs or self.trace
+        return not (observes or self.default_device)
 
 
 # What of a call is told only where it is unlike this.
@@ -52,6 +56,7 @@ _USUAL = (
     ("count_work", False),
     ("watch_inputs", False),
     ("record", False),
+    ("trace", False),
 )
 # No parameter of an adapter has this name.
 _COTANGENT = ""
@@ -69,10 +74,15 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A name in the expression that raised, and what it stood for: `Q`, `float32[2, 5, 8]`."""
+    """A name in the expression that raised, and what it stood for: `Q`, `float32[2, 5, 8]`.
+
+    `made` is the statement of the same function that set it last, at `line`, if that is plain.
+    """
 
     name: str
     words: str
+    made: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,7 @@ class Use:
 class Answer:
     """What came of a call: a value or what was raised, and what was observed.
 
+    `origin` is the line of the submission that a traced call found.
     Equal digests are equal answers; who receives an answer may give it one.
     """
 
@@ -128,6 +139,7 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
+    origin: Line | None = None
     digest: bytes | None = None
 
 
@@ -177,6 +189,8 @@ def encode_answer(answer: Answer) -> bytes:
     if answer.records:
         values |= values_of(answer.records)
         header["records"] = records_as_json(answer.records)
+    if answer.origin is not None:
+        header["origin"] = [answer.origin.file, answer.origin.line, answer.origin.source]
     return encode(header, values)
 
 
@@ -202,8 +216,19 @@ def decode_answer(frame: Received) -> Answer:
         work=None if work is None else Work(*_two_counts(work)),
         uses=uses_from_json(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
+        origin=_line_from_json(header.get("origin")),
         digest=frame.digest(),
     )
+
+
+def _line_from_json(row: object) -> Line | None:
+    if row is None:
+        return None
+    if not isinstance(row, list) or len(row) != 3 or type(row[1]) is not int:
+        raise BadFrame("the line behind a result is not described as it must be")
+    if not 0 <= row[1] < _LINES:
+        raise BadFrame("the line behind a result is one that cannot be")
+    return Line(str(row[0])[:300], row[1], str(row[2])[:300])
 
 
 def _two_counts(numbers: object) -> tuple[int, int]:
@@ -223,7 +248,7 @@ def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
         "message": raised.message,
         "missing": raised.missing,
         "frames": [[f.file, f.line, f.function, f.source] for f in raised.frames],
-        "operands": [[operand.name, operand.words] for operand in raised.operands],
+        "operands": [[one.name, one.words, one.made, one.line] for one in raised.operands],
         "column": raised.column,
         "accepts": raised.accepts,
         "suggestion": raised.suggestion,
@@ -267,10 +292,14 @@ def raised_from_json(entry: object) -> Raised | None:
 
 def _operands(rows: object) -> tuple[Operand, ...]:
     if not isinstance(rows, list) or not all(
-        isinstance(row, list) and len(row) == 2 for row in rows
+        isinstance(row, list) and len(row) == 4 and type(row[3]) is int and 0 <= row[3] < _LINES
+        for row in rows
     ):
         raise BadFrame("the operands of what was raised are not described as they must be")
-    return tuple(Operand(str(name)[:60], str(words)[:200]) for name, words in rows[:MAX_OPERANDS])
+    return tuple(
+        Operand(str(name)[:60], str(words)[:200], str(made)[:200], line)
+        for name, words, made, line in rows[:MAX_OPERANDS]
+    )
 
 
 def cell_errors_from_json(entry: object) -> tuple[Raised, ...]:

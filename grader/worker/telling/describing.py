@@ -48,6 +48,8 @@ def foreign(value: object) -> Foreign:
         return Foreign(f"a module of type {kind}")
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
         return Foreign(f"a function ({value.__name__[:_LONGEST]})")
+    if any("__call__" in vars(base) for base in type(value).__mro__):
+        return Foreign(f"an object that can be called, of type {kind}")
     return Foreign(f"an object of type {kind}")
 
 

@@ -68,6 +68,32 @@ def _head(statement: ast.stmt) -> list[Node]:
     ]
 
 
+def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
+    """The statement of a frame's function that set a name last before the line where it stopped."""
+    code = trace.tb_frame.f_code
+    functions = [
+        node
+        for node in ast.walk(_tree(code.co_filename))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name == code.co_name
+        and node.lineno <= trace.tb_lineno <= (node.end_lineno or 0)
+    ]
+    setting = [
+        node
+        for node in ast.walk(functions[-1] if functions else ast.Module([], []))
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
+        and (node.end_lineno or 0) < trace.tb_lineno
+        and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
+    ]
+    return max(setting, key=lambda node: node.lineno, default=None)
+
+
+def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.AST]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    for target in targets:
+        yield from ast.walk(target)
+
+
 def dotted_name(node: ast.AST) -> list[str] | None:
     """`["self", "scale"]` for `self.scale`; None for what is no name."""
     if isinstance(node, ast.Name):

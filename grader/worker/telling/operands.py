@@ -11,9 +11,15 @@ import torch
 
 from grader.wire.calls import MAX_OPERANDS, Operand
 from grader.worker.telling.describing import in_words
-from grader.worker.telling.expression import dotted_name, expression_and_statement, value_of
+from grader.worker.telling.expression import (
+    assignment_of,
+    dotted_name,
+    expression_and_statement,
+    value_of,
+)
 
 _LONGEST_NAME = 60
+_LONGEST_MADE = 200
 
 
 def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
@@ -30,7 +36,18 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
                     found.setdefault(name, words)
         if any("[" in words for words in found.values()):
             break
-    return tuple(Operand(*pair) for pair in itertools.islice(found.items(), MAX_OPERANDS))
+    return tuple(
+        Operand(name, words, *_made(name, trace))
+        for name, words in itertools.islice(found.items(), MAX_OPERANDS)
+    )
+
+
+def _made(name: str, trace: TracebackType) -> tuple[str, int]:
+    """The statement that set an operand, and its line, if it is a variable of the function."""
+    statement = assignment_of(name, trace) if name.isidentifier() else None
+    return (
+        ("", 0) if statement is None else (ast.unparse(statement)[:_LONGEST_MADE], statement.lineno)
+    )
 
 
 def _names(node: ast.AST) -> Iterator[list[str]]:
