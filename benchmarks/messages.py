@@ -4,8 +4,8 @@
         [STYLE ...]
 
 Each of the slips of `benchmarks/messages` is graded as one of a class, with its words. A message
-is that of most of the wrong tests of the exercise that the slip names: the verdict's own words
-with the mistake's explanation and hint.
+is that of most of the wrong tests of the exercise that the slip names, or of the exercise that
+these say is to be mended first: the verdict's own words with the mistake's explanation and hint.
 """
 
 from __future__ import annotations
@@ -81,9 +81,13 @@ def read(told: Told, grade: Grade) -> Read:
     if not grade.tests or not wrong:
         whole = Message(grade.message or "", frozenset(_lines_in(grade.message or "")))
         return Read(told, (whole,), (whole,))
-    names = [name for name, _ in everything]
+    names = list(dict.fromkeys(name for name, _ in everything))
     root = told.adapter if told.adapter in names else names[0]
     messages = tuple(message for name, message in everything if name == root)
+    for first in names:
+        if 2 * sum(f"Fix {first} first" in message.words for message in messages) > len(messages):
+            messages = tuple(message for name, message in everything if name == first)
+            break
     return Read(told, messages, tuple(message for _, message in everything))
 
 

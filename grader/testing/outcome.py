@@ -15,13 +15,19 @@ from grader.wire.records import Line
 
 
 class StudentFault(Exception):
-    """A test ends here, by the submission's doing."""
+    """A test ends here, by the submission's doing.
 
-    def __init__(self, status: Status, message: str, where: Where | None = None) -> None:
+    It is `settled` if the line to mend is known, so that no other need be looked for.
+    """
+
+    def __init__(
+        self, status: Status, message: str, where: Where | None = None, settled: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.where = where
+        self.settled = settled
 
     @property
     def headline(self) -> str:
@@ -30,7 +36,7 @@ class StudentFault(Exception):
 
     def again(self) -> StudentFault:
         """The same fault, to be raised once more: an exception object gathers its tracebacks."""
-        return StudentFault(self.status, self.message, self.where)
+        return StudentFault(self.status, self.message, self.where, self.settled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ class Operand:
 class Raised:
     """An exception, as text. `frames` are the submission's own, innermost last.
 
+    `culprit` is the line that is to be mended, where that is plainly another.
     Of the innermost frame: its `operands`, the column at which its syntax is wrong (from 1), and
     for wrong arguments what the called function `accepts`. `suggestion` is a name that may have
     been meant, `lacks` the package whose import found none, and `printed` what the submission
@@ -100,6 +101,7 @@ class Raised:
     frames: tuple[Frame, ...] = ()
     missing: bool = False
     operands: tuple[Operand, ...] = ()
+    culprit: Frame | None = None
     column: int = 0
     accepts: str = ""
     suggestion: str = ""
@@ -248,6 +250,7 @@ def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
         "message": raised.message,
         "missing": raised.missing,
         "frames": [[f.file, f.line, f.function, f.source] for f in raised.frames],
+        "culprit": [[f.file, f.line, f.function, f.source] for f in [raised.culprit] if f],
         "operands": [[one.name, one.words, one.made, one.line] for one in raised.operands],
         "column": raised.column,
         "accepts": raised.accepts,
@@ -266,28 +269,36 @@ def raised_from_json(entry: object) -> Raised | None:
         return None
     if not isinstance(entry, dict) or not isinstance(entry.get("frames"), list):
         raise BadFrame("what was raised is not described as it must be")
+    column = entry.get("column", 0)
+    if type(column) is not int or not 0 <= column < _LINES:
+        raise BadFrame("what was raised is at a column that cannot be")
+    culprit = _frames(entry.get("culprit", []))
+    return Raised(
+        kind=str(entry.get("kind"))[:100],
+        message=str(entry.get("message"))[:4000],
+        frames=_frames(entry["frames"]),
+        missing=entry.get("missing") is True,
+        operands=_operands(entry.get("operands", [])),
+        culprit=culprit[-1] if culprit else None,
+        column=column,
+        accepts=str(entry.get("accepts", ""))[:500],
+        suggestion=str(entry.get("suggestion", ""))[:100],
+        lacks=str(entry.get("lacks", ""))[:100],
+    )
+
+
+def _frames(rows: object) -> tuple[Frame, ...]:
+    if not isinstance(rows, list):
+        raise BadFrame("the frames of what was raised are not a list")
     frames = []
-    for row in entry["frames"][-20:]:
+    for row in rows[-20:]:
         if not isinstance(row, list) or len(row) != 4 or type(row[1]) is not int:
             raise BadFrame("a frame of what was raised is not described as it must be")
         file, line, function, source = row
         if not 0 <= line < _LINES:
             raise BadFrame("a frame of what was raised is at a line that cannot be")
         frames.append(Frame(str(file)[:300], line, str(function)[:100], str(source)[:300]))
-    column = entry.get("column", 0)
-    if type(column) is not int or not 0 <= column < _LINES:
-        raise BadFrame("what was raised is at a column that cannot be")
-    return Raised(
-        kind=str(entry.get("kind"))[:100],
-        message=str(entry.get("message"))[:4000],
-        frames=tuple(frames),
-        missing=entry.get("missing") is True,
-        operands=_operands(entry.get("operands", [])),
-        column=column,
-        accepts=str(entry.get("accepts", ""))[:500],
-        suggestion=str(entry.get("suggestion", ""))[:100],
-        lacks=str(entry.get("lacks", ""))[:100],
-    )
+    return tuple(frames)
 
 
 def _operands(rows: object) -> tuple[Operand, ...]:

@@ -16,6 +16,7 @@ _FROM_THE_FRONT = re.compile(
     r"(?:([\w.]+)\.)?(?:transpose|swapaxes|permute)\((?:([\w.]*[a-zA-Z_]\w*), ?)?"
     r"(?:[0-3], ?[0-3]|0, ?2, ?1)\)"
 )
+_FACTORS = re.compile(r"([\w.]*\w) \* ([\w.]*\w)")
 _ALL_TURNED = re.compile(r"([\w.]*?\w)\.T\b(?!\()")
 
 
@@ -60,8 +61,18 @@ def _broadcast(match: re.Match[str], raised: Raised) -> str:
     return (
         "Shapes are lined up from the right; two axes go together if they are equally long, or one "
         f"of them is 1 long. Here axis {axis} is {one} in one tensor and {other} in the other."
-        f"{_advice(raised)}"
+        f"{_elementwise(raised) or _advice(raised)}"
     )
+
+
+def _elementwise(raised: Raised) -> str:
+    """Whether * stands where a matrix product would fit."""
+    factors = _FACTORS.search(source_of(raised))
+    shapes = {one.name: shape for one in raised.operands if (shape := shape_of(one))}
+    left, right = (shapes.get(name, []) for name in (factors.groups() if factors else "  "))
+    if len(left) > 1 < len(right) and left[-1] == right[-2]:
+        return " * multiplies number by number; @ is the matrix product."
+    return ""
 
 
 def _advice(raised: Raised) -> str:
@@ -178,6 +189,11 @@ def _sizes_to_split(match: re.Match[str], _: Raised) -> str:
 
 
 SIZES: tuple[Kind, ...] = (
+    kind(
+        r"einsum\(\): invalid subscript given at index \d+",
+        "An equation holds letters, commas, ellipses (...) and one arrow, ->.",
+        settles=True,
+    ),
     kind(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", _product),
     kind(
         r"first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: \[(\d+), (\d+)\]",

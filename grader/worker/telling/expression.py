@@ -31,7 +31,7 @@ def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
     first, last = (line, column), (end_line, end_column)
     spanning = [
         node
-        for node in ast.walk(_tree(code.co_filename))
+        for node in ast.walk(syntax_of(code.co_filename))
         if isinstance(node, Node)
         and (node.lineno, node.col_offset) <= first
         and (node.end_lineno, node.end_col_offset) >= last
@@ -49,7 +49,7 @@ def _is_assigned(node: ast.expr) -> bool:
 
 
 @functools.lru_cache(maxsize=8)
-def _tree(file: str) -> ast.Module:
+def syntax_of(file: str) -> ast.Module:
     """The syntax of a file; of a very long one, none."""
     source = "".join(linecache.getlines(file))
     return ast.parse(source if len(source) <= _LONGEST else "")
@@ -73,7 +73,7 @@ def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
     code = trace.tb_frame.f_code
     functions = [
         node
-        for node in ast.walk(_tree(code.co_filename))
+        for node in ast.walk(syntax_of(code.co_filename))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.name == code.co_name
         and node.lineno <= trace.tb_lineno <= (node.end_lineno or 0)

@@ -10,7 +10,7 @@ from types import FrameType, TracebackType
 import torch
 
 from grader.wire.calls import MAX_OPERANDS, Operand
-from grader.worker.telling.describing import in_words
+from grader.worker.telling.describing import in_words, not_called_in_words
 from grader.worker.telling.expression import (
     assignment_of,
     dotted_name,
@@ -30,8 +30,8 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
     found: dict[str, str] = {}
     for nodes in expression_and_statement(trace):
         for node in nodes:
-            for dotted in _names(node):
-                name, words = _resolved(dotted, trace.tb_frame)
+            for dotted, is_called in _names(node):
+                name, words = _resolved(dotted, trace.tb_frame, is_called)
                 if words is not None and len(name) <= _LONGEST_NAME:
                     found.setdefault(name, words)
         if any("[" in words for words in found.values()):
@@ -50,19 +50,20 @@ def _made(name: str, trace: TracebackType) -> tuple[str, int]:
     )
 
 
-def _names(node: ast.AST) -> Iterator[list[str]]:
-    """The names and dotted names in a piece of code, from left to right."""
+def _names(node: ast.AST, is_called: bool = False) -> Iterator[tuple[list[str], bool]]:
+    """The names and dotted names in a piece of code, from left to right, and which are called."""
     dotted = dotted_name(node)
     if dotted is not None:
-        yield dotted
+        yield dotted, is_called
         return
     for child in ast.iter_child_nodes(node):
-        yield from _names(child)
+        yield from _names(child, isinstance(node, ast.Call) and child is node.func)
 
 
-def _resolved(dotted: list[str], frame: FrameType) -> tuple[str, str | None]:
+def _resolved(dotted: list[str], frame: FrameType, is_called: bool) -> tuple[str, str | None]:
     """What a dotted name stands for, in words, or else the tensor (or None) that it belongs to."""
-    words = in_words(value_of(dotted, frame))
+    value = value_of(dotted, frame)
+    words = in_words(value) or (None if is_called else not_called_in_words(value))
     while words is None and len(dotted) > 1:
         dotted = dotted[:-1]
         owner = value_of(dotted, frame)
