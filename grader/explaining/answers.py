@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 import torch
 
 from grader.explaining.exceptions.account import call_in_words
-from grader.explaining.shapes import wrong_shape
 from grader.plain_text import plain
 from grader.testing.answers import single_number
 from grader.testing.contract import Adapter, TensorType, category_of, counted
-from grader.wire.calls import Call
+from grader.testing.shapes import wrong_shape
+from grader.wire.calls import Call, Traced
 from grader.wire.frames import Elsewhere, Foreign, Value, tensor_in_words
 from grader.wire.records import Line
 
@@ -34,12 +34,12 @@ def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | No
     return "\n".join([f"{said} ({place})", f"    {plain(line.source)}", *advice])
 
 
-def is_of_another_shape(adapter: Adapter, value: Value) -> bool:
-    """Whether a refused value is a tensor of the right kind, so that only its shape is wrong."""
+def wrong_with(adapter: Adapter, value: Value) -> Traced:
+    """What of a refused value is not what the contract says."""
     wanted = adapter.result
     if not isinstance(wanted, TensorType) or not isinstance(value, torch.Tensor | Elsewhere):
-        return False
-    return category_of(value) == wanted.category
+        return Traced.TYPE
+    return Traced.SHAPE if category_of(value) == wanted.category else Traced.DTYPE
 
 
 def _complaint(

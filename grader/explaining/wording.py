@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from grader.explaining.answers import is_of_another_shape, refusal_in_words
+from grader.explaining.answers import refusal_in_words, wrong_with
 from grader.explaining.exceptions.account import fault_of, printed_in_words
 from grader.plain_text import plain
 from grader.testing.assertions import WrongNumbers
@@ -14,7 +14,7 @@ from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault, where_of
 from grader.testing.wording import Trace
 from grader.verdict import Status
-from grader.wire.calls import Call, Raised
+from grader.wire.calls import Call, Raised, Traced
 from grader.wire.frames import Value
 from grader.wire.records import Line
 from grader.words import Told
@@ -29,13 +29,13 @@ class InFull:
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace) -> StudentFault:
         """What came instead, from which line, what explains it, and the call."""
-        line = None if is_of_another_shape(adapter, value) else trace()
+        line = trace(wrong_with(adapter, value))
         said = refusal_in_words(adapter, value, call, line)
         return StudentFault(Status.FAILED, said, where_of(line))
 
-    def origin(self, trace: Trace) -> Line | None:
+    def origin(self, trace: Trace, what: Traced) -> Line | None:
         """The line that is found."""
-        return trace()
+        return trace(what)
 
     def printed(self, text: str) -> Sequence[str]:
         """The last lines of it."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from grader.testing.contract import Adapter, TensorType, category_of
-from grader.testing.wording import Wording
+from grader.testing.wording import Trace, Wording
 from grader.wire.calls import Call
 from grader.wire.frames import Elsewhere, Value
-from grader.wire.records import Line
 
 
 def checked(
@@ -19,7 +17,7 @@ def checked(
     value: Value,
     call: Call,
     wording: Wording,
-    trace: Callable[[], Line | None],
+    trace: Trace,
 ) -> Any:
     """The value in an answer to a call, once it is of the type and shape that the contract says.
 

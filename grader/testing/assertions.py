@@ -23,7 +23,9 @@ from grader.testing.outcome import (
     shows_expected,
     where_of,
 )
+from grader.testing.shapes import explanation
 from grader.verdict import Status, Where
+from grader.wire.calls import Traced
 from grader.wire.frames import Elsewhere, Value
 
 _MORE_OPERATIONS = 1.5
@@ -94,14 +96,25 @@ def assert_matches(
         assert _equal(actual, expected), f"{what}, {str(actual)[:40]}, is not the right one"
         return
     wanted = torch.as_tensor(expected)
-    assert actual.shape == wanted.shape, (
-        f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"
-    )
+    if actual.shape != wanted.shape:
+        raise _of_another_shape(actual, wanted, what)
     comparison = compare(actual, wanted, tolerance or tolerance_for(precision_of(actual)))
     measured(comparison.measurement)
     if not comparison.ok:
         conversion = Conversion.of(actual, wanted)
         raise WrongNumbers(what, comparison, axes_of(actual), conversion)
+
+
+def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> StudentFault:
+    """The fault for a shape that no annotation tells in advance."""
+    said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"]
+    names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
+    if len(names) == wanted.ndim:
+        said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape), {})])
+    known = known_of(actual)
+    line = known.trace(Traced.SHAPE) if known is not None else None
+    said += [] if line is None else [f"The shape comes of {place_in_words(line)}"]
+    return StudentFault(Status.FAILED, "\n".join(said), where_of(line))
 
 
 def assert_gradients_match(
@@ -151,7 +164,7 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
     if got == wanted:
         return
     known = known_of(actual)
-    line = known.origin if known is not None else None
+    line = known.trace(Traced.DTYPE) if known is not None else None
     becomes = [] if line is None else [f"It becomes {got} in {place_in_words(line)}"]
     said = f"with {wanted} inputs the result must be {wanted}, not {got}"
     raise StudentFault(Status.FAILED, "\n".join([said, *becomes]), where_of(line))

@@ -16,6 +16,7 @@ from grader.testing.comparison import (
     tolerance_for,
 )
 from grader.testing.outcome import known_of, place_in_words
+from grader.wire.calls import Traced
 from grader.wire.records import Line
 
 _ROWS = 5
@@ -42,7 +43,8 @@ class Conversion:
         if known is None or not actual.is_floating_point() or actual.dtype is known.asked_in:
             return None
         explains = all_within(actual, expected, tolerance_for(actual.dtype))
-        return cls(actual.dtype, known.asked_in, known.origin, explains)
+        line = known.trace(Traced.DTYPE)
+        return cls(actual.dtype, known.asked_in, line, explains)
 
     def in_words(self, what: str) -> Iterator[str]:
         """What the dtypes are, and where it was changed."""

@@ -15,7 +15,7 @@ from grader.testing.contract import Adapter, TensorType, axis_names
 from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
 from grader.testing.wording import Wording
 from grader.verdict import Status
-from grader.wire.calls import Answer, Call, Work
+from grader.wire.calls import Answer, Call, Traced, Work
 from grader.wire.frames import Elsewhere, Value
 from grader.wire.records import Line
 
@@ -70,7 +70,7 @@ class Student:
                 "not on another device",
             )
         self._observe(call, result, False)
-        self._remember(result, self.adapter.result, arguments, self._dtype_line(result, arguments))
+        self._remember(result, self.adapter.result, arguments)
         return result
 
     def gradients(
@@ -86,7 +86,7 @@ class Student:
             wanted = inputs[name]
             if isinstance(wanted, torch.Tensor) and gradient.shape != wanted.shape:
                 raise StudentFault(Status.FAILED, f"the gradient of {name} has another shape")
-            self._remember(gradient, self.adapter.tensors.get(name), inputs)
+            self._remember(gradient, self.adapter.tensors.get(name), inputs, is_traced=False)
         return dict(answer.gradients)
 
     def _without_gradient(
@@ -98,7 +98,7 @@ class Student:
     ) -> StudentFault:
         """The fault for an input that the result does not depend on, as far as autograd knows."""
         trace = functools.partial(self._origin, inputs, wrt=wrt, cotangent=cotangent)
-        line = self._wording.origin(trace)
+        line = self._wording.origin(trace, Traced.GRADIENT)
         said = (
             f"no gradient reaches {name}: the result must depend on it through torch operations "
             "only (no .detach(), .item(), .data, numpy, torch.tensor(...) of a tensor, or "
@@ -135,10 +135,10 @@ class Student:
         trace = functools.partial(self._origin, arguments)
         return checked(self.adapter, answer.value, call, self._wording, trace)
 
-    def _origin(self, arguments: Mapping[str, Value], **observe: Any) -> Line | None:
+    def _origin(self, arguments: Mapping[str, Value], what: Traced, **observe: Any) -> Line | None:
         """The line behind a result, found by the same call once more; None if it is not plain."""
         try:
-            return self.ask(arguments, trace=True, **observe).origin
+            return self.ask(arguments, trace=what, **observe).origin
         except StudentFault:
             return None
 
@@ -150,25 +150,23 @@ class Student:
     def _place(self) -> str:
         return "the CPU" if self._device == "cpu" else f"the device {self._device}"
 
-    def _dtype_line(self, result: Any, arguments: Mapping[str, Value]) -> Line | None:
-        """The line that made a result of another dtype than that of the inputs."""
-        if not isinstance(result, torch.Tensor) or not result.is_floating_point():
-            return None
-        if result.dtype is _asked_in(arguments):
-            return None
-        return self._wording.origin(functools.partial(self._origin, arguments))
-
-    @staticmethod
     def _remember(
+        self,
         tensor: Any,
         annotated: object,
         arguments: Mapping[str, Value],
-        origin: Line | None = None,
+        is_traced: bool = True,
     ) -> None:
         """Remembers where a tensor comes from, for what may have to be said about it."""
-        if isinstance(tensor, torch.Tensor) and isinstance(annotated, TensorType):
-            axes = axis_names(annotated, tensor.ndim)
-            returned(Returned(tensor, axes, _asked_in(arguments), origin))
+        if not isinstance(tensor, torch.Tensor) or not isinstance(annotated, TensorType):
+            return
+
+        def trace(what: Traced) -> Line | None:
+            find = functools.partial(self._origin, arguments)
+            return self._wording.origin(find, what) if is_traced else None
+
+        axes = axis_names(annotated, tensor.ndim)
+        returned(Returned(tensor, axes, _asked_in(arguments), trace))
 
 
 class Reference:

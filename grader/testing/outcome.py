@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ import torch
 
 from grader.plain_text import plain
 from grader.verdict import Measurement, Status, Where
+from grader.wire.calls import Traced
 from grader.wire.records import Line
 
 
@@ -43,13 +44,13 @@ class StudentFault(Exception):
 class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
-    `origin` is the line that made it one of another dtype, if that is known.
+    `trace` finds the line that made it what it is, if that can be known.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     asked_in: torch.dtype
-    origin: Line | None = None
+    trace: Callable[[Traced], Line | None]
 
 
 @dataclass(slots=True)

@@ -10,13 +10,13 @@ from grader.plain_text import plain
 from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status
-from grader.wire.calls import Call, Raised
+from grader.wire.calls import Call, Raised, Traced
 from grader.wire.frames import Value
 from grader.wire.records import Line
 
 _LONGEST = 300
 
-Trace = Callable[[], Line | None]
+Trace = Callable[[Traced], Line | None]
 
 
 class Wording(Protocol):
@@ -28,8 +28,8 @@ class Wording(Protocol):
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace, /) -> StudentFault:
         """The fault for a value that is not what the contract says; `trace` finds its line."""
 
-    def origin(self, trace: Trace, /) -> Line | None:
-        """The line behind a result of another dtype than asked for, if lines are told."""
+    def origin(self, trace: Trace, what: Traced, /) -> Line | None:
+        """The line that made a result what it is, if lines are told."""
 
     def printed(self, text: str, /) -> Sequence[str]:
         """Lines that tell what the submission printed before its process was lost."""
@@ -57,7 +57,7 @@ class Plainly:
         said = f"{adapter.name} returned something of another type or shape than it must"
         return StudentFault(Status.FAILED, said)
 
-    def origin(self, _trace: Trace) -> Line | None:
+    def origin(self, _trace: Trace, _what: Traced) -> Line | None:
         """Nothing: nobody is asked twice."""
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +18,23 @@ MAX_OPERANDS = 8
 _LINES = 1 << 31
 
 
+class Traced(enum.StrEnum):
+    """What of a result is traced to the line that made it so."""
+
+    TYPE = "type"
+    DTYPE = "dtype"
+    SHAPE = "shape"
+    GRADIENT = "gradient"
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of an adapter, and what shall be observed while it runs.
 
     `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
-    `trace` asks for the line of the submission that made the result what it is: of another type or
-    dtype, or cut off from the inputs that are named by `wrt`.
+    `trace` asks for the line of the submission that made the result what it is: its type, its
+    dtype, its shape, or that no gradient comes through.
     `frame` is the call as it crosses, where that was encoded before.
     """
 
@@ -38,7 +48,7 @@ class Call:
     count_work: bool = False
     watch_inputs: bool = False
     record: bool = False
-    trace: bool = False
+    trace: Traced | None = None
     frame: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -56,7 +66,7 @@ _USUAL = (
     ("count_work", False),
     ("watch_inputs", False),
     ("record", False),
-    ("trace", False),
+    ("trace", None),
 )
 # No parameter of an adapter has this name.
 _COTANGENT = ""
@@ -165,6 +175,8 @@ def decode_call(frame: Received) -> Call:
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
     """The call in what such a frame holds."""
     cotangent = values.pop(_COTANGENT, None)
+    if "trace" in header:
+        header["trace"] = Traced(header["trace"])
     if "wrt" in header:
         header["wrt"] = tuple(header["wrt"])
     return Call(

@@ -35,7 +35,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
     counter = WorkCounter() if call.count_work else None
     numbers = not any(isinstance(value, torch.Tensor) for value in call.arguments.values())
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
-    tracer = Tracer(root) if call.trace else None
+    tracer = Tracer(root) if call.trace is not None else None
     try:
         arguments = {name: _put(value, call.device) for name, value in call.arguments.items()}
         watched = {
@@ -62,7 +62,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
             ),
             work=Work(counter.operations, counter.largest) if counter is not None else None,
             records=tuple(recorder.records) if recorder is not None else (),
-            origin=tracer.origin(result, bool(wanted)) if tracer is not None else None,
+            origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
         )
     except BaseException as exception:  # a submission may raise anything at all
         return Answer(raised=describe_exception(exception, root, function))

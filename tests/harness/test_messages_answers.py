@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.explaining.shapes import wrong_shape
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.contract import Adapter, TensorType, axis_names
 from grader.testing.differences import difference_in_words, worst_in_a_table
+from grader.testing.shapes import wrong_shape
 
 Q, K, V = torch.zeros(2, 5, 8), torch.zeros(2, 7, 8), torch.zeros(2, 7, 6)
 FLOAT = "floating-point"

@@ -84,7 +84,7 @@ def _source(raised: Raised) -> Iterator[str]:
     yield f"    {source}"
     if 0 < raised.column <= len(source) + 1:
         yield f"    {' ' * (raised.column - 1)}^"
-    operands = [plain(f"{operand.name} = {operand.words}") for operand in raised.operands]
+    operands = [plain(f"{one.name} = {one.words}") for one in raised.operands if one.words]
     if operands:
         yield f"    with {', '.join(operands)}"
 

@@ -83,7 +83,7 @@ def _advice(raised: Raised) -> str:
 
 
 def _set_at(operand: Operand) -> str:
-    return f" {operand.name} was set in line {operand.line}: {operand.made}."
+    return f" {operand.name} is made in line {operand.line}: {operand.made}."
 
 
 def _advice_on(source: str, raised: Raised, said: str) -> str:

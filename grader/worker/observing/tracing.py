@@ -6,7 +6,6 @@ The call is made once more and looked on at. Only lines of the submission itself
 from __future__ import annotations
 
 import ast
-import functools
 import linecache
 import sys
 from collections.abc import Iterator
@@ -19,11 +18,14 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from grader.wire.calls import Traced
 from grader.wire.records import Line
 from grader.worker.observing.lines import OwnLines
+from grader.worker.telling.expression import syntax_of
 
 _MOST = 4000
-_LONGEST = 1 << 18  # characters of one file
+# What these make of parts has its shape from the parts.
+_OF_PARTS = ("stack", "cat", "concat", "tensor")
 _WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
@@ -35,6 +37,7 @@ class _Return:
     caller: int
     value: object
     line: Line
+    file: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,16 @@ class Tracer:
         sys.settrace(self._earlier)
         self._looking_on.__exit__(kind, exception, traceback)
 
-    def origin(self, result: object, wants_gradient: bool) -> Line | None:
-        """The line behind a result, which is not what was asked for; None if that is not plain."""
+    def origin(self, result: object, what: Traced) -> Line | None:
+        """The line that made a result what it is; None if that is not plain."""
+        found = self._returned(result)
         if not isinstance(result, torch.Tensor):
-            return self._returned(result)
-        if wants_gradient:
+            return None if found is None else found.line
+        if what is Traced.GRADIENT:
             return self._cut(result)
-        return self._converted(result.dtype) or self._returned(result)
+        if what is Traced.SHAPE:
+            return None if found is None else self._shaped(found)
+        return self._converted(result.dtype) or (None if found is None else found.line)
 
     def made(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
         """Notes what a torch function made of tensors."""
@@ -97,8 +103,8 @@ class Tracer:
         dtypes = frozenset(one.dtype for one in tensors)
         self._operations.append(_Operation(dtypes, output.dtype, line or stack[-1], cuts))
 
-    def _returned(self, result: object) -> Line | None:
-        """The line of the first function that returned the result, which others handed on."""
+    def _returned(self, result: object) -> _Return | None:
+        """Where the first function returned the result, which others handed on."""
         if not self._returns:
             return None
         found = self._returns[-1]
@@ -107,7 +113,32 @@ class Tracer:
             if earlier.caller != found.frame or earlier.value is not result or not is_handed_on:
                 break
             found = earlier
-        return found.line
+        return found
+
+    def _shaped(self, returned: _Return) -> Line | None:
+        """The line whose expression a function returns, if it alone decides of the shape."""
+        function, line = _function_at(returned.file, returned.line.line), returned.line
+        nodes = list(ast.walk(function)) if function is not None else []
+        value = next(
+            (one.value for one in nodes if isinstance(one, ast.Return) and one.lineno == line.line),
+            None,
+        )
+        if isinstance(value, ast.Name):
+            name = value.id
+            setting = [
+                one
+                for one in nodes
+                if isinstance(one, ast.Assign)
+                and one.lineno < line.line
+                and any(isinstance(to, ast.Name) and to.id == name for to in one.targets)
+            ]
+            if not setting:
+                return None
+            last = max(setting, key=lambda one: one.lineno)
+            value = last.value
+            source = linecache.getline(returned.file, last.lineno).strip()
+            line = Line(line.file, last.lineno, source)
+        return None if value is None or _hands_on(value) else line
 
     def _converted(self, dtype: torch.dtype) -> Line | None:
         """Where numbers became those of a dtype: at first if they are finer or coarser floats."""
@@ -134,7 +165,8 @@ class Tracer:
         if event == "return" and len(self._returns) < _MOST:
             line = self._lines.stack(frame)[-1]
             caller = self._own_caller(frame)
-            self._returns.append(_Return(id(frame), id(caller), argument, line))
+            file = frame.f_code.co_filename
+            self._returns.append(_Return(id(frame), id(caller), argument, line, file))
         return self._went_on
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
@@ -159,13 +191,31 @@ class Tracer:
         return None
 
 
-@functools.lru_cache(maxsize=8)
+def _hands_on(value: ast.expr) -> bool:
+    """Whether an expression has its shape from something that was made before it."""
+    if isinstance(value, ast.Compare | ast.Name | ast.Attribute):
+        return True
+    if not isinstance(value, ast.Call) or not value.args:
+        return False
+    name = ast.unparse(value.func).rpartition(".")[2]
+    return name in _OF_PARTS and isinstance(value.args[0], ast.Name)
+
+
+def _function_at(file: str, line: int) -> ast.AST | None:
+    """The innermost function around a line."""
+    around = [
+        node
+        for node in ast.walk(syntax_of(file))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return around[-1] if around else None
+
+
 def _without_gradient(file: str) -> tuple[ast.With, ...]:
-    source = "".join(linecache.getlines(file))
-    tree = ast.parse(source if len(source) <= _LONGEST else "")
     return tuple(
         node
-        for node in ast.walk(tree)
+        for node in ast.walk(syntax_of(file))
         if isinstance(node, ast.With)
         and any(
             word in ast.unparse(item.context_expr)

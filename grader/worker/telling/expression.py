@@ -10,7 +10,7 @@ import functools
 import itertools
 import linecache
 from collections.abc import Iterator, Sequence
-from types import FrameType, FunctionType, MethodType, TracebackType
+from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 
 import torch
 
@@ -86,6 +86,19 @@ def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
         and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
     ]
     return max(setting, key=lambda node: node.lineno, default=None)
+
+
+def returns_of(code: CodeType) -> list[ast.Return]:
+    """The return statements of a function."""
+    return [
+        inner
+        for node in ast.walk(syntax_of(code.co_filename))
+        if isinstance(node, ast.FunctionDef)
+        and node.name == code.co_name
+        and node.lineno <= code.co_firstlineno + len(node.decorator_list) <= (node.end_lineno or 0)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Return)
+    ]
 
 
 def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.AST]:

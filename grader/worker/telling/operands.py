@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 
 import torch
 
@@ -15,11 +16,14 @@ from grader.worker.telling.expression import (
     assignment_of,
     dotted_name,
     expression_and_statement,
+    returns_of,
     value_of,
 )
+from grader.worker.telling.signature import callee
 
 _LONGEST_NAME = 60
 _LONGEST_MADE = 200
+_PACKAGES = (sys.prefix, sys.base_prefix)
 
 
 def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
@@ -36,10 +40,25 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
                     found.setdefault(name, words)
         if any("[" in words for words in found.values()):
             break
-    return tuple(
-        Operand(name, words, *_made(name, trace))
-        for name, words in itertools.islice(found.items(), MAX_OPERANDS)
-    )
+    named = (Operand(name, words, *_made(name, trace)) for name, words in found.items())
+    return tuple(itertools.islice(itertools.chain(named, _calls(trace)), MAX_OPERANDS))
+
+
+def _calls(trace: TracebackType) -> Iterator[Operand]:
+    """What the functions return that are called where a frame stopped, where that is one line."""
+    for nodes in expression_and_statement(trace):
+        for node in (inner for outer in nodes for inner in ast.walk(outer)):
+            if not isinstance(node, ast.Call) or dotted_name(node.func) is None:
+                continue
+            called = callee(node.func, trace.tb_frame)
+            code = getattr(getattr(called, "__func__", called), "__code__", None)
+            if not isinstance(code, CodeType) or code.co_filename.startswith(_PACKAGES):
+                continue
+            returns = returns_of(code)
+            if len(returns) == 1 and len(name := ast.unparse(node.func)) <= _LONGEST_NAME - 5:
+                made = ast.unparse(returns[0])[:_LONGEST_MADE]
+                yield Operand(f"{name}(...)", "", made, returns[0].lineno)
+        return
 
 
 def _made(name: str, trace: TracebackType) -> tuple[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -68,6 +69,8 @@ def _sought(
     if isinstance(exception, AttributeError) and exception.name:
         return exception.name, dir(exception.obj)
     if isinstance(exception, ImportError) and not isinstance(exception, ModuleNotFoundError):
-        name = getattr(exception, "name_from", None)
+        # Python has had it as an attribute only since 3.12.
+        found = re.search(r"cannot import name '(\w+)'", str(exception))
+        name = found[1] if found else None
         return name, list(vars(sys.modules.get(str(exception.name), sys)))
     return None, ()
