@@ -1,11 +1,12 @@
 """Tells how often a message says what a tutor would say, and points to the line that he would.
 
-    .venv/bin/python benchmarks/messages.py [--jobs 2] [--sample N] [--misses] \\
-        [STYLE ...]
+    .venv/bin/python benchmarks/messages.py [--jobs 2] [--sample N] [--misses] [--home] [STYLE ...]
 
 Each of the slips of `benchmarks/messages` is graded as one of a class, with its words. A message
 is that of most of the wrong tests of the exercise that the slip names, or of the exercise that
 these say is to be mended first: the verdict's own words with the mistake's explanation and hint.
+With `--home` the tests of that exercise are run by `pytest` besides, in the folder that students
+get.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
-from benchmarks.messages_corpus import Told, load  # noqa: E402
+from benchmarks.messages_corpus import Told, folded, load  # noqa: E402
+from benchmarks.messages_home import in_the_handout  # noqa: E402
 from benchmarks.slips_corpus import Line, build  # noqa: E402
 from grader import Grade, batch  # noqa: E402
 from grader.verdict import Status, Verdict  # noqa: E402
@@ -38,6 +40,7 @@ class Message:
 
     words: str
     lines: frozenset[Line]
+    test: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def _message(test: Verdict, places: Iterable[tuple[str, int]]) -> Message:
     lines = {Line(*place) for place in places}
     if test.where is not None and (test.where.file, test.where.line) not in lines:
         lines = {Line(test.where.file, test.where.line)}
-    return Message("\n".join(said), frozenset(lines))
+    return Message("\n".join(said), frozenset(lines), test.id)
 
 
 def _lines_in(message: str) -> Iterable[Line]:
@@ -152,12 +155,41 @@ def misses(reads: Iterable[Read]) -> Iterable[str]:
             yield f"    {count} of {len(one.messages)}, {places}:\n      {text}"
 
 
+def compared(reads: Sequence[Read]) -> Iterable[str]:
+    """How far `pytest` says at home what is said in class, of public tests that failed."""
+    public = [(one, m) for one in reads for m in one.messages if "tests/public/" in m.test]
+    first = {one.told.slip.id: (one, message) for one, message in reversed(public)}
+    printed = in_the_handout(ROOT, [(one.told.slip, m.test) for one, m in first.values()])
+    count: Counter[str] = Counter()
+    for one, message in first.values():
+        told, home = one.told, folded(printed[one.told.slip.id])
+        lines = {line for line in message.lines if f"{line.file}, line {line.number}" in home}
+        missing = [line for line in sentences(message.words) if folded(line) not in home]
+        count["sentence"] += told.is_said_in(home)
+        count["line"] += bool(lines & set(told.slip.lines))
+        count["misled"] += told.misled_by(home) is not None
+        count["same words"] += not missing
+        count["same lines"] += lines == message.lines
+        if missing:
+            yield f"{told.slip.id}: not said at home: {missing[0]}"
+    share = ", ".join(f"{what} {number}" for what, number in count.items())
+    yield f"at home, of {len(first)}: {share}"
+
+
+def sentences(words: str) -> Iterable[str]:
+    """The sentences of a message, without tables and without what refers to other tests."""
+    for line in words.splitlines():
+        if not line.startswith(("    ", "The same mistake", "Fix ", "The test called")):
+            yield line
+
+
 def main() -> int:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--home", action="store_true")
     parser.add_argument("styles", nargs="*", metavar="STYLE")
     asked = parser.parse_args()
     corpus = load(asked.styles)
@@ -171,6 +203,8 @@ def main() -> int:
     print("\n".join(["", *table(reads, lambda one: one.told.slip.style, "style")]))
     share = sum(one.outcome == RIGHT for one in reads) / len(reads)
     print(f"\nright sentence and right line: {share:.1%} of {len(reads)}")
+    if asked.home:
+        print("\n".join(compared(reads)))
     return 0
 
 

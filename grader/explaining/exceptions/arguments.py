@@ -41,6 +41,8 @@ def _of_another_type(match: re.Match[str], _: Raised) -> str:
     """What a function of torch's wants and what it gets, and what to write, if that is plain."""
     name, wanted, got = match[1], match[3], match[4]
     said = f"torch's {name} wants a {wanted} there, and gets a {got}"
+    if name in _OF_A_LIST and got == "Tensor":
+        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
     if got == "float" and "int" in wanted:
         return f"{said}: / always gives a float, // a whole number."
     if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
