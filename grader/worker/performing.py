@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
 import random
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
@@ -47,9 +46,6 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
         with ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
-            if tracer is not None:
-                # What it prints was printed when it was called before.
-                observed.enter_context(redirect_stdout(io.StringIO()))
             for onlooker in (counter, recorder, tracer):
                 if onlooker is not None:
                     observed.enter_context(onlooker)

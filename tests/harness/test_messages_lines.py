@@ -74,6 +74,8 @@ RAISING = [
      "    def forward(self, x):\n        return x", FIRST + 2),
     ("    size = x.numel\n    return twice(size)\ndef twice(n):\n    return n * 2", FIRST),
     ("    y = twice(x)\n    return y + 1\ndef twice(x):\n    2 * x", FIRST + 3),
+    ("    y = both(x)\n    return y @ x\ndef both(x):\n    return x, 2 * x", FIRST + 3),
+    ("    sizes = [2]\n    return sizes + (3,)", None),
     ("    net = nn.Linear(3, 3)\n    del net.weight\n    return net(x)", None),
 ]  # fmt: skip
 

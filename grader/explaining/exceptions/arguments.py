@@ -47,7 +47,9 @@ def _of_another_type(match: re.Match[str], _: Raised) -> str:
         return f"{said}: / always gives a float, // a whole number."
     if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
         return f"{said}: of a plain number, math.{name} gives the same."
-    if got in ("list", "tuple") and wanted == "Tensor":
+    if got == "tuple" and wanted == "Tensor":
+        return f"{said}: does a function of yours return more than the one tensor?"
+    if got == "list" and wanted == "Tensor":
         return f"{said}: torch.stack makes one tensor of several, torch.tensor one of numbers."
     if got in ("method", "function", "builtin_function_or_method"):
         return f"{said}: round brackets after its name call it."

@@ -6,10 +6,12 @@ The call is made once more and looked on at. Only lines of the submission itself
 from __future__ import annotations
 
 import ast
+import io
 import linecache
 import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -64,6 +66,9 @@ class Tracer:
         self._earlier: Any = None
 
     def __enter__(self) -> Tracer:
+        # What it prints, and of what it warns, was told when it was called before.
+        self._looking_on.enter_context(redirect_stdout(io.StringIO()))
+        self._looking_on.enter_context(warnings.catch_warnings(action="ignore"))
         self._looking_on.enter_context(_Functions(self))
         self._earlier = sys.gettrace()
         sys.settrace(self._called)

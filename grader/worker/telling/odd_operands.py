@@ -27,9 +27,9 @@ def origin_of_odd_operand(
 ) -> Frame | None:
     """Where something that is no tensor and no number came from, through the calls that passed it.
 
-    That may be a function of the submission's own which returns nothing.
+    That may be a function of the submission's own which returns nothing, or several values.
     """
-    if not isinstance(exception, TypeError | AttributeError):
+    if not isinstance(exception, TypeError | AttributeError) or "concatenate" in str(exception):
         return None
     found: tuple[int, ast.expr] | None = None
     wanted: object = _Unknown
@@ -42,7 +42,7 @@ def origin_of_odd_operand(
                 if isinstance(one, _ODD) and _type_name(one) in str(exception)
             ]
             if len({id(one) for _, one in odd}) != 1:
-                return _nothing_returned(traces[-1], root)
+                return _called_for_nothing(traces[-1], root)
             wanted = odd[0][1]
         node = next((node for node, one in names if one is wanted or _is_same(one, wanted)), None)
         if node is None:
@@ -50,7 +50,8 @@ def origin_of_odd_operand(
         found = len(traces) - 1 - number, node
         if not isinstance(node, ast.Name) or not _is_parameter(node.id, trace):
             break
-    return None if found is None else _set_in(traces, *found, root)
+    several = isinstance(wanted, tuple)
+    return None if found is None else _set_in(traces, *found, several, root)
 
 
 def _type_name(value: object) -> str:
@@ -92,8 +93,9 @@ def _is_parameter(name: str, trace: TracebackType) -> bool:
 
 
 def _set_in(
-    traces: Sequence[TracebackType], place: int, node: ast.expr, root: Path
+    traces: Sequence[TracebackType], place: int, node: ast.expr, several: bool, root: Path
 ) -> Frame | None:
+    """The statement that set a name, or the return of the function that it calls."""
     trace = traces[place]
     file = trace.tb_frame.f_code.co_filename
     if isinstance(node, ast.Name):
@@ -101,23 +103,23 @@ def _set_in(
             return None
         statement = assignment_of(node.id, trace)
         if statement is not None:
-            returning = _returns_nothing(getattr(statement, "value", None), trace, root)
+            returning = _returned(getattr(statement, "value", None), trace, several, root)
             return returning or line_at(file, statement.lineno, root)
     return None if place == len(traces) - 1 else line_at(file, trace.tb_lineno, root)
 
 
-def _nothing_returned(trace: TracebackType, root: Path) -> Frame | None:
+def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
     """The function without a return whose call stands in the line that raised."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
-            found = _returns_nothing(node, trace, root)
+            found = _returned(node, trace, False, root)
             if found is not None:
                 return found
     return None
 
 
-def _returns_nothing(node: object, trace: TracebackType, root: Path) -> Frame | None:
-    """The last line of a function that a node calls, if it never returns a value."""
+def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:
+    """Where a function that a node calls returns `several` values, or ends if it returns none."""
     if not isinstance(node, ast.Call):
         return None
     function = callee(node.func, trace.tb_frame)
@@ -130,6 +132,9 @@ def _returns_nothing(node: object, trace: TracebackType, root: Path) -> Frame | 
     if defined is None or own_file(code.co_filename, root) is None:
         return None
     inner = list(ast.walk(defined))
+    tuples = [one for one in inner if isinstance(one, ast.Return) and type(one.value) is ast.Tuple]
+    if several:
+        return line_at(code.co_filename, tuples[0].lineno, root) if len(tuples) == 1 else None
     if any(isinstance(one, ast.Return | ast.Yield) for one in inner):
         return None
     return line_at(code.co_filename, defined.body[-1].lineno, root)
