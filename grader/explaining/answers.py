@@ -7,35 +7,54 @@ from collections.abc import Iterator, Mapping
 import torch
 
 from grader.explaining.exceptions.account import call_in_words
-from grader.explaining.shapes import wrong_shape
+from grader.plain_text import plain
 from grader.testing.answers import single_number
 from grader.testing.contract import Adapter, TensorType, category_of, counted
-from grader.wire.calls import Call
+from grader.testing.shapes import wrong_shape
+from grader.wire.calls import Call, Traced
 from grader.wire.frames import Elsewhere, Foreign, Value, tensor_in_words
+from grader.wire.records import Line
 
 _LONGEST = 40
 
 
-def refusal_in_words(adapter: Adapter, value: Value, call: Call) -> str:
-    """What a value that the contract refuses is instead; a line each."""
+def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | None = None) -> str:
+    """What a value that the contract refuses is instead, and where it comes from; a line each."""
     wanted = adapter.result
     if isinstance(wanted, TensorType):
-        complaint = _complaint(adapter, wanted, value, call.arguments)
-        return "\n".join([*complaint, f"The test called {call_in_words(call)}."])
-    value = single_number(value)
-    said = f"{adapter.name} must return an int, not {_described(value)}"
-    return "\n".join([said, *_advice(value)])
+        said, *advice = _complaint(adapter, wanted, value, call.arguments, line)
+        advice.append(f"The test called {call_in_words(call)}.")
+    else:
+        value = single_number(value)
+        said = f"{adapter.name} must return an int, not {_described(value)}"
+        advice = list(_advice(value, line))
+    if line is None:
+        return "\n".join([said, *advice])
+    place = plain(f"{line.file}, line {line.line}")
+    return "\n".join([f"{said} ({place})", f"    {plain(line.source)}", *advice])
+
+
+def wrong_with(adapter: Adapter, value: Value) -> Traced:
+    """What of a refused value is not what the contract says."""
+    wanted = adapter.result
+    if not isinstance(wanted, TensorType) or not isinstance(value, torch.Tensor | Elsewhere):
+        return Traced.TYPE
+    return Traced.SHAPE if category_of(value) == wanted.category else Traced.DTYPE
 
 
 def _complaint(
-    adapter: Adapter, wanted: TensorType, value: Value, arguments: Mapping[str, Value]
+    adapter: Adapter,
+    wanted: TensorType,
+    value: Value,
+    arguments: Mapping[str, Value],
+    line: Line | None,
 ) -> list[str]:
     """What is wrong with a value that must be a tensor."""
     shape = adapter.expected_shape(arguments)
     if not isinstance(value, torch.Tensor | Elsewhere):
         said = f"{adapter.name} must return {wanted}, not {_described(value)}"
         fits = _fitting(value, wanted, shape) if isinstance(value, Foreign) else None
-        return [said, fits] if fits else [said, *_advice(value)]
+        return [said, fits] if fits else [said, *_advice(value, line)]
     if category_of(value) != wanted.category or shape is None:
         dtype = str(value.dtype).removeprefix("torch.")
         said = f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
@@ -54,7 +73,7 @@ def _described(value: Value) -> str:
 
 
 def _fitting(value: Foreign, wanted: TensorType, shape: tuple[int, ...] | None) -> str | None:
-    """Which element of a tuple would have been right, if one would."""
+    """Which elements of a tuple would have been right, if any would."""
     fitting = [
         place
         for place, element in enumerate(value.elements)
@@ -62,26 +81,57 @@ def _fitting(value: Foreign, wanted: TensorType, shape: tuple[int, ...] | None) 
         and category_of(element) == wanted.category
         and element.shape == shape
     ]
-    if len(fitting) != 1:
+    if not fitting:
         return None
     element = value.elements[fitting[0]]
     assert element is not None
     words = tensor_in_words(element.dtype, element.shape)
-    return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
+    if value.description.startswith("a tuple of 1:"):
+        return "A comma at the end of a line makes a tuple of one: leave it out."
+    if len(fitting) == 1:
+        return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
+    return (
+        f"One tensor is wanted, and {len(fitting)} of these are {words}: return the one alone that "
+        f"is asked for{', the first perhaps' if fitting[0] == 0 else ''}."
+    )
 
 
-def _advice(value: Value) -> Iterator[str]:
+def _advice(value: Value, line: Line | None) -> Iterator[str]:
     words = value.description if isinstance(value, Foreign) else ""
     if value is None:
-        yield "Is there a return at its end, on every way through it?"
+        yield _without_a_return(line)
+    elif isinstance(value, float):
+        yield "/ always gives a float, // a whole number."
     elif words.startswith("a numpy array"):
-        yield "Stay with torch throughout: numpy ends the gradient."
+        yield "Stay with torch throughout, and return the tensor: numpy ends the gradient."
     elif words.startswith("a module"):
         yield "Was the module made, and not called?"
+    elif words.startswith("an object that can be called"):
+        yield "Was the object made, and not called?"
     elif words.startswith("a function"):
         yield "Was the function not called?"
     elif words.startswith(("a list", "a tuple")):
+        yield from _of_several(value, line)
+
+
+def _without_a_return(line: Line | None) -> str:
+    source = "" if line is None else line.source
+    if source.startswith("print("):
+        return "What is printed is not returned: write return in the place of print."
+    if source and not source.startswith(("return", "raise")):
+        return "The function ends there without a return, and so gives None: return the result."
+    return "Is there a return at its end, on every way through it?"
+
+
+def _of_several(value: Value, line: Line | None) -> Iterator[str]:
+    """What to do with a list or tuple that is no result."""
+    tensors = [one for one in value.elements if one] if isinstance(value, Foreign) else []
+    if tensors:
         yield "torch.stack and torch.cat make one tensor of several."
+    elif line is not None and ".tolist()" in line.source:
+        yield "Leave .tolist() out: the tensor itself is wanted."
+    else:
+        yield "torch.tensor makes a tensor of a list of numbers."
 
 
 def _of_another_dtype(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterator[str]:

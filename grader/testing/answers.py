@@ -7,15 +7,21 @@ from typing import Any
 import torch
 
 from grader.testing.contract import Adapter, TensorType, category_of
-from grader.testing.outcome import StudentFault
-from grader.testing.wording import Wording
-from grader.verdict import Status
+from grader.testing.wording import Trace, Wording
 from grader.wire.calls import Call
 from grader.wire.frames import Elsewhere, Value
 
 
-def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any:
+def checked(
+    adapter: Adapter,
+    value: Value,
+    call: Call,
+    wording: Wording,
+    trace: Trace,
+) -> Any:
     """The value in an answer to a call, once it is of the type and shape that the contract says.
+
+    `trace` finds the line that is behind it, for a wording that tells of lines.
 
     Raises:
         StudentFault: if it is not.
@@ -26,7 +32,7 @@ def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any
         value = single_number(value)
         fits = adapter.result is not int or type(value) is int
     if not fits:
-        raise StudentFault(Status.FAILED, wording.refused(adapter, value, call))
+        raise wording.refused(adapter, value, call, trace)
     return value
 
 

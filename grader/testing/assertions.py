@@ -10,17 +10,22 @@ import torch
 from grader.evidence import LARGEST_PICTURE, Picture, in_six_digits
 from grader.testing.answers import single_number
 from grader.testing.comparison import Comparison, Tolerance, compare, tolerance_for
-from grader.testing.differences import difference_in_words, worst_in_a_table
+from grader.testing.differences import Conversion, difference_in_words, worst_in_a_table
 from grader.testing.handle import Reference, Student
 from grader.testing.outcome import (
     StudentFault,
     axes_of,
+    known_of,
     measured,
     note,
+    place_in_words,
     precision_of,
     shows_expected,
+    where_of,
 )
-from grader.verdict import Status
+from grader.testing.shapes import explanation
+from grader.verdict import Status, Where
+from grader.wire.calls import Traced
 from grader.wire.frames import Elsewhere, Value
 
 _MORE_OPERATIONS = 1.5
@@ -33,11 +38,18 @@ class WrongNumbers(AssertionError):
     Whether the text holds expected values is settled when it is raised.
     """
 
-    def __init__(self, what: str, comparison: Comparison, axes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        what: str,
+        comparison: Comparison,
+        axes: Sequence[str],
+        conversion: Conversion | None = None,
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.comparison = comparison
         self.axes = axes
+        self._conversion = conversion
         self._shows_expected = shows_expected()
 
     def __str__(self) -> str:
@@ -48,7 +60,18 @@ class WrongNumbers(AssertionError):
     @property
     def words(self) -> str:
         """How many numbers are wrong, by how much and where; a sentence on each line."""
-        return "\n".join(difference_in_words(self.what, self.comparison, self.axes))
+        words = difference_in_words(self.what, self.comparison, self.axes)
+        if self._conversion is None:
+            return "\n".join(words)
+        converted = self._conversion.in_words(self.what)
+        is_first = self._conversion.explains
+        return "\n".join([*converted, *words] if is_first else [*words, *converted])
+
+    @property
+    def where(self) -> Where | None:
+        """The line that made the numbers coarser, if that is all that is wrong with them."""
+        conversion = self._conversion
+        return where_of(conversion.line) if conversion and conversion.explains else None
 
     def pictures(self, test: str) -> Iterator[Picture]:
         """What was expected beside what came, if it is not too large to be looked at."""
@@ -73,13 +96,25 @@ def assert_matches(
         assert _equal(actual, expected), f"{what}, {str(actual)[:40]}, is not the right one"
         return
     wanted = torch.as_tensor(expected)
-    assert actual.shape == wanted.shape, (
-        f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"
-    )
+    if actual.shape != wanted.shape:
+        raise _of_another_shape(actual, wanted, what)
     comparison = compare(actual, wanted, tolerance or tolerance_for(precision_of(actual)))
     measured(comparison.measurement)
     if not comparison.ok:
-        raise WrongNumbers(what, comparison, axes_of(actual))
+        conversion = Conversion.of(actual, wanted)
+        raise WrongNumbers(what, comparison, axes_of(actual), conversion)
+
+
+def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> StudentFault:
+    """The fault for a shape that no annotation tells in advance."""
+    said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"]
+    names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
+    if len(names) == wanted.ndim:
+        said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape), {})])
+    known = known_of(actual)
+    line = known.trace(Traced.SHAPE) if known is not None else None
+    said += [] if line is None else [f"The shape comes of {place_in_words(line)}"]
+    return StudentFault(Status.FAILED, "\n".join(said), where_of(line))
 
 
 def assert_gradients_match(
@@ -126,7 +161,13 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
     """Asserts that a result has the dtype of the inputs."""
     __tracebackhide__ = True
     wanted, got = (str(kind).removeprefix("torch.") for kind in (dtype, actual.dtype))
-    assert got == wanted, f"with {wanted} inputs the result must be {wanted}, not {got}"
+    if got == wanted:
+        return
+    known = known_of(actual)
+    line = known.trace(Traced.DTYPE) if known is not None else None
+    becomes = [] if line is None else [f"It becomes {got} in {place_in_words(line)}"]
+    said = f"with {wanted} inputs the result must be {wanted}, not {got}"
+    raise StudentFault(Status.FAILED, "\n".join([said, *becomes]), where_of(line))
 
 
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:

@@ -12,11 +12,12 @@ from grader.counting import WorkCounter
 from grader.testing.answers import checked
 from grader.testing.cases import Case
 from grader.testing.contract import Adapter, TensorType, axis_names
-from grader.testing.outcome import StudentFault, returned
+from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
 from grader.testing.wording import Wording
 from grader.verdict import Status
-from grader.wire.calls import Answer, Call, Work
+from grader.wire.calls import Answer, Call, Traced, Work
 from grader.wire.frames import Elsewhere, Value
+from grader.wire.records import Line
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]
@@ -81,16 +82,30 @@ class Student:
         for name in wrt:
             gradient = answer.gradients.get(name)
             if gradient is None:
-                raise StudentFault(
-                    Status.FAILED,
-                    f"no gradient reaches {name}: the result must depend on it through torch "
-                    "operations only (no .detach(), .item(), .data, numpy or torch.no_grad())",
-                )
+                raise self._without_gradient(name, cotangent, wrt, inputs)
             wanted = inputs[name]
             if isinstance(wanted, torch.Tensor) and gradient.shape != wanted.shape:
                 raise StudentFault(Status.FAILED, f"the gradient of {name} has another shape")
-            self._remember(gradient, self.adapter.tensors.get(name), inputs)
+            self._remember(gradient, self.adapter.tensors.get(name), inputs, is_traced=False)
         return dict(answer.gradients)
+
+    def _without_gradient(
+        self,
+        name: str,
+        cotangent: torch.Tensor,
+        wrt: tuple[str, ...],
+        inputs: Mapping[str, Value],
+    ) -> StudentFault:
+        """The fault for an input that the result does not depend on, as far as autograd knows."""
+        trace = functools.partial(self._origin, inputs, wrt=wrt, cotangent=cotangent)
+        line = self._wording.origin(trace, Traced.GRADIENT)
+        said = (
+            f"no gradient reaches {name}: the result must depend on it through torch operations "
+            "only (no .detach(), .item(), .data, numpy, torch.tensor(...) of a tensor, or "
+            "torch.no_grad())"
+        )
+        ends = [] if line is None else [f"It ends in {place_in_words(line)}"]
+        return StudentFault(Status.FAILED, "\n".join([said, *ends]), where_of(line))
 
     def count_work(self, **inputs: Value) -> Work:
         """How many torch operations the call makes, and its largest tensor's elements."""
@@ -117,7 +132,15 @@ class Student:
             StudentFault: if it is not.
         """
         call = Call(self.adapter.name, arguments)
-        return checked(self.adapter, answer.value, call, self._wording)
+        trace = functools.partial(self._origin, arguments)
+        return checked(self.adapter, answer.value, call, self._wording, trace)
+
+    def _origin(self, arguments: Mapping[str, Value], what: Traced, **observe: Any) -> Line | None:
+        """The line behind a result, found by the same call once more; None if it is not plain."""
+        try:
+            return self.ask(arguments, trace=what, **observe).origin
+        except StudentFault:
+            return None
 
     def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
         device = {"device": self._device}
@@ -127,11 +150,23 @@ class Student:
     def _place(self) -> str:
         return "the CPU" if self._device == "cpu" else f"the device {self._device}"
 
-    @staticmethod
-    def _remember(tensor: Any, annotated: object, arguments: Mapping[str, Value]) -> None:
+    def _remember(
+        self,
+        tensor: Any,
+        annotated: object,
+        arguments: Mapping[str, Value],
+        is_traced: bool = True,
+    ) -> None:
         """Remembers where a tensor comes from, for what may have to be said about it."""
-        if isinstance(tensor, torch.Tensor) and isinstance(annotated, TensorType):
-            returned(tensor, axis_names(annotated, tensor.ndim), _asked_in(arguments))
+        if not isinstance(tensor, torch.Tensor) or not isinstance(annotated, TensorType):
+            return
+
+        def trace(what: Traced) -> Line | None:
+            find = functools.partial(self._origin, arguments)
+            return self._wording.origin(find, what) if is_traced else None
+
+        axes = axis_names(annotated, tensor.ndim)
+        returned(Returned(tensor, axes, _asked_in(arguments), trace))
 
 
 class Reference:

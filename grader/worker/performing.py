@@ -14,6 +14,7 @@ from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
 from grader.wire.frames import DTYPES, MAX_PAYLOAD, Elsewhere, Foreign, Value
 from grader.worker.observing.recording import Recorder
+from grader.worker.observing.tracing import Tracer
 from grader.worker.telling.describing import foreign
 from grader.worker.telling.raising import describe_exception
 
@@ -33,6 +34,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
     counter = WorkCounter() if call.count_work else None
     numbers = not any(isinstance(value, torch.Tensor) for value in call.arguments.values())
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
+    tracer = Tracer(root) if call.trace is not None else None
     try:
         arguments = {name: _put(value, call.device) for name, value in call.arguments.items()}
         watched = {
@@ -44,7 +46,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
         with ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
-            for onlooker in (counter, recorder):
+            for onlooker in (counter, recorder, tracer):
                 if onlooker is not None:
                     observed.enter_context(onlooker)
             result = function(**arguments)
@@ -56,6 +58,7 @@ def perform(function: Callable[..., object], call: Call, root: Path) -> Answer:
             ),
             work=Work(counter.operations, counter.largest) if counter is not None else None,
             records=tuple(recorder.records) if recorder is not None else (),
+            origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
         )
     except BaseException as exception:  # a submission may raise anything at all
         return Answer(raised=describe_exception(exception, root, function))
