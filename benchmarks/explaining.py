@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import random
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -53,26 +55,45 @@ def _tell(scratch: Path, slips: Sequence[Slip], times: int, jobs: int) -> None:
             built.rename(programs / f"{number}-{built.name}")
     graded = _timed("batch", programs, "--out", out, "--no-explain", "--seed", 1, "--jobs", jobs)
     explained = _timed("explain", out, "--jobs", jobs)
-    count = len(slips) * times
-    print(f"{count} submissions, {len(slips)} mistakes: graded in {graded:.1f} s", end="")
-    print(f", explained in {explained:.1f} s: {explained / graded:.2f} times as long")
+    print(f"{len(slips) * times} submissions, {len(slips)} mistakes")
+    print(f"graded in {graded}, explained in {explained}: ", end="")
+    print(f"{explained.seconds / graded.seconds:.2f} times as long, ", end="")
+    print(f"{explained.of_processors / graded.of_processors:.2f} times the processors")
     _tell_costs(Store.read(out), [path.name for path in programs.iterdir()])
     remove(programs)
 
 
-def _timed(*arguments: object) -> float:
-    """The seconds that a command of the grader's takes."""
-    started = time.perf_counter()
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The seconds that a command took, and those of processors, with all that it started."""
+
+    seconds: float
+    of_processors: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.1f} s ({self.of_processors:.1f} s of processors)"
+
+
+def _timed(*arguments: object) -> Taken:
+    """What a command of the grader's takes."""
+    started, used = time.perf_counter(), _used()
     command = [sys.executable, "-m", "grader", *map(str, arguments)]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - started
+    return Taken(time.perf_counter() - started, _used() - used)
+
+
+def _used() -> float:
+    """The seconds of processors of all children that have ended so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _tell_costs(results: Results, names: Sequence[str]) -> None:
     grades = list(results.grades_of(names, whole=True))
+    # The very same submission's words, and what they took, are told again as they are.
     spent = [
         (sum(one.seconds for one in mendings), sum(one.edits for one in mendings))
-        for mendings in (grade.evidence.mendings for grade in grades)
+        for mendings in {grade.evidence.mendings for grade in grades}
         if any(one.edits for one in mendings)
     ]
     seconds = sorted(seconds for seconds, _ in spent)

@@ -79,7 +79,7 @@ def load(folder: Path = CORPUS, chosen: Sequence[str] = ()) -> list[Slip]:
             seen[row["kind"]] += 1
             name = f"{style}/{row['kind']}-{seen[row['kind']]}"
             try:
-                slips.append(_slip(folder / style, name, DEFAULTS | row))
+                slips.append(slip_of(folder / style, name, DEFAULTS | row))
             except (BadSlip, KeyError) as error:
                 faults.append(f"{name}: {error}")
     if faults:
@@ -102,7 +102,12 @@ def build(slip: Slip, folder: Path, corpus: Path = CORPUS) -> Path:
     return built
 
 
-def _slip(style: Path, name: str, row: Mapping[str, Any]) -> Slip:
+def slip_of(style: Path, name: str, row: Mapping[str, Any]) -> Slip:
+    """The slip that a row of a TOML file tells of a right submission.
+
+    Raises:
+        BadSlip: if its texts do not stand in the program exactly once.
+    """
     right, wrong, line = (row[key].removesuffix("\n") for key in ("right", "wrong", "line"))
     sources = _slipped(_sources(style, row["file"]), right, wrong)
     lines = (_line(sources, line, row.get("number")), *(_line(sources, x) for x in row["also"]))

@@ -41,6 +41,23 @@ def assignment_option(command: Command) -> Command:
     )(command)
 
 
+def _address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
+    if address is not None and (not address.isprintable() or not address or " " in address):
+        raise click.BadParameter("an address holds no spaces")
+    return address
+
+
+def torch_index_option(command: Command) -> Command:
+    """`--torch-index URL`."""
+    return click.option(
+        "--torch-index",
+        metavar="URL",
+        callback=_address,
+        help="Where pip finds torch's builds for CPUs: the address that PyTorch's installation "
+        "page gives for pip and CPU.",
+    )(command)
+
+
 def display_options(command: Command) -> Command:
     """How Gradescope shows results."""
     for option in (

@@ -10,6 +10,7 @@ from typing import TypeVar
 from grader.dispatch.attempts import attempted
 from grader.dispatch.job_client import Follow, JobClient
 from grader.dispatch.task import Explained, Graded, Question, Task
+from grader.dispatch.turns import Turns
 from grader.settings import Settings
 
 Arrived = TypeVar("Arrived")
@@ -66,12 +67,13 @@ class Coordinator:
             BadAssignment: if the assignment's tests cannot be run.
         """
 
-        def explained(question: Question) -> Callable[[JobClient], Explained]:
-            return lambda client: Explained(
-                question, client.explain(question.entry, question.grade())
-            )
+        turns = Turns(questions)
 
-        return self._done([explained(question) for question in questions])
+        def explained(client: JobClient) -> Explained:
+            question = turns.take(client)
+            return Explained(question, client.explain(question.entry, question.grade()))
+
+        return self._done([explained] * len(questions))
 
     def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
         """What comes of all the work, in the order in which it is done."""

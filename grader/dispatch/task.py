@@ -34,10 +34,14 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A submission whose grade wants words; the grade is read when it is needed."""
+    """A submission whose grade wants words; the grade is read when it is needed.
+
+    `verdicts` are equal where all tests ended in the same way: a mistake is likely to be the same.
+    """
 
     entry: Entry
     grade: Callable[[], Grade]
+    verdicts: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

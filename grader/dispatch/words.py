@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,9 +33,13 @@ def answered(pool: Pool, store: Store, asked: Iterable[Question]) -> Iterator[Ex
 
     Of submissions that are the same, to the last byte and the last verdict, one is explained.
     """
-    alike: dict[object, list[Question]] = {}
+    alike: dict[bytes, list[Question]] = {}
     for question in asked:
-        alike.setdefault(_content(question.grade()), []).append(question)
+        grade = question.grade()
+        question = replace(
+            question, verdicts=_digest([(one.id, one.status) for one in grade.tests])
+        )
+        alike.setdefault(_content(grade), []).append(question)
     same = {own[0].entry.name: own for own in alike.values()}
     firsts = [own[0] for own in alike.values()]
     for explained in pool.explain(firsts) if firsts else ():
@@ -44,11 +48,14 @@ def answered(pool: Pool, store: Store, asked: Iterable[Question]) -> Iterator[Ex
             yield replace(explained, question=question)
 
 
-def _content(grade: Grade) -> object:
+def _content(grade: Grade) -> bytes:
     """What the words for a grade follow from."""
     verdicts = [(test.id, test.status, test.message) for test in grade.tests]
-    text = repr([grade.submission_hash, grade.status, grade.message, verdicts])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return _digest([grade.submission_hash, grade.status, grade.message, verdicts])
+
+
+def _digest(content: Sequence[object]) -> bytes:
+    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).digest()
 
 
 class Explanation:

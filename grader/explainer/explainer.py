@@ -244,6 +244,8 @@ class Explainer:
         asked = self._interview.asked if self._interview is not None else []
         if not isinstance(raised, StudentFault) or raised.status is not Status.ERROR or not asked:
             return None
+        if raised.settled:
+            return None
         call = asked[-1].call
         return Question(test.id, number, test.aspect, call) if call.is_plain else None
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from grader.evidence import Evidence
 from grader.explainer.explainer import LOST, REPEATED, Explainer
-from grader.explainer.workshop import Known, Workshop
+from grader.explainer.program import Program
+from grader.explainer.retelling import Retelling
+from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.excerpts import excerpts
 from grader.explaining.mentions import find_mentions
@@ -53,7 +55,7 @@ class ExplainerService:
         self._mistakes = mistakes
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
-        self._known = Known()
+        self._retelling = Retelling()
         self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, InFull())
 
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
@@ -76,6 +78,7 @@ class ExplainerService:
         except MemoryError:
             # What others answered may be what fills it.
             self._explainer = Explainer(self._suite, self._mistakes)
+            self._retelling = Retelling()
             yield replace(words, missing="it takes more memory to explain than an explainer has")
         except Exception as problem:
             why = f"the explainer could not deal with it ({type(problem).__name__})"
@@ -90,33 +93,33 @@ class ExplainerService:
         return Limits(whole, call, call, settings.memory_mb << 20, settings.device)
 
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
-        root, sitting = seat.submission.root, seat.sitting
+        submission, sitting, remarks = seat.submission, seat.sitting, job["remarks"]
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
-        remark = self._remark(seat.submission, job["message"], deadline)
-        remarks = job["remarks"]
+        remark = self._remark(submission, job["message"], deadline)
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
             yield Words(message=remark)
             return
+        program = Program.below(submission.root)
+        imported = replace(submission, name="", root=Path(), notes=())
+        verdicts = (imported, tuple(statuses.items()), tuple(job["lost"].items()))
+        if program is not None:
+            known = self._retelling.words(verdicts, program)
+            if known is not None:
+                yield _completed(known, submission.root, remark, remarks)
+                return
         problem = sitting.open()
         if problem is not None:
+            root = submission.root
             yield self._of_import(root, job, statuses, problem.message, problem.where)
             return
-        workshop = Workshop(sitting, seat.submission, self._known)
-        told_so_far = self._explainer.explain(
+        words, workshop = Words(), Workshop(sitting, submission)
+        for found in self._explainer.explain(
             sitting.ask, statuses, deadline, job["lost"], workshop
-        )
-        for words in told_so_far:
-            told = {
-                test: one._replace(message="\n".join([one.message, remarks[test]]))
-                if test in remarks
-                else one
-                for test, one in words.tests.items()
-            }
-            places = [one.where for one in told.values()]
-            evidence = replace(
-                words.evidence, excerpts=excerpts(root, places), printed=sitting.printed
-            )
-            yield replace(words, tests=told, message=remark, evidence=evidence)
+        ):
+            words = replace(found, evidence=replace(found.evidence, printed=sitting.printed))
+            yield _completed(words, submission.root, remark, remarks)
+        if program is not None and not deadline.passed:
+            self._retelling.learn(verdicts, program, words)
 
     def _of_import(
         self,
@@ -143,6 +146,19 @@ class ExplainerService:
         if called:
             return f"{called}; its source also names {words}"
         return f"its source names {words}, {WISH}; no call of it was seen"
+
+
+def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[str, str]) -> Words:
+    """The words with what is a submission's own: the judge's remarks, by test, and its lines."""
+    told = {
+        test: one._replace(message="\n".join([one.message, remarks[test]]))
+        if test in remarks
+        else one
+        for test, one in words.tests.items()
+    }
+    places = [one.where for one in told.values()]
+    evidence = replace(words.evidence, excerpts=excerpts(root, places))
+    return replace(words, tests=told, message=remark, evidence=evidence)
 
 
 def bound_this_process() -> None:

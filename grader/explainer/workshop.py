@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
 from grader.evidence import Mending
@@ -18,47 +17,13 @@ from grader.sandbox.sitting import Sitting
 from grader.sandbox.worker import WorkerLost
 from grader.submission import Submission
 
-Key = tuple[bytes, frozenset[str]]
-
-# Of the submissions of a class that are explained.
-_MOST_KNOWN = 256
-
-
-class Known:
-    """What mended earlier submissions: those that differ in comments only are mended once."""
-
-    def __init__(self) -> None:
-        self._choices: OrderedDict[Key, Mapping[str, Mended | None]] = OrderedDict()
-
-    def recall(self, key: Key, sources: Sources) -> Mapping[str, Mended | None]:
-        """By exercise, what was chosen for the same code, at the lines where it stands here."""
-        choices = self._choices.get(key, {})
-        return {
-            name: None
-            if choice is None
-            else choice.moved(lambda file, place: sources.code(file).line_at(place))
-            for name, choice in choices.items()
-        }
-
-    def learn(self, key: Key, sources: Sources, choices: Mapping[str, Mended | None]) -> None:
-        """Remembers choices; of many the latest."""
-        self._choices[key] = {
-            name: None
-            if choice is None
-            else choice.moved(lambda file, line: sources.code(file).place_of(line))
-            for name, choice in choices.items()
-        }
-        while len(self._choices) > _MOST_KNOWN:
-            self._choices.popitem(last=False)
-
 
 class Workshop:
     """Mends one submission's wrong exercises, one after another; `mendings` tell of it."""
 
-    def __init__(self, sitting: Sitting, submission: Submission, known: Known) -> None:
+    def __init__(self, sitting: Sitting, submission: Submission) -> None:
         self._sitting = sitting
         self._submission = submission
-        self._known = known
         self._seconds = 0.0
         self.mendings: list[Mending] = []
 
@@ -72,25 +37,18 @@ class Workshop:
         """
         sources = Sources.below(self._submission.root)
         every = [one for own in asked.values() for one in own]
-        wrong = {one.question.test for one in every if not one.right}
-        key = (sources.likeness, frozenset(wrong))
-        known = self._known.recall(key, sources)
 
         def search(exercise: str, besides: FileEdit | None) -> Search:
             return Search(catalogue, self._bench, exercise, every, besides)
 
-        chosen_for: dict[str, Mended | None] = {}
         found: dict[str, Mended] = {}
-        attempts = Mender(sources, self._submission.adapters, search, known).attempts(asked)
+        attempts = Mender(sources, self._submission.adapters, search).attempts(asked)
         # Who ends its worker under edits is not edited any further.
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
-                chosen_for[attempt.exercise] = attempt.choice
                 if attempt.choice is not None:
                     found |= dict.fromkeys(attempt.mended, attempt.choice)
                 self.mendings.append(self._noted(attempt))
-        if not deadline.passed:
-            self._known.learn(key, sources, chosen_for)
         return found
 
     def _noted(self, attempt: Attempt) -> Mending:

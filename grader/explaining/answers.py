@@ -8,7 +8,7 @@ import numpy
 import torch
 
 from grader.explaining.exceptions.account import call_in_words
-from grader.explaining.shapes import wrong_shape
+from grader.plain_text import plain
 from grader.testing.answers import single_number
 from grader.testing.contract import Adapter, counted
 from grader.testing.kinds import (
@@ -21,22 +21,48 @@ from grader.testing.kinds import (
     TupleType,
     category_of,
 )
-from grader.wire.calls import Call
+from grader.testing.shapes import wrong_shape
+from grader.wire.calls import Call, Traced
+from grader.wire.records import Line
 from grader.wire.values import Elsewhere, Foreign, Value, in_words
 
 _LONGEST = 40
 
 
-def refusal_in_words(adapter: Adapter, value: Value, call: Call) -> str:
-    """What a value that the contract refuses is instead; a line each."""
+def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | None = None) -> str:
+    """What a value that the contract refuses is instead, and where it comes from; a line each."""
+    misfit = _misfit(adapter, value, call)
+    told = (
+        _of_a_part(adapter, misfit, line) if misfit.place else _of_all(adapter, misfit, call, line)
+    )
+    said, *advice = told
+    advice.append(f"The test called {call_in_words(call)}.")
+    if line is None:
+        return "\n".join([said, *advice])
+    place = plain(f"{line.file}, line {line.line}")
+    return "\n".join([f"{said} ({place})", f"    {plain(line.source)}", *advice])
+
+
+def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
+    """What of a refused value is not what the contract says."""
+    misfit = _misfit(adapter, value, call)
+    wanted, found = misfit.wanted, misfit.value
+    is_tensor = isinstance(wanted, TensorType) and isinstance(found, torch.Tensor | Elsewhere)
+    if misfit.place or not is_tensor:
+        return Traced.TYPE
+    assert isinstance(wanted, TensorType)
+    assert isinstance(found, torch.Tensor | Elsewhere)
+    return Traced.SHAPE if category_of(found) == wanted.category else Traced.DTYPE
+
+
+def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
+    """The first part of a refused value that is of another kind."""
     if isinstance(adapter.result, PlainType):
         value = single_number(value)
-    misfit = next(adapter.result.misfits(value, adapter.sizes(call.arguments)))
-    told = [*_of_a_part(adapter, misfit)] if misfit.place else [*_of_all(adapter, misfit, call)]
-    return "\n".join([*told, f"The test called {call_in_words(call)}."])
+    return next(adapter.result.misfits(value, adapter.sizes(call.arguments)))
 
 
-def _of_all(adapter: Adapter, misfit: Misfit, call: Call) -> Iterator[str]:
+def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
     """What is wrong with a value as a whole."""
     wanted, value = misfit.wanted, misfit.value
     shape = adapter.expected_shape(call.arguments)
@@ -53,10 +79,10 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call) -> Iterator[str]:
         return
     yield f"{adapter.name} must return {wanted}, not {_described(value)}"
     fits = _fitting(adapter, value, call) if isinstance(value, tuple | list) else None
-    yield from [fits] if fits else _advice(wanted, value)
+    yield from [fits] if fits else _advice(wanted, value, line)
 
 
-def _of_a_part(adapter: Adapter, misfit: Misfit) -> Iterator[str]:
+def _of_a_part(adapter: Adapter, misfit: Misfit, line: Line | None) -> Iterator[str]:
     """What is wrong with a part of a value; the rest before it is right."""
     wanted, value = misfit.wanted, misfit.value
     if misfit.absent or misfit.beyond:
@@ -64,14 +90,10 @@ def _of_a_part(adapter: Adapter, misfit: Misfit) -> Iterator[str]:
         said += [f"{', '.join(misfit.beyond)} too much"] * bool(misfit.beyond)
         yield f"In what {adapter.name} returned, {misfit.place} has {' and '.join(said)}"
         return
-    if isinstance(wanted, TensorType) and isinstance(
-        value, torch.Tensor | Elsewhere | numpy.ndarray
-    ):
-        got = in_words(value)
-    else:
-        got = _described(value)
+    has_axes = isinstance(value, torch.Tensor | Elsewhere | numpy.ndarray)
+    got = in_words(value) if has_axes and isinstance(wanted, TensorType) else _described(value)
     yield f"In what {adapter.name} returned, {misfit.place} must be {wanted}, not {got}"
-    yield from _advice(wanted, value)
+    yield from _advice(wanted, value, line)
 
 
 def _described(value: Value) -> str:
@@ -90,28 +112,39 @@ def _described(value: Value) -> str:
 
 
 def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Call) -> str | None:
-    """Which element of a tuple would have been right, if one would."""
+    """Which elements of a tuple would have been right, if any would."""
     sizes = adapter.sizes(call.arguments)
     fitting = [
         place
         for place, element in enumerate(values)
         if not any(adapter.result.misfits(element, sizes))
     ]
-    if len(fitting) != 1:
+    if not fitting:
         return None
     words = in_words(values[fitting[0]])
-    return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
+    if isinstance(values, tuple) and len(values) == 1:
+        return "A comma at the end of a line makes a tuple of one: leave it out."
+    if len(fitting) == 1:
+        return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
+    return (
+        f"One value is wanted, and {len(fitting)} of these are {words}: return the one alone that "
+        f"is asked for{', the first perhaps' if fitting[0] == 0 else ''}."
+    )
 
 
-def _advice(wanted: Kind, value: Value) -> Iterator[str]:
+def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
     words = value.description if isinstance(value, Foreign) else ""
     is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
     if value is None:
-        yield "Is there a return at its end, on every way through it?"
+        yield _without_a_return(line)
+    elif isinstance(value, float) and wanted == PlainType(int):
+        yield "/ always gives a float, // a whole number."
     elif isinstance(value, numpy.ndarray) and is_tensor:
-        yield "Stay with torch throughout: numpy ends the gradient."
+        yield "Stay with torch throughout, and return the tensor: numpy ends the gradient."
     elif words.startswith("a module"):
         yield "Was the module made, and not called?"
+    elif words.startswith("an object that can be called"):
+        yield "Was the object made, and not called?"
     elif words.startswith("a function"):
         yield "Was the function not called?"
     elif words.startswith("an iterator") and isinstance(wanted, ListType | TupleType):
@@ -119,7 +152,25 @@ def _advice(wanted: Kind, value: Value) -> Iterator[str]:
     elif isinstance(value, torch.Tensor) and isinstance(wanted, ListType | DictType):
         yield "The numbers of a tensor are Python's after .tolist()."
     elif isinstance(value, list | tuple) and is_tensor:
-        yield "torch.stack and torch.cat make one tensor of several."
+        yield _of_several(value, line)
+
+
+def _without_a_return(line: Line | None) -> str:
+    source = "" if line is None else line.source
+    if source.startswith("print("):
+        return "What is printed is not returned: write return in the place of print."
+    if source and not source.startswith(("return", "raise")):
+        return "The function ends there without a return, and so gives None: return the result."
+    return "Is there a return at its end, on every way through it?"
+
+
+def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:
+    """What to do with a list or tuple that is no result."""
+    if any(isinstance(one, torch.Tensor | Elsewhere) for one in values):
+        return "torch.stack and torch.cat make one tensor of several."
+    if line is not None and ".tolist()" in line.source:
+        return "Leave .tolist() out: the tensor itself is wanted."
+    return "torch.tensor makes a tensor of a list of numbers."
 
 
 def _of_another_dtype(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterator[str]:

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from grader.explaining.answers import refusal_in_words
+from grader.explaining.answers import refusal_in_words, wrong_with
 from grader.explaining.exceptions.account import fault_of, printed_in_words
 from grader.plain_text import plain
 from grader.testing.assertions import WrongNumbers
 from grader.testing.contract import Adapter
-from grader.testing.outcome import StudentFault
-from grader.wire.calls import Call, Raised
+from grader.testing.outcome import StudentFault, where_of
+from grader.testing.wording import Trace
+from grader.verdict import Status
+from grader.wire.calls import Call, Raised, Traced
+from grader.wire.records import Line
 from grader.wire.values import Value
 from grader.words import Told
 
@@ -24,9 +27,15 @@ class InFull:
         """What was raised, on which line, with which operands, and what that means."""
         return fault_of(raised, adapter, call)
 
-    def refused(self, adapter: Adapter, value: Value, call: Call) -> str:
-        """What came instead, what explains it, and the call."""
-        return refusal_in_words(adapter, value, call)
+    def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace) -> StudentFault:
+        """What came instead, from which line, what explains it, and the call."""
+        line = trace(wrong_with(adapter, value, call))
+        said = refusal_in_words(adapter, value, call, line)
+        return StudentFault(Status.FAILED, said, where_of(line))
+
+    def origin(self, trace: Trace, what: Traced) -> Line | None:
+        """The line that is found."""
+        return trace(what)
 
     def printed(self, text: str) -> Sequence[str]:
         """The last lines of it."""
@@ -39,7 +48,7 @@ def words_of(raised: BaseException, about: str) -> Told:
         where = raised.where
         return Told(plain(raised.message), where=where)
     if isinstance(raised, WrongNumbers):
-        return Told(plain(str(raised)), raised.comparison.measurement)
+        return Told(plain(str(raised)), raised.comparison.measurement, where=raised.where)
     if isinstance(raised, AssertionError | pytest.fail.Exception):
         return Told(plain(str(raised).partition("\nassert ")[0]) or about)
     return Told(f"the answer cannot be compared ({type(raised).__name__}): {about}")

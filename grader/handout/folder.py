@@ -7,29 +7,30 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-import grader
 from grader.assignment import Assignment, BadAssignment
+from grader.handout.engine import PYTHON, write_wheel
 from grader.handout.freezing import freeze_public_tests
-from grader.handout.workflow import PLACE, students_workflow
+from grader.handout.handing_in import Platform, section
+from grader.handout.installing import ENVIRONMENT, REQUIREMENTS, Installation
+from grader.handout.readme import PAGE, readme
+from grader.handout.workflow import PLACE, WORKFLOW
 from grader.home.fixtures import FIXTURES
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
-_STUDENTS_PAGE = Path("docs/students.md")
+_PARTS = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
+_CONSTRAINTS = "constraints.txt"
+# uv is not to manage it: what it would choose itself is torch's build for GPUs.
 _PROJECT = """\
-[build-system]
-requires = ["setuptools>=77"]
-build-backend = "setuptools.build_meta"
-
 [project]
 name = "{distribution}-assignment"
 version = "1"
-requires-python = ">=3.11"
-dependencies = [{dependencies}]
+requires-python = "{python}"
 
-[tool.setuptools]
-packages = []
+[tool.uv]
+managed = false
 
 [tool.grader]
 name = {name}
@@ -46,10 +47,29 @@ testpaths = ["tests/public"]
 pythonpath = ["."]
 addopts = "--import-mode=importlib"
 """
-_PACKAGES = ("beartype", "einops", "jaxtyping", "numpy", "pytest", "safetensors", "torch")
+_GITIGNORE = """\
+# What Python, its tools and editors leave behind.
+__pycache__/
+.pytest_cache/
+.venv/
+.ipynb_checkpoints/
+.idea/
+.vscode/
+.DS_Store
+# What is handed in.
+*.zip
+"""
 
 
-def lay_out(assignment: Assignment, folder: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a course says of its handout: where students hand in, and an index of torch for CPUs."""
+
+    platform: Platform | None = None
+    torch_index: str | None = None
+
+
+def lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
     """Writes the handout into `folder`, which must not exist yet or be empty.
 
     Raises:
@@ -59,35 +79,42 @@ def lay_out(assignment: Assignment, folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise BadAssignment(f"{folder} is not empty: name a new folder for the handout")
     try:
-        _lay_out(assignment, folder)
+        _lay_out(assignment, folder, course)
     except OSError as error:
         raise BadAssignment(
             f"the handout cannot be made: {error.filename or folder}: {error.strerror or error}"
         ) from error
 
 
-def _lay_out(assignment: Assignment, folder: Path) -> None:
+def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
     root, tests = assignment.root, folder / "tests" / "public"
     with tempfile.TemporaryDirectory() as frozen:
         # If that fails, nothing has been written.
         freeze_public_tests(assignment, Path(frozen))
         folder.mkdir(parents=True, exist_ok=True)
-        for part in ("adapters.py", "assignment", "tests/conftest.py", "tests/public"):
+        for part in _PARTS:
             _copy(root / part, folder / part)
         shutil.rmtree(tests / FIXTURES, ignore_errors=True)
         shutil.copytree(frozen, tests, dirs_exist_ok=True)
-    _copy(Path(grader.__file__).parent, folder / "grader")
-    (folder / "pyproject.toml").write_text(_project(assignment), encoding="utf-8")
-    constraints = "constraints.txt" if (root / "constraints.txt").is_file() else None
+    wheel = write_wheel(folder.rglob("*.py"), folder)
+    constraints = _CONSTRAINTS if (root / _CONSTRAINTS).is_file() else None
     if constraints:
         _copy(root / constraints, folder / constraints)
-    (folder / PLACE).parent.mkdir(parents=True)
-    (folder / PLACE).write_text(students_workflow(constraints), encoding="utf-8")
-    page = root / _STUDENTS_PAGE
-    if page.is_file():
-        _copy(page, folder / "README.md")
-    else:
-        (folder / "README.md").write_text(_readme(assignment), encoding="utf-8")
+    installation = Installation(assignment.name, wheel, constraints, course.torch_index)
+    page = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else None
+    texts = {
+        "README.md": readme(
+            assignment.name, page, installation.section(), section(course.platform)
+        ),
+        "pyproject.toml": _project(assignment),
+        REQUIREMENTS: installation.requirements(),
+        ENVIRONMENT: installation.environment(),
+        ".gitignore": _GITIGNORE,
+        PLACE: WORKFLOW,
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -101,8 +128,8 @@ def _copy(source: Path, target: Path) -> None:
 def _project(assignment: Assignment) -> str:
     return _PROJECT.format(
         distribution=re.sub("[^A-Za-z0-9]+", "-", assignment.name).strip("-") or "an",
+        python=PYTHON,
         name=json.dumps(assignment.name, ensure_ascii=False),
-        dependencies=", ".join(f'"{package}"' for package in _PACKAGES),
         show_edits=json.dumps(assignment.show_edits),
         exercises=_lines(assignment.points),
         forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),
@@ -111,13 +138,3 @@ def _project(assignment: Assignment) -> str:
 
 def _lines(numbers: Mapping[str, float]) -> str:
     return "\n".join(f"{name} = {number:g}" for name, number in numbers.items())
-
-
-def _readme(assignment: Assignment) -> str:
-    return (
-        f"# {assignment.name}\n\n"
-        "Fill in the functions in `assignment/`, then run the tests:\n\n"
-        "    python3 -m venv .venv\n"
-        "    .venv/bin/pip install -e .\n"
-        "    .venv/bin/pytest\n"
-    )

@@ -6,6 +6,7 @@ import pytest
 
 from grader.assignment import BadAssignment
 from grader.home.bench import home_bench
+from grader.home.greeting import Greeting
 from grader.home.mending import QUICK, UNHURRIED
 from grader.home.report import HomeReport
 from grader.home.several_processes import SeveralProcesses
@@ -23,3 +24,4 @@ def pytest_configure(config: pytest.Config) -> None:
     report = HomeReport(config.rootpath, home, config.get_verbosity() > 0, patience)
     config.pluginmanager.register(report, "grader-home-report")
     config.pluginmanager.register(SeveralProcesses(home), "grader-home-several-processes")
+    config.pluginmanager.register(Greeting(home.exercises), "grader-home-greeting")

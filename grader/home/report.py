@@ -121,7 +121,7 @@ class HomeReport:
         report.user_properties.append((_ASPECT, str(belongs.aspect)))
         if isinstance(exception, StudentFault):
             report.when = "call"
-            if exception.status is Status.ERROR:
+            if exception.status is Status.ERROR and not exception.settled:
                 self._reasons.note_raised(belongs, item.nodeid)
             if exception.status is Status.MISSING:
                 _count_as_missing(report, item, exception.headline)

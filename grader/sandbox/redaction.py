@@ -9,7 +9,7 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from grader.wire.calls import Operand, Raised
+from grader.wire.calls import Raised
 
 _RULE = (
     " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
@@ -22,7 +22,7 @@ def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
     """What was raised, its texts without the places of this machine."""
     rule = _RULE if _is_refusal(raised) else ""
     operands = tuple(
-        Operand(operand.name, without_places(operand.words, root, scratch))
+        dataclasses.replace(operand, words=without_places(operand.words, root, scratch))
         for operand in raised.operands
     )
     return dataclasses.replace(

@@ -8,15 +8,21 @@ import torch
 
 from grader.testing.contract import Adapter
 from grader.testing.kinds import Anything, PlainType
-from grader.testing.outcome import StudentFault
-from grader.testing.wording import Wording
-from grader.verdict import Status
+from grader.testing.wording import Trace, Wording
 from grader.wire.calls import Call
 from grader.wire.values import Value
 
 
-def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any:
+def checked(
+    adapter: Adapter,
+    value: Value,
+    call: Call,
+    wording: Wording,
+    trace: Trace,
+) -> Any:
     """The value in an answer to a call, once it is of the type and shape that the contract says.
+
+    `trace` finds the line that is behind it, for a wording that tells of lines.
 
     Raises:
         StudentFault: if it is not.
@@ -24,7 +30,7 @@ def checked(adapter: Adapter, value: Value, call: Call, wording: Wording) -> Any
     if isinstance(adapter.result, PlainType | Anything):
         value = single_number(value)
     if any(adapter.result.misfits(value, adapter.sizes(call.arguments))):
-        raise StudentFault(Status.FAILED, wording.refused(adapter, value, call))
+        raise wording.refused(adapter, value, call, trace)
     return adapter.result.taken(value)
 
 

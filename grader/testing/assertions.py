@@ -10,18 +10,23 @@ import torch
 from grader.evidence import LARGEST_PICTURE, Picture, in_six_digits
 from grader.testing.answers import single_number
 from grader.testing.comparison import Comparison, Tolerance, compare, tolerance_for
-from grader.testing.differences import difference_in_words, worst_in_a_table
+from grader.testing.differences import Conversion, difference_in_words, worst_in_a_table
 from grader.testing.handle import Reference, Student
 from grader.testing.nested import differences
 from grader.testing.outcome import (
     StudentFault,
     axes_of,
+    known_of,
     measured,
     note,
+    place_in_words,
     precision_of,
     shows_expected,
+    where_of,
 )
-from grader.verdict import Status
+from grader.testing.shapes import explanation
+from grader.verdict import Status, Where
+from grader.wire.calls import Traced
 from grader.wire.values import Elsewhere, Value
 
 _MORE_OPERATIONS = 1.5
@@ -34,11 +39,18 @@ class WrongNumbers(AssertionError):
     Whether the text holds expected values is settled when it is raised.
     """
 
-    def __init__(self, what: str, comparison: Comparison, axes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        what: str,
+        comparison: Comparison,
+        axes: Sequence[str],
+        conversion: Conversion | None = None,
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.comparison = comparison
         self.axes = axes
+        self._conversion = conversion
         self._shows_expected = shows_expected()
 
     def __str__(self) -> str:
@@ -49,7 +61,18 @@ class WrongNumbers(AssertionError):
     @property
     def words(self) -> str:
         """How many numbers are wrong, by how much and where; a sentence on each line."""
-        return "\n".join(difference_in_words(self.what, self.comparison, self.axes))
+        words = difference_in_words(self.what, self.comparison, self.axes)
+        if self._conversion is None:
+            return "\n".join(words)
+        converted = self._conversion.in_words(self.what)
+        is_first = self._conversion.explains
+        return "\n".join([*converted, *words] if is_first else [*words, *converted])
+
+    @property
+    def where(self) -> Where | None:
+        """The line that made the numbers coarser, if that is all that is wrong with them."""
+        conversion = self._conversion
+        return where_of(conversion.line) if conversion and conversion.explains else None
 
     def pictures(self, test: str) -> Iterator[Picture]:
         """What was expected beside what came, if it is not too large to be looked at."""
@@ -73,8 +96,12 @@ def assert_matches(
     Of values in others, the first that is another one is told, by key and index.
     """
     __tracebackhide__ = True
-    is_tensor = isinstance(actual, torch.Tensor)
-    expected = torch.as_tensor(expected) if is_tensor else single_number(expected)
+    if isinstance(actual, torch.Tensor):
+        expected = torch.as_tensor(expected)
+        if actual.shape != expected.shape:
+            raise _of_another_shape(actual, expected, what)
+    else:
+        expected = single_number(expected)
     for part in differences(actual, expected):
         name = f"{what}{part.place}" if part.place.startswith((".", "[")) else what
         if part.tensors is None:
@@ -84,7 +111,19 @@ def assert_matches(
         comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))
         measured(comparison.measurement)
         if not comparison.ok:
-            raise WrongNumbers(name, comparison, axes_of(got))
+            raise WrongNumbers(name, comparison, axes_of(got), Conversion.of(got, wanted))
+
+
+def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> StudentFault:
+    """The fault for a shape that no annotation tells in advance."""
+    said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"]
+    names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
+    if len(names) == wanted.ndim:
+        said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape), {})])
+    known = known_of(actual)
+    line = known.trace(Traced.SHAPE) if known is not None else None
+    said += [] if line is None else [f"The shape comes of {place_in_words(line)}"]
+    return StudentFault(Status.FAILED, "\n".join(said), where_of(line))
 
 
 def assert_gradients_match(
@@ -131,7 +170,13 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
     """Asserts that a result has the dtype of the inputs."""
     __tracebackhide__ = True
     wanted, got = (str(kind).removeprefix("torch.") for kind in (dtype, actual.dtype))
-    assert got == wanted, f"with {wanted} inputs the result must be {wanted}, not {got}"
+    if got == wanted:
+        return
+    known = known_of(actual)
+    line = known.trace(Traced.DTYPE) if known is not None else None
+    becomes = [] if line is None else [f"It becomes {got} in {place_in_words(line)}"]
+    said = f"with {wanted} inputs the result must be {wanted}, not {got}"
+    raise StudentFault(Status.FAILED, "\n".join([said, *becomes]), where_of(line))
 
 
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:

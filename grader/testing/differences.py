@@ -4,13 +4,56 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
-from grader.testing.comparison import Comparison, place_of, place_of_largest
+from grader.testing.comparison import (
+    Comparison,
+    all_within,
+    place_of,
+    place_of_largest,
+    tolerance_for,
+)
+from grader.testing.outcome import known_of, place_in_words
+from grader.wire.calls import Traced
+from grader.wire.records import Line
 
 _ROWS = 5
+_DIGITS = {torch.float16: 3, torch.bfloat16: 2}
 _NAN = "NaN comes of 0 / 0, inf / inf, inf - inf, and of a softmax over nothing but -inf."
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A result of another dtype than the inputs: which, at which line, and what it accounts for.
+
+    It `explains` an answer that is as near as numbers of that dtype can be.
+    """
+
+    dtype: torch.dtype
+    asked_in: torch.dtype
+    line: Line | None
+    explains: bool
+
+    @classmethod
+    def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
+        """That of an answer of the submission's; None if it has the dtype of the inputs."""
+        known = known_of(actual)
+        if known is None or not actual.is_floating_point() or actual.dtype is known.asked_in:
+            return None
+        explains = all_within(actual, expected, tolerance_for(actual.dtype))
+        line = known.trace(Traced.DTYPE)
+        return cls(actual.dtype, known.asked_in, line, explains)
+
+    def in_words(self, what: str) -> Iterator[str]:
+        """What the dtypes are, and where it was changed."""
+        dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.asked_in))
+        digits = _DIGITS.get(self.dtype)
+        coarse = f" {dtype} holds {digits} digits of a number." if digits else ""
+        yield f"{what} is {dtype}, and the inputs are {asked}: it must stay {asked}.{coarse}"
+        if self.line is not None:
+            yield f"It becomes {dtype} in {place_in_words(self.line)}"
 
 
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:

@@ -15,10 +15,11 @@ from grader.testing.cases import Case
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType
 from grader.testing.objects import EndOfItems, handle, stays
-from grader.testing.outcome import StudentFault, returned
+from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
 from grader.testing.wording import Wording
 from grader.verdict import Status
-from grader.wire.calls import Answer, Call, Work
+from grader.wire.calls import Answer, Call, Traced, Work
+from grader.wire.records import Line
 from grader.wire.scripts import Step
 from grader.wire.values import Elsewhere, Named, Value, mapped
 from grader.worker.carrying_out import Living
@@ -80,7 +81,9 @@ class Student:
                 raise EndOfItems
             raise self._wording.raised(answer.raised, self.adapter.name, call)
         try:
-            result = checked(adapter, answer.value, Call(adapter.name, arguments), self._wording)
+            said = Call(adapter.name, arguments)
+            trace = functools.partial(self._origin, call)
+            result = checked(adapter, answer.value, said, self._wording, trace)
         except StudentFault:
             # A known mistake may be why the shape is another one.
             self._observe(call, answer.value, True)
@@ -92,7 +95,7 @@ class Student:
                 "not on another device",
             )
         self._observe(call, result, False)
-        self._remember(result, adapter.result, arguments)
+        self._remember(result, adapter.result, arguments, call)
         return result
 
     def call(self, arguments: Mapping[str, Value], then: Sequence[Step]) -> Call:
@@ -108,16 +111,30 @@ class Student:
         for name in wrt:
             gradient = answer.gradients.get(name)
             if gradient is None:
-                raise StudentFault(
-                    Status.FAILED,
-                    f"no gradient reaches {name}: the result must depend on it through torch "
-                    "operations only (no .detach(), .item(), .data, numpy or torch.no_grad())",
-                )
+                raise self._without_gradient(name, cotangent, wrt, inputs)
             wanted = inputs[name]
             if isinstance(wanted, torch.Tensor) and gradient.shape != wanted.shape:
                 raise StudentFault(Status.FAILED, f"the gradient of {name} has another shape")
             self._remember(gradient, self.adapter.tensors.get(name), inputs)
         return dict(answer.gradients)
+
+    def _without_gradient(
+        self,
+        name: str,
+        cotangent: torch.Tensor,
+        wrt: tuple[str, ...],
+        inputs: Mapping[str, Value],
+    ) -> StudentFault:
+        """The fault for an input that the result does not depend on, as far as autograd knows."""
+        trace = functools.partial(self._origin, self._call(inputs, wrt=wrt, cotangent=cotangent))
+        line = self._wording.origin(trace, Traced.GRADIENT)
+        said = (
+            f"no gradient reaches {name}: the result must depend on it through torch operations "
+            "only (no .detach(), .item(), .data, numpy, torch.tensor(...) of a tensor, or "
+            "torch.no_grad())"
+        )
+        ends = [] if line is None else [f"It ends in {place_in_words(line)}"]
+        return StudentFault(Status.FAILED, "\n".join([said, *ends]), where_of(line))
 
     def count_work(self, **inputs: Value) -> Work:
         """How many torch operations the call makes, and its largest tensor's elements."""
@@ -144,7 +161,15 @@ class Student:
             StudentFault: if it is not.
         """
         call = Call(self.adapter.name, arguments)
-        return checked(self.adapter, answer.value, call, self._wording)
+        trace = functools.partial(self._origin, self._call(arguments))
+        return checked(self.adapter, answer.value, call, self._wording, trace)
+
+    def _origin(self, call: Call, what: Traced) -> Line | None:
+        """The line behind a result, found by the same call once more; None if it is not plain."""
+        try:
+            return self._ask(replace(call, trace=what)).origin
+        except StudentFault:
+            return None
 
     def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
         device = {"device": self._device}
@@ -154,11 +179,27 @@ class Student:
     def _place(self) -> str:
         return "the CPU" if self._device == "cpu" else f"the device {self._device}"
 
-    @staticmethod
-    def _remember(tensor: Any, annotated: object, arguments: Mapping[str, Value]) -> None:
-        """Remembers where a tensor comes from, for what may have to be said about it."""
-        if isinstance(tensor, torch.Tensor) and isinstance(annotated, TensorType):
-            returned(tensor, axis_names(annotated, tensor.ndim), _asked_in(arguments))
+    def _remember(
+        self,
+        tensor: Any,
+        annotated: object,
+        arguments: Mapping[str, Value],
+        call: Call | None = None,
+    ) -> None:
+        """Remembers where a tensor comes from, for what may have to be said about it.
+
+        Its line is found by its `call`, if that is told.
+        """
+        if not isinstance(tensor, torch.Tensor) or not isinstance(annotated, TensorType):
+            return
+
+        def trace(what: Traced) -> Line | None:
+            if call is None:
+                return None
+            return self._wording.origin(functools.partial(self._origin, call), what)
+
+        axes = axis_names(annotated, tensor.ndim)
+        returned(Returned(tensor, axes, _asked_in(arguments), trace))
 
 
 class StudentScript:

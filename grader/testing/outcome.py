@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import torch
 
+from grader.plain_text import plain
 from grader.verdict import Measurement, Status, Where
+from grader.wire.calls import Traced
+from grader.wire.records import Line
 
 
 class StudentFault(Exception):
-    """A test ends here, by the submission's doing."""
+    """A test ends here, by the submission's doing.
 
-    def __init__(self, status: Status, message: str, where: Where | None = None) -> None:
+    It is `settled` if the line to mend is known, so that no other need be looked for.
+    """
+
+    def __init__(
+        self, status: Status, message: str, where: Where | None = None, settled: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.where = where
+        self.settled = settled
 
     @property
     def headline(self) -> str:
@@ -28,16 +37,20 @@ class StudentFault(Exception):
 
     def again(self) -> StudentFault:
         """The same fault, to be raised once more: an exception object gathers its tracebacks."""
-        return StudentFault(self.status, self.message, self.where)
+        return StudentFault(self.status, self.message, self.where, self.settled)
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A tensor that the submission returned, the names of its axes, and the dtype of the inputs."""
+    """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
+
+    `trace` finds the line that made it what it is, if that can be known.
+    """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     asked_in: torch.dtype
+    trace: Callable[[Traced], Line | None]
 
 
 @dataclass(slots=True)
@@ -87,16 +100,26 @@ def note(text: str) -> None:
         observations.notes.append(text)
 
 
-def returned(tensor: torch.Tensor, axes: tuple[str, ...], asked_in: torch.dtype) -> None:
+def place_in_words(line: Line) -> str:
+    """A line of the submission: `attention.py, line 12: return weights`."""
+    return plain(f"{line.file}, line {line.line}: {line.source}")
+
+
+def where_of(line: Line | None) -> Where | None:
+    """A line of the submission as verdicts name it."""
+    return None if line is None else Where(plain(line.file), line.line)
+
+
+def returned(tensor: Returned) -> None:
     """Remembers, for the running test, where a tensor comes from."""
     observations = _current.get()
     if observations is not None:
-        observations.returned.append(Returned(tensor, axes, asked_in))
+        observations.returned.append(tensor)
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
     """What the axes of a tensor are called: by their number, where nothing else is known."""
-    known = _known(tensor)
+    known = known_of(tensor)
     if known is not None:
         return known.axes
     return tuple(f"axis {place}" for place in range(tensor.ndim))
@@ -104,13 +127,14 @@ def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
 
 def precision_of(tensor: torch.Tensor) -> torch.dtype:
     """The dtype whose precision a tensor must have: no coarser one than that of the inputs."""
-    known = _known(tensor)
+    known = known_of(tensor)
     if known is None or not tensor.is_floating_point():
         return tensor.dtype
     return max(tensor.dtype, known.asked_in, key=lambda dtype: -torch.finfo(dtype).eps)
 
 
-def _known(tensor: torch.Tensor) -> Returned | None:
+def known_of(tensor: torch.Tensor) -> Returned | None:
+    """What is remembered of a tensor, if the submission returned it."""
     observations = _current.get()
     for known in observations.returned if observations is not None else ():
         if known.tensor is tensor:

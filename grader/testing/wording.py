@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from grader.plain_text import plain
 from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status
-from grader.wire.calls import Call, Raised
+from grader.wire.calls import Call, Raised, Traced
+from grader.wire.records import Line
 from grader.wire.values import Value
 
 _LONGEST = 300
+
+Trace = Callable[[Traced], Line | None]
 
 
 class Wording(Protocol):
@@ -22,8 +25,11 @@ class Wording(Protocol):
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """The fault for what was raised while `call` ran, or the import if that is None."""
 
-    def refused(self, adapter: Adapter, value: Value, call: Call, /) -> str:
-        """What is wrong with a value that is not what the contract says."""
+    def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace, /) -> StudentFault:
+        """The fault for a value that is not what the contract says; `trace` finds its line."""
+
+    def origin(self, trace: Trace, what: Traced, /) -> Line | None:
+        """The line that made a result what it is, if lines are told."""
 
     def printed(self, text: str, /) -> Sequence[str]:
         """Lines that tell what the submission printed before its process was lost."""
@@ -46,9 +52,14 @@ class Plainly:
         what = raised.kind if known else "an exception"
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
 
-    def refused(self, adapter: Adapter, _value: Value, _call: Call) -> str:
+    def refused(self, adapter: Adapter, _value: Value, _call: Call, _trace: Trace) -> StudentFault:
         """That it is refused."""
-        return f"{adapter.name} returned something of another type or shape than it must"
+        said = f"{adapter.name} returned something of another type or shape than it must"
+        return StudentFault(Status.FAILED, said)
+
+    def origin(self, _trace: Trace, _what: Traced) -> Line | None:
+        """Nothing: nobody is asked twice."""
+        return None
 
     def printed(self, _text: str) -> Sequence[str]:
         """Nothing."""

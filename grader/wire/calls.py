@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 
 from grader.wire.frames import Received, decode, encode
 from grader.wire.payload import BadFrame
-from grader.wire.records import Record, records_as_json, records_from_json, values_of
+from grader.wire.records import Line, Record, records_as_json, records_from_json, values_of
 from grader.wire.scripts import Doing, Step, steps_as_json, steps_from_json
 from grader.wire.values import Value
 
@@ -20,6 +21,15 @@ MAX_OPERANDS = 8
 _LINES = 1 << 31
 
 
+class Traced(enum.StrEnum):
+    """What of a result is traced to the line that made it so."""
+
+    TYPE = "type"
+    DTYPE = "dtype"
+    SHAPE = "shape"
+    GRADIENT = "gradient"
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of an adapter, and what shall be observed while it runs.
@@ -27,6 +37,8 @@ class Call:
     `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
     The answer is that to the last of the steps that are `then` taken, if there are some.
+    `trace` asks for the line of the submission that made the result what it is: its type, its
+    dtype, its shape, or that no gradient comes through.
     `frame` is the call as it crosses, where that was encoded before.
     """
 
@@ -41,12 +53,14 @@ class Call:
     watch_inputs: bool = False
     record: bool = False
     then: tuple[Step, ...] = ()
+    trace: Traced | None = None
     frame: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing but the result is wanted, where calls are made by default."""
-        return not (self.wrt or self.count_work or self.watch_inputs or self.default_device)
+        observes = self.wrt or self.count_work or self.watch_inputs or self.trace
+        return not (observes or self.default_device)
 
     @property
     def asks_for_an_item(self) -> bool:
@@ -62,6 +76,7 @@ _USUAL = (
     ("count_work", False),
     ("watch_inputs", False),
     ("record", False),
+    ("trace", None),
 )
 # No parameter of an adapter has this name.
 _COTANGENT = ""
@@ -80,16 +95,22 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A name in the expression that raised, and what it stood for: `Q`, `float32[2, 5, 8]`."""
+    """A name in the expression that raised, and what it stood for: `Q`, `float32[2, 5, 8]`.
+
+    `made` is the statement of the same function that set it last, at `line`, if that is plain.
+    """
 
     name: str
     words: str
+    made: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
     """An exception, as text. `frames` are the submission's own, innermost last.
 
+    `culprit` is the line that is to be mended, where that is plainly another.
     Of the innermost frame: its `operands`, the column at which its syntax is wrong (from 1), and
     for wrong arguments what the called function `accepts`. `suggestion` is a name that may have
     been meant, `lacks` the package whose import found none, and `printed` what the submission
@@ -101,6 +122,7 @@ class Raised:
     frames: tuple[Frame, ...] = ()
     missing: bool = False
     operands: tuple[Operand, ...] = ()
+    culprit: Frame | None = None
     column: int = 0
     accepts: str = ""
     suggestion: str = ""
@@ -129,6 +151,7 @@ class Use:
 class Answer:
     """What came of a call: a value or what was raised, and what was observed.
 
+    `origin` is the line of the submission that a traced call found.
     Equal digests are equal answers; who receives an answer may give it one.
     """
 
@@ -139,6 +162,7 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
+    origin: Line | None = None
     digest: bytes | None = None
 
 
@@ -164,6 +188,8 @@ def decode_call(frame: Received) -> Call:
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
     """The call in what such a frame holds."""
     cotangent = values.pop(_COTANGENT, None)
+    if "trace" in header:
+        header["trace"] = Traced(header["trace"])
     if "wrt" in header:
         header["wrt"] = tuple(header["wrt"])
     if "then" in header:
@@ -192,6 +218,8 @@ def encode_answer(answer: Answer) -> bytes:
     if answer.records:
         values |= values_of(answer.records)
         header["records"] = records_as_json(answer.records)
+    if answer.origin is not None:
+        header["origin"] = [answer.origin.file, answer.origin.line, answer.origin.source]
     return encode(header, values)
 
 
@@ -217,8 +245,19 @@ def decode_answer(frame: Received) -> Answer:
         work=None if work is None else Work(*_two_counts(work)),
         uses=uses_from_json(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
+        origin=_line_from_json(header.get("origin")),
         digest=frame.digest(),
     )
+
+
+def _line_from_json(row: object) -> Line | None:
+    if row is None:
+        return None
+    if not isinstance(row, list) or len(row) != 3 or type(row[1]) is not int:
+        raise BadFrame("the line behind a result is not described as it must be")
+    if not 0 <= row[1] < _LINES:
+        raise BadFrame("the line behind a result is one that cannot be")
+    return Line(str(row[0])[:300], row[1], str(row[2])[:300])
 
 
 def _two_counts(numbers: object) -> tuple[int, int]:
@@ -238,7 +277,8 @@ def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
         "message": raised.message,
         "missing": raised.missing,
         "frames": [[f.file, f.line, f.function, f.source] for f in raised.frames],
-        "operands": [[operand.name, operand.words] for operand in raised.operands],
+        "culprit": [[f.file, f.line, f.function, f.source] for f in [raised.culprit] if f],
+        "operands": [[one.name, one.words, one.made, one.line] for one in raised.operands],
         "column": raised.column,
         "accepts": raised.accepts,
         "suggestion": raised.suggestion,
@@ -256,23 +296,17 @@ def raised_from_json(entry: object) -> Raised | None:
         return None
     if not isinstance(entry, dict) or not isinstance(entry.get("frames"), list):
         raise BadFrame("what was raised is not described as it must be")
-    frames = []
-    for row in entry["frames"][-20:]:
-        if not isinstance(row, list) or len(row) != 4 or type(row[1]) is not int:
-            raise BadFrame("a frame of what was raised is not described as it must be")
-        file, line, function, source = row
-        if not 0 <= line < _LINES:
-            raise BadFrame("a frame of what was raised is at a line that cannot be")
-        frames.append(Frame(str(file)[:300], line, str(function)[:100], str(source)[:300]))
     column = entry.get("column", 0)
     if type(column) is not int or not 0 <= column < _LINES:
         raise BadFrame("what was raised is at a column that cannot be")
+    culprit = _frames(entry.get("culprit", []))
     return Raised(
         kind=str(entry.get("kind"))[:100],
         message=str(entry.get("message"))[:4000],
-        frames=tuple(frames),
+        frames=_frames(entry["frames"]),
         missing=entry.get("missing") is True,
         operands=_operands(entry.get("operands", [])),
+        culprit=culprit[-1] if culprit else None,
         column=column,
         accepts=str(entry.get("accepts", ""))[:500],
         suggestion=str(entry.get("suggestion", ""))[:100],
@@ -280,12 +314,30 @@ def raised_from_json(entry: object) -> Raised | None:
     )
 
 
+def _frames(rows: object) -> tuple[Frame, ...]:
+    if not isinstance(rows, list):
+        raise BadFrame("the frames of what was raised are not a list")
+    frames = []
+    for row in rows[-20:]:
+        if not isinstance(row, list) or len(row) != 4 or type(row[1]) is not int:
+            raise BadFrame("a frame of what was raised is not described as it must be")
+        file, line, function, source = row
+        if not 0 <= line < _LINES:
+            raise BadFrame("a frame of what was raised is at a line that cannot be")
+        frames.append(Frame(str(file)[:300], line, str(function)[:100], str(source)[:300]))
+    return tuple(frames)
+
+
 def _operands(rows: object) -> tuple[Operand, ...]:
     if not isinstance(rows, list) or not all(
-        isinstance(row, list) and len(row) == 2 for row in rows
+        isinstance(row, list) and len(row) == 4 and type(row[3]) is int and 0 <= row[3] < _LINES
+        for row in rows
     ):
         raise BadFrame("the operands of what was raised are not described as they must be")
-    return tuple(Operand(str(name)[:60], str(words)[:200]) for name, words in rows[:MAX_OPERANDS])
+    return tuple(
+        Operand(str(name)[:60], str(words)[:200], str(made)[:200], line)
+        for name, words, made, line in rows[:MAX_OPERANDS]
+    )
 
 
 def cell_errors_from_json(entry: object) -> tuple[Raised, ...]:

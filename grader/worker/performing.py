@@ -14,6 +14,7 @@ from grader.wire.calls import Answer, Call, Raised, Work
 from grader.worker.carrying_out import Living
 from grader.worker.handing_over import arrived, copied, differing, holds_tensor, portable
 from grader.worker.observing.recording import Recorder
+from grader.worker.observing.tracing import Tracer
 from grader.worker.telling.raising import describe_exception
 
 
@@ -29,6 +30,7 @@ def perform(
     counter = WorkCounter() if call.count_work else None
     numbers = not any(map(holds_tensor, call.arguments.values()))
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
+    tracer = Tracer(root) if call.trace is not None else None
     try:
         arguments = {name: arrived(value, call.device) for name, value in call.arguments.items()}
         watched = {name: copied(own) for name, own in arguments.items() if call.watch_inputs}
@@ -36,7 +38,7 @@ def perform(
         with ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
-            for onlooker in (counter, recorder):
+            for onlooker in (counter, recorder, tracer):
                 if onlooker is not None:
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: _seed(call, step))
@@ -46,6 +48,7 @@ def perform(
             changed_inputs=differing(watched, arguments),
             work=Work(counter.operations, counter.largest) if counter is not None else None,
             records=tuple(recorder.records) if recorder is not None else (),
+            origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
         )
     except BaseException as exception:  # a submission may raise anything at all
         return Answer(raised=describe_exception(exception, root, function))

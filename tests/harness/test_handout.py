@@ -3,11 +3,14 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+from grader.handout.handing_in import Platform, section
 from tests.harness.frozen_fixtures import differences
 
 ROOT = Path(__file__).parents[2]
@@ -49,12 +52,23 @@ def names_of_hidden_tests() -> set[str]:
     return found["hidden"] - found["public"]
 
 
+def texts_in(handout: Path) -> Iterator[tuple[str, str]]:
+    """Every file of the handout, and those inside its wheel."""
+    for file in handout.rglob("*"):
+        if file.suffix == ".whl":
+            with ZipFile(file) as wheel:
+                for name in wheel.namelist():
+                    yield name, wheel.read(name).decode("utf-8", errors="replace")
+        elif file.is_file():
+            yield str(file), file.read_bytes().decode("utf-8", errors="replace")
+
+
 def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
     """Not even a name of one."""
-    parts = {path.relative_to(handout).parts[0] for path in handout.rglob("*")}
-    assert parts == {
-        ".github", "README.md", "adapters.py", "assignment", "constraints.txt", "grader",
-        "pyproject.toml", "tests",
+    (wheel,) = handout.glob("*.whl")
+    assert {path.name for path in handout.iterdir()} == {
+        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "constraints.txt",
+        "environment.yml", wheel.name, "pyproject.toml", "requirements.txt", "tests",
     }  # fmt: skip
     assert not (handout / "tests" / "hidden").exists()
     solutions = {
@@ -67,11 +81,9 @@ def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
     stubs = "".join(file.read_text() for file in (ROOT / "assignment").glob("*.py"))
     secret = [line for line in solutions if line not in stubs]
     name_of_one = re.compile(rf"\b({'|'.join(names_of_hidden_tests())})\b(?!\.)")
-    for file in handout.rglob("*"):
-        if file.is_file():
-            content = file.read_bytes().decode("utf-8", errors="replace")
-            assert not [text for text in secret if text in content], file
-            assert not name_of_one.search(content), file
+    for name, content in texts_in(handout):
+        assert not [text for text in secret if text in content], name
+        assert not name_of_one.search(content), name
 
 
 def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine, pytest_in):
@@ -163,3 +175,72 @@ def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
         f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
     ) in printed
     assert printed.count(f"calls {by_torch} ") == 1
+
+
+def test_a_handout_is_no_more_than_a_student_can_overlook(handout):
+    """The engine, which they do not read, is one of its files."""
+    assert len([path for path in handout.rglob("*") if path.is_file()]) <= 60
+
+
+def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
+    """The first run ends with the first exercise: its file, its line, its tests."""
+    stub = (mine / "assignment" / "warmup.py").read_text().splitlines()
+    line = next(number for number, text in enumerate(stub, 1) if "NotImplementedError" in text)
+    *_, place, command, _ = pytest_in(mine).splitlines()
+    assert place == (
+        "Nothing of this is written yet. Begin with run_softmax "
+        f"(assignment/warmup.py, line {line}):"
+    )
+    assert command.endswith("then run `pytest tests/public/test_softmax.py`.")
+
+
+def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
+    """Also where several processes run the tests; and nobody is sent on who has a failure."""
+    warmup = mine / "assignment" / "warmup.py"
+    begun = warmup.read_text()
+    right = begun.replace(
+        'raise NotImplementedError("softmax is not written yet")', "return in_features.softmax(dim)"
+    )
+    assert right != begun
+    warmup.write_text(right)
+    assert "Next is run_simple_self_attention (assignment/warmup.py" in pytest_in(mine, "-n", "2")
+    warmup.write_text(right.replace("softmax(dim)", "softmax(0)"))
+    assert "Next is" not in pytest_in(mine)
+
+
+@pytest.mark.parametrize(
+    ("platform", "button"),
+    [
+        ("canvas", "*Submit Assignment*"),
+        ("moodle", "*Save changes*"),
+        ("gradescope", "*Submit Programming Assignment*"),
+        ("github", "git push"),
+    ],
+)
+def test_the_readme_says_how_to_hand_in_where_the_course_wants_it(platform, button):
+    """On that platform alone, and which files."""
+    text = section(Platform(platform))
+    assert "`adapters.py` and the folder `assignment/`" in text
+    assert button in text
+    others = {"Canvas", "Moodle", "Gradescope"} - {platform.capitalize()}
+    assert not [name for name in others if name in text]
+
+
+def test_a_platform_that_is_not_known_is_refused_with_those_that_are(grader, tmp_path):
+    """Before anything is written."""
+    done = grader("handout", tmp_path / "new", "--platform", "blackboard")
+    assert done.returncode == 2
+    assert "'canvas', 'github', 'gradescope', 'moodle'" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_git_takes_what_was_handed_out_and_nothing_that_tools_leave(mine):
+    """Students commit with `git add .`"""
+    expected = {str(path.relative_to(mine)) for path in mine.rglob("*") if path.is_file()}
+    for left in (".venv/bin/python", "assignment/__pycache__/warmup.pyc", ".pytest_cache/v/x"):
+        (mine / left).parent.mkdir(parents=True, exist_ok=True)
+        (mine / left).write_text("")
+    subprocess.run(["git", "init", "--quiet", mine], check=True)
+    listed = ["git", "-C", mine, "ls-files", "--others", "--exclude-standard"]
+    done = subprocess.run(listed, capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()) == expected

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.explaining.shapes import wrong_shape
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.differences import difference_in_words, worst_in_a_table
 from grader.testing.kinds import PlainType, TensorType
+from grader.testing.shapes import wrong_shape
 
 Q, K, V = torch.zeros(2, 5, 8), torch.zeros(2, 7, 8), torch.zeros(2, 7, 6)
 FLOAT = "floating-point"
@@ -138,6 +138,17 @@ def test_a_shape_that_two_things_explain_is_not_explained():
             ["not a numpy array of shape [2, 3]", "numpy ends the gradient"],
         ),
         ("return [row for row in x]", ["a list of 2: float32[3], float32[3]", "torch.stack"]),
+        (
+            "return 2 * x, x",
+            ["One value is wanted, and 2 of these are float32[2, 3]", "alone", "first"],
+        ),
+        ("return 2 * x,", ["A comma at the end of a line makes a tuple of one"]),
+        ("print(2 * x)", ["not None (adapters.py, line 3)", "What is printed is not returned"]),
+        ("return x.tolist()", ["Leave .tolist() out", "(adapters.py, line 3)"]),
+        (
+            "return (2 * x + x * 1e-4).half()",
+            ["float16, and the inputs are float32", "adapters.py, line 3: return"],
+        ),
         ("return torch.nn.Linear(3, 3)", ["a module of type Linear", "and not called?"]),
         ("return x.sum", ["a function (sum)", "Was the function not called?"]),
         ("return 2.0", ["not the float 2.0"]),

@@ -72,6 +72,28 @@ RAISED = [
         "q = x[None, None]\nreturn q @ q.transpose(1, 2)",
         "transpose(-2, -1) swaps the last two axes",
     ),
+    (
+        "q = x[None]\nreturn q @ q.T",
+        ".T turns round all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps the last two",
+    ),
+    (
+        "q = x[None]\nturned = q.T\nreturn q @ turned",
+        "turned is made in line 16: turned = q.T. .T turns round all axes",
+    ),
+    (
+        "total = x.sum(-1)\nreturn x / total",
+        "total is made in line 15: total = x.sum(-1). A sum, mean or max drops its axis",
+    ),
+    (
+        "y = torch.ones(3, 5)\nreturn x * y",
+        "* multiplies number by number; @ is the matrix",
+    ),
+    ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
+    ("size = x.size\nreturn x / size", "size is a function that was not called"),
+    ("n = 3\nreturn torch.sqrt(n) * x", "of a plain number, math.sqrt gives the same"),
+    ("return torch.cat(x, x)", "takes its tensors in one list or tuple"),
+    ("return 2 ^ x", "^ is no power in Python: ** is."),
+    ("return torch.einsum(x, x, 'ij,ij->ij')", "takes the equation first"),
     ("return x[torch.ones(2, 1, 3).bool()]", "The tensor has 2 axes here"),
     ("m = torch.ones(2, 1, 3).bool()\nreturn x[m]", "A boolean index stands for as many axes"),
     ("return x.view(-1, 4)", "The tensor holds 6 numbers, which 4 does not divide."),

@@ -67,9 +67,10 @@ def test_its_tests_catch_every_known_mistake_and_only_those(grader):
 
 def test_the_handout_is_ready_to_be_filled_in(handout, pytest_in):
     """Nothing of the solutions is in it, and `pytest` says what is to be done."""
-    parts = {path.relative_to(handout).parts[0] for path in handout.rglob("*")}
-    assert parts == {
-        ".github", "README.md", "adapters.py", "assignment", "grader", "pyproject.toml", "tests",
+    (wheel,) = handout.glob("*.whl")
+    assert {path.name for path in handout.iterdir()} == {
+        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "environment.yml",
+        wheel.name, "pyproject.toml", "requirements.txt", "tests",
     }  # fmt: skip
     assert not (handout / "tests" / "hidden").exists()
     assert pytest_in(handout).count("not implemented yet") == 4

@@ -14,17 +14,16 @@ from grader.autograder.archive import (
     Autograder,
     autograder_zip,
 )
-from grader.cli.options import FILE, chosen_options, display_options, grading_options
+from grader.cli.options import (
+    FILE,
+    chosen_options,
+    display_options,
+    grading_options,
+    torch_index_option,
+)
 from grader.export.platforms.gradescope import Display, Shown
 from grader.export.whole_file import write_whole
 from grader.settings import CPU
-
-
-def _address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
-    if address is not None and (not address.isprintable() or not address or " " in address):
-        raise click.BadParameter("an address holds no spaces")
-    return address
-
 
 _DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
 
@@ -35,13 +34,7 @@ _DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN
     context_settings={"default_map": _DEFAULTS},
 )
 @click.argument("file", type=FILE)
-@click.option(
-    "--torch-index",
-    metavar="URL",
-    callback=_address,
-    help="Where pip finds torch's builds for CPUs: the address that PyTorch's installation page "
-    "gives for pip and CPU.",
-)
+@torch_index_option
 @display_options
 @grading_options
 def gradescope_zip(

@@ -7,25 +7,35 @@ from pathlib import Path
 import click
 
 from grader.assignment import find_assignment
-from grader.cli.options import FOLDER, assignment_option
+from grader.cli.options import FOLDER, assignment_option, torch_index_option
+from grader.handout.handing_in import Platform
 
 
 @click.command(short_help="Write what students get.")
 @click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option(
+    "--platform",
+    type=click.Choice([str(platform) for platform in Platform]),
+    help="Where students hand in: the README says how.",
+)
+@torch_index_option
 @assignment_option
-def handout(folder: Path, assignment_folder: Path) -> None:
+def handout(
+    folder: Path, platform: str | None, torch_index: str | None, assignment_folder: Path
+) -> None:
     """Writes what students get into the new folder DIR.
 
-    Stubs, adapters, public tests with their fixture tensors, the engine, a README, and a workflow
-    by which GitHub runs the tests on every push; no solution and nothing of the hidden tests.
+    Stubs, adapters, public tests with their fixture tensors, one file with as much of the engine
+    as these need, what pip, uv and conda install from, a README, and a workflow by which GitHub
+    runs the tests on every push; no solution and nothing of the hidden tests.
 
     \b
     Examples:
-      grader handout student-files
+      grader handout student-files --platform canvas
       grader handout ../handout --assignment examples/feed_forward
     """
-    from grader.handout.folder import lay_out  # torch takes a second to load
+    from grader.handout.folder import Course, lay_out  # torch takes a second to load
 
     assignment = find_assignment(assignment_folder)
-    lay_out(assignment, folder)
-    click.echo(f"{folder}: the handout of {assignment.name}; in it, run pytest")
+    lay_out(assignment, folder, Course(Platform(platform) if platform else None, torch_index))
+    click.echo(f"{folder}: the handout of {assignment.name}; its README.md says how to begin")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from grader.explaining.exceptions.explaining import explanation_of
+from grader.explaining.exceptions.kinds import Explanation
 from grader.explaining.exceptions.newer_python import wanted_python
 from grader.plain_text import plain
 from grader.testing.outcome import StudentFault
@@ -25,19 +27,31 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     Its first line is whole in itself: the kind, a short text, the submission's own innermost line.
     """
     last = raised.frames[-1] if raised.frames else None
-    where = Where(last.file, last.line) if last else None
+    culprit = raised.culprit or last
+    where = Where(culprit.file, culprit.line) if culprit else _where_accepted(raised)
     if raised.missing:
         place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
-    return StudentFault(Status.ERROR, "\n".join(_account(raised, call)), where)
-
-
-def _account(raised: Raised, call: Call | None) -> Iterator[str]:
     explanation = explanation_of(raised)
+    told = "\n".join(_account(raised, explanation, call))
+    settled = raised.culprit is not None or (explanation is not None and explanation.settles)
+    return StudentFault(Status.ERROR, told, where, settled)
+
+
+def _where_accepted(raised: Raised) -> Where | None:
+    """The definition of a function that was called by the tests, and takes something else."""
+    defined = re.search(r" in (.+), line (\d{1,6})$", raised.accepts)
+    return Where(plain(defined[1]), int(defined[2])) if defined else None
+
+
+def _account(raised: Raised, explanation: Explanation | None, call: Call | None) -> Iterator[str]:
+    culprit = raised.culprit
     text = explanation.message if explanation and explanation.message is not None else None
     place = _place(raised)
     yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
+    if culprit is not None:
+        yield plain(f"It comes of {culprit.file}, line {culprit.line}: {culprit.source}")
     sentence = explanation.sentence if explanation else ""
     if sentence:
         yield plain(sentence)
@@ -71,7 +85,7 @@ def _source(raised: Raised) -> Iterator[str]:
     yield f"    {source}"
     if 0 < raised.column <= len(source) + 1:
         yield f"    {' ' * (raised.column - 1)}^"
-    operands = [plain(f"{operand.name} = {operand.words}") for operand in raised.operands]
+    operands = [plain(f"{one.name} = {one.words}") for one in raised.operands if one.words]
     if operands:
         yield f"    with {', '.join(operands)}"
 

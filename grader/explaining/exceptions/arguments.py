@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from grader.explaining.exceptions.kinds import Kind, kind, names_in_words
 from grader.wire.calls import Raised
 
+_OF_A_LIST = ("cat", "stack", "concat", "hstack", "vstack")
+_OF_TWO_AXES = ("transpose", "swapaxes")
 _NAME = re.compile(r"'(\w+)'|\"(\w+)\"")
 
 
@@ -21,12 +24,36 @@ def _missing(match: re.Match[str], raised: Raised) -> str:
 
 
 def _too_many(match: re.Match[str], raised: Raised) -> str:
+    name = match[1].rpartition(".")[2]
+    if name in _OF_A_LIST and not raised.accepts:
+        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+    if name in _OF_TWO_AXES and not raised.accepts:
+        return f"{name} swaps two axes: .{name}(-2, -1); permute puts all of them in order."
     return _sentence(raised, f"{match[1]} was given more than it takes", "with another number")
 
 
 def _twice(match: re.Match[str], raised: Raised) -> str:
     said = f"{match[1]} is given {match[2]} twice, by its place and by its name"
     return _sentence(raised, said, "")
+
+
+def _of_another_type(match: re.Match[str], _: Raised) -> str:
+    """What a function of torch's wants and what it gets, and what to write, if that is plain."""
+    name, wanted, got = match[1], match[3], match[4]
+    said = f"torch's {name} wants a {wanted} there, and gets a {got}"
+    if name in _OF_A_LIST and got == "Tensor":
+        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+    if got == "float" and "int" in wanted:
+        return f"{said}: / always gives a float, // a whole number."
+    if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
+        return f"{said}: of a plain number, math.{name} gives the same."
+    if got == "tuple" and wanted == "Tensor":
+        return f"{said}: does a function of yours return more than the one tensor?"
+    if got == "list" and wanted == "Tensor":
+        return f"{said}: torch.stack makes one tensor of several, torch.tensor one of numbers."
+    if got in ("method", "function", "builtin_function_or_method"):
+        return f"{said}: round brackets after its name call it."
+    return f"{said}."
 
 
 def _sentence(raised: Raised, what: str, called: str) -> str:
@@ -51,6 +78,6 @@ ARGUMENTS: tuple[Kind, ...] = (
     kind(r"TypeError: (\S+)\(\) got multiple values for (?:keyword )?argument '(\w+)'", _twice),
     kind(
         r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not (\w+)",
-        "torch's {0} wants a {2} there, and gets a {3}.",
+        _of_another_type,
     ),
 )

@@ -36,7 +36,7 @@ AUTOGRAD: tuple[Kind, ...] = (
         "self.{0} was set before it was registered: leave out the earlier assignment.",
     ),
     kind(r"cannot assign (?:module|parameters?) before Module\.__init__\(\) call", _INIT),
-    kind(r"has no attribute '_(?:parameters|buffers|modules)'", _INIT),
+    kind(r"has no attribute '_\w*(?:parameters|buffers|modules|hooks)\w*'", _INIT),
     kind(
         r"cannot assign '[\w.]+' as parameter '(\w+)' \(torch\.nn\.Parameter or None expected\)",
         "{0} is a parameter, and only a parameter can take its place: wrap the tensor in "

@@ -52,6 +52,11 @@ DTYPES: tuple[Kind, ...] = (
     ),
     kind(r"tensors used as indices must be long", _no_index),
     kind(r"to have one of the following scalar types: Long, Int", _no_index),
+    kind(
+        r'"bitwise_xor\w*" not implemented|unsupported operand type\(s\) for \^',
+        "^ is no power in Python: ** is.",
+        settles=True,
+    ),
     kind(r'NotImplementedError: "\w+" not implemented for \'(\w+)\'', _no_such_operation),
     kind(r"could not infer output dtype.*Got: (\w+)", _no_such_operation),
     kind(r"masked_fill_? only supports boolean masks, but got mask with dtype (\S+)", _no_mask),
@@ -60,6 +65,7 @@ DTYPES: tuple[Kind, ...] = (
     kind(
         r"Subtraction, the `-` operator, with (?:a|two) bool tensors?",
         "~mask is the opposite of a boolean mask.",
+        settles=True,
     ),
     kind(
         r"result type (\w+) can't be cast to the desired output type (\w+)",

@@ -41,8 +41,10 @@ def _no_module(match: re.Match[str], raised: Raised) -> str:
     )
 
 
-def _no_name(match: re.Match[str], _: Raised) -> str:
+def _no_name(match: re.Match[str], raised: Raised) -> str:
     name, module = match.groups()
+    if raised.suggestion:
+        return f"{module} has no {name}: did you mean {raised.suggestion}?"
     return f"{module} has no {name}: is it called otherwise there, or was an older file handed in?"
 
 

@@ -23,10 +23,14 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A sentence on what was raised; `message` is a shorter text than its own."""
+    """A sentence on what was raised; `message` is a shorter text than its own.
+
+    `settles` is whether the line at which it was raised is the one to mend, without a doubt.
+    """
 
     sentence: str
     message: str | None = None
+    settles: bool = False
 
 
 Explain = Callable[[re.Match[str], Raised], Explanation | str | None]
@@ -41,6 +45,7 @@ class Kind:
 
     pattern: re.Pattern[str]
     explain: Explain | str
+    settles: bool = False
 
     def explanation(self, raised: Raised) -> Explanation | None:
         """What is said of an exception; None if it is of another kind."""
@@ -48,14 +53,14 @@ class Kind:
         if match is None:
             return None
         if isinstance(self.explain, str):
-            return Explanation(self.explain.format(*match.groups()))
+            return Explanation(self.explain.format(*match.groups()), settles=self.settles)
         said = self.explain(match, raised)
-        return Explanation(said) if isinstance(said, str) else said
+        return Explanation(said, settles=self.settles) if isinstance(said, str) else said
 
 
-def kind(pattern: str, explain: Explain | str) -> Kind:
+def kind(pattern: str, explain: Explain | str, settles: bool = False) -> Kind:
     """A kind of exceptions, by a pattern of their text."""
-    return Kind(re.compile(pattern, re.DOTALL), explain)
+    return Kind(re.compile(pattern, re.DOTALL), explain, settles)
 
 
 def dtype_name(word: str) -> str:

@@ -26,6 +26,10 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     name = match[1]
     if name in _IMPORTS:
         return f"Is an import missing ({_IMPORTS[name]})?"
+    if raised.suggestion.startswith(("import ", "from ")):
+        return f"Is an import missing ({raised.suggestion})?"
+    if raised.suggestion.startswith("self."):
+        return f"{name} belongs to the object: write {raised.suggestion}."
     return _meant(raised)
 
 
@@ -56,6 +60,8 @@ def _nothing(_: re.Match[str], raised: Raised) -> str:
 
 
 def _truth(_: re.Match[str], raised: Raised) -> str:
+    if "einsum(" in source_of(raised):
+        return "torch's einsum takes the equation first, then the tensors."
     tensors = [operand.name for operand in raised.operands if "[" in operand.words]
     name = tensors[0] if tensors else "x"
     return (
@@ -64,11 +70,61 @@ def _truth(_: re.Match[str], raised: Raised) -> str:
     )
 
 
+def _pair(match: re.Match[str], raised: Raised) -> str:
+    function = match[1] or match[2]
+    pairs = [one.name for one in raised.operands if one.words.startswith("[")]
+    name = pairs[0] if pairs else f"x.{function}(dim=...)"
+    return (
+        f"{function} along an axis gives two tensors, values and indices: take {name}.values, or "
+        "unpack the two."
+    )
+
+
+def _uncalled(_: re.Match[str], raised: Raised) -> str:
+    functions = [one.name for one in raised.operands if one.words.startswith("the function ")]
+    which = f"{functions[0]} is" if functions else "Something there is"
+    return (
+        f"{which} a function that was not called: round brackets after it call it (a @property "
+        "needs none)."
+    )
+
+
+def _not_callable(match: re.Match[str], raised: Raised) -> str:
+    if raised.culprit is not None and raised.culprit.source.startswith("def "):
+        return f"Calling an object of class {match[1]} takes a method __call__ in a plain class."
+    return (
+        f"Round brackets after a {match[1]} call it: should they be square, or is there an "
+        "operator missing, or does the name hide a function?"
+    )
+
+
 NAMES: tuple[Kind, ...] = (
-    kind(r"NameError: name '(\w+)' is not defined", _no_name),
+    kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
     kind(
         r"UnboundLocalError: cannot access local variable '(\w+)'",
-        "{0} is set only on another way through the function (in an if, or further down).",
+        "{0} is set only on another way through the function (in an if, or further down): a name "
+        "that a function assigns is its own everywhere in it, and hides one outside.",
+        settles=True,
+    ),
+    kind(r"torch\.return_types\.(\w+)|'return_types\.(\w+)'", _pair, settles=True),
+    kind(
+        r"TypeError: .*'(?:method|function|builtin_function_or_method|method_descriptor)'",
+        _uncalled,
+    ),
+    kind(
+        r"descriptor '__init__' requires a 'super' object",
+        "super itself is called as well: super().__init__(...).",
+        settles=True,
+    ),
+    kind(
+        r"TypeError: (\w+)\(\) takes no arguments",
+        "{0} has no __init__ of its own that takes any: that is its name, with two underscores on "
+        "each side.",
+    ),
+    kind(
+        r"can only concatenate (\w+) \(not \"(\w+)\"\) to",
+        "A {0} and a {1} cannot be put together with +: make both of one type.",
+        settles=True,
     ),
     kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),
     kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
@@ -80,7 +136,6 @@ NAMES: tuple[Kind, ...] = (
     ),
     kind(
         r"TypeError: '(\w+)' object is not callable",
-        "Round brackets after a {0} call it: should they be square, or is there an operator "
-        "missing, or does the name hide a function?",
+        _not_callable,
     ),
 )

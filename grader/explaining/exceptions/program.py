@@ -40,6 +40,16 @@ def _memory(match: re.Match[str], _: Raised) -> Explanation:
     )
 
 
+def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
+    """A condition that sets a name where it means to compare."""
+    source = source_of(raised)
+    is_condition = source.startswith(("if ", "elif ", "while ", "return ", "assert "))
+    at = source[raised.column - 1 : raised.column + 1] if raised.column else ""
+    if is_condition and at.startswith("=") and at != "==":
+        return "One = sets a name; == compares."
+    return None
+
+
 _TABS = "Indent with spaces alone: an editor can turn every tab into four of them."
 
 PROGRAM: tuple[Kind, ...] = (
@@ -59,5 +69,6 @@ PROGRAM: tuple[Kind, ...] = (
     kind(r"^RecursionError: ", _recursion),
     kind(r"^AssertionError: ", _assertion),
     kind(r"tried to allocate (\d{1,18}) bytes", _memory),
+    kind(r"^SyntaxError: invalid syntax", _one_equals_sign),
     kind(r"^TabError: ", _TABS),
 )

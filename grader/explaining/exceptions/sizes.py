@@ -6,13 +6,18 @@ import math
 import re
 
 from grader.explaining.exceptions.kinds import Kind, kind, names_in_words, shape_of, source_of
-from grader.wire.calls import Raised
+from grader.wire.calls import Operand, Raised
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
 _OPERANDS = r"operand (\d)"
 _REDUCTION = re.compile(r"\b(?:sum|mean|amax|max|norm|logsumexp)\(")
-_FROM_THE_FRONT = re.compile(r"transpose\((?:1, ?2|2, ?1)\)|permute\(0, ?2, ?1\)")
+_FROM_THE_FRONT = re.compile(
+    r"(?:([\w.]+)\.)?(?:transpose|swapaxes|permute)\((?:([\w.]*[a-zA-Z_]\w*), ?)?"
+    r"(?:[0-3], ?[0-3]|0, ?2, ?1)\)"
+)
+_FACTORS = re.compile(r"([\w.]*\w) \* ([\w.]*\w)")
+_ALL_TURNED = re.compile(r"([\w.]*?\w)\.T\b(?!\()")
 
 
 def _ordinal(number: str) -> str:
@@ -27,22 +32,28 @@ def _product(match: re.Match[str], raised: Raised) -> str:
         f"A matrix product goes over the last axis of the left tensor, here {inner} long, and the "
         f"second to last of the right one, here {other} long: they must be equally long"
     )
-    return f"{said}, as they would be if the right one were transposed." if inner == last else said
+    if inner == last:
+        return f"{said}, as they would be if the right one were transposed."
+    return f"{said}.{_advice(raised)}"
 
 
 def _batched_product(match: re.Match[str], raised: Raised) -> str:
     batch, inner, other_batch, other = match.groups()
     if batch != other_batch:
-        return f"The leading axes of the two do not agree: they hold {batch} and {other_batch}."
+        return (
+            f"The leading axes of the two do not agree: they hold {batch} and {other_batch}."
+            f"{_advice(raised)}"
+        )
     said = (
         f"A matrix product goes over the last axis of the left tensor, here {inner} long, and the "
         f"second to last of the right one, here {other} long: they must be equally long"
     )
     tensors = [(one.name, shape) for one in raised.operands if (shape := shape_of(one))]
     name, shape = tensors[-1] if len(tensors) == 2 else ("", [])
-    if shape[-2:] == [int(other), int(inner)]:
+    advice = _advice(raised)
+    if shape[-2:] == [int(other), int(inner)] and not advice:
         return f"{said}, as they are in {name}.transpose(-2, -1)."
-    return f"{said}.{_advice(raised)}"
+    return f"{said}.{advice}"
 
 
 def _broadcast(match: re.Match[str], raised: Raised) -> str:
@@ -50,18 +61,58 @@ def _broadcast(match: re.Match[str], raised: Raised) -> str:
     return (
         "Shapes are lined up from the right; two axes go together if they are equally long, or one "
         f"of them is 1 long. Here axis {axis} is {one} in one tensor and {other} in the other."
-        f"{_advice(raised)}"
+        f"{_elementwise(raised) or _advice(raised)}"
     )
 
 
-def _advice(raised: Raised) -> str:
-    """What is known of a line whose shapes do not fit, from the way it is written."""
-    source = source_of(raised)
-    if _REDUCTION.search(source) and "keepdim" not in source:
-        return " A sum, mean or max drops its axis, unless it is told keepdim=True."
-    if _FROM_THE_FRONT.search(source):
-        return " transpose(-2, -1) swaps the last two axes, however many there are before them."
+def _elementwise(raised: Raised) -> str:
+    """Whether * stands where a matrix product would fit."""
+    factors = _FACTORS.search(source_of(raised))
+    shapes = {one.name: shape for one in raised.operands if (shape := shape_of(one))}
+    left, right = (shapes.get(name, []) for name in (factors.groups() if factors else "  "))
+    if len(left) > 1 < len(right) and left[-1] == right[-2]:
+        return " * multiplies number by number; @ is the matrix product."
     return ""
+
+
+def _advice(raised: Raised) -> str:
+    """What is known of shapes that do not fit, from the way the line and its operands are made."""
+    return _advice_on(source_of(raised), raised, "") or next(
+        filter(None, (_advice_on(one.made, raised, _set_at(one)) for one in raised.operands)), ""
+    )
+
+
+def _set_at(operand: Operand) -> str:
+    return f" {operand.name} is made in line {operand.line}: {operand.made}."
+
+
+def _advice_on(source: str, raised: Raised, said: str) -> str:
+    """What is known of a piece of code; `said` is which it is."""
+    turned = _ALL_TURNED.search(source)
+    if turned and _has_leading_axes(turned[1], raised):
+        return (
+            f"{said} .T turns round all axes of a tensor; {turned[1]}.transpose(-2, -1), or "
+            f"{turned[1]}.mT, swaps the last two alone."
+        )
+    if _REDUCTION.search(source) and "keepdim" not in source:
+        return f"{said} A sum, mean or max drops its axis, unless it is told keepdim=True."
+    counted = _FROM_THE_FRONT.search(source)
+    if counted and _has_leading_axes(counted[2] or counted[1] or "", raised):
+        return (
+            f"{said} transpose(-2, -1) swaps the last two axes, however many there are before them."
+        )
+    return ""
+
+
+def _has_leading_axes(name: str, raised: Raised) -> bool:
+    """Whether a tensor is more than a matrix, as far as operands tell: it, or what it became."""
+    shapes = [
+        shape
+        for one in raised.operands
+        if (one.name == name or re.search(rf"\b{re.escape(name)}\b", one.made))
+        and (shape := shape_of(one)) is not None
+    ]
+    return any(len(shape) > 2 for shape in shapes)
 
 
 def _too_many_indices(match: re.Match[str], raised: Raised) -> str:
@@ -138,6 +189,11 @@ def _sizes_to_split(match: re.Match[str], _: Raised) -> str:
 
 
 SIZES: tuple[Kind, ...] = (
+    kind(
+        r"einsum\(\): invalid subscript given at index \d+",
+        "An equation holds letters, commas, ellipses (...) and one arrow, ->.",
+        settles=True,
+    ),
     kind(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", _product),
     kind(
         r"first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: \[(\d+), (\d+)\]",

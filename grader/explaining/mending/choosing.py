@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from grader.explaining.mending.mending import FileEdit, Mend
 from grader.explaining.mending.sources import Sources
@@ -40,11 +40,6 @@ class Mended:
     exercises: frozenset[str]
     made: FileEdit
     besides: bool = False
-
-    def moved(self, line_of: Callable[[str, int], int]) -> Mended:
-        """The same in a text in which its lines have other numbers."""
-        places = tuple(replace(one, line=line_of(one.file, one.line)) for one in self.places)
-        return replace(self, places=places)
 
     def in_words(self, named: bool = False, shown: bool = False) -> str:
         """The line, or the two, and what of them to look at where no mistake is `named`.

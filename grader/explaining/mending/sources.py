@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from grader.explaining.mending.likeness import CodeLines, likeness
 from grader.wire.trials import Passed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -37,7 +36,6 @@ class Sources:
 
     def __init__(self, files: Mapping[str, SourceFile]) -> None:
         self._files = files
-        self._code = {name: CodeLines(file.text) for name, file in files.items()}
 
     @classmethod
     def below(cls, root: Path) -> Sources:
@@ -52,20 +50,12 @@ class Sources:
             if len(files) == _MOST_FILES:
                 break
             name = path.relative_to(root).as_posix()
-            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
+            # What is nested too deeply to be parsed is out of memory, as the parser says.
+            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
                 if path.stat().st_size <= _LONGEST:
                     text = path.read_text(encoding="utf-8-sig")
                     files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
         return cls(files)
-
-    @property
-    def likeness(self) -> bytes:
-        """Equal for submissions that differ in comments and empty lines only."""
-        return likeness(self._code)
-
-    def code(self, file: str) -> CodeLines:
-        """The lines with code of one of the files."""
-        return self._code[file]
 
     def text(self, file: str) -> str:
         """The text of one of the files."""

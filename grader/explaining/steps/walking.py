@@ -12,7 +12,7 @@ from grader.evidence import StepSeen, Walk
 from grader.explaining.deadline import NEVER, Deadline, TooLate
 from grader.explaining.naming.catalogue import Catalogue
 from grader.explaining.naming.diagnosis import TELLING_ASPECTS, is_right
-from grader.explaining.steps.layouts import RESULT, KnownSteps, Steps
+from grader.explaining.steps.layouts import RESULT, KnownSteps, Likeness, Steps
 from grader.explaining.steps.strange import first_strange
 from grader.testing.observation import Observation
 from grader.testing.outcome import StudentFault
@@ -106,9 +106,16 @@ def steps_seen(
     """
     known = KnownSteps.of(right)
     shapes: dict[str, tuple[int, ...]] = {}
+    lines: dict[str, tuple[Line, ...]] = {}
+    settled: set[str] = set()
     for record in deadline.each(records):
         for name in known.most_like(record.value):
-            shapes.setdefault(name, tuple(record.value.shape))
+            # One line of code may be several operations of torch's, on axes that are merged
+            # meanwhile: the shape is that in which the line has it, which is the step's own.
+            if lines.setdefault(name, record.stack) == record.stack and name not in settled:
+                shapes[name] = tuple(record.value.shape)
+                if known.likeness(record.value).get(name) is Likeness.SAME:
+                    settled.add(name)
     names = list(right)
     wrong = max((names.index(name) for name in shapes), default=-1) + 1
     if not 0 < wrong < len(names):

@@ -30,6 +30,13 @@ def in_words(value: object) -> str | None:
     return None
 
 
+def not_called_in_words(value: object) -> str | None:
+    """A function or class that stands where what it gives was meant, perhaps."""
+    if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
+        return f"the function {value.__name__[:_LONGEST]}"
+    return f"the class {value.__name__[:_LONGEST]}" if isinstance(value, type) else None
+
+
 def is_numpy_array(value: object) -> bool:
     """Whether it is one; numpy need not be installed."""
     return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
@@ -48,6 +55,8 @@ def foreign(value: object) -> Foreign:
         return Foreign(f"a function ({value.__name__[:_LONGEST]})")
     if isinstance(value, type):
         return Foreign(f"a class ({value.__name__[:_LONGEST]})")
+    if any("__call__" in vars(base) for base in type(value).__mro__):
+        return Foreign(f"an object that can be called, of type {kind}")
     return Foreign(f"an object of type {kind}")
 
 

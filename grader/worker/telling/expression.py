@@ -10,7 +10,7 @@ import functools
 import itertools
 import linecache
 from collections.abc import Iterator, Sequence
-from types import FrameType, FunctionType, MethodType, TracebackType
+from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 
 import torch
 
@@ -31,7 +31,7 @@ def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
     first, last = (line, column), (end_line, end_column)
     spanning = [
         node
-        for node in ast.walk(_tree(code.co_filename))
+        for node in ast.walk(syntax_of(code.co_filename))
         if isinstance(node, Node)
         and (node.lineno, node.col_offset) <= first
         and (node.end_lineno, node.end_col_offset) >= last
@@ -49,7 +49,7 @@ def _is_assigned(node: ast.expr) -> bool:
 
 
 @functools.lru_cache(maxsize=8)
-def _tree(file: str) -> ast.Module:
+def syntax_of(file: str) -> ast.Module:
     """The syntax of a file; of a very long one, none."""
     source = "".join(linecache.getlines(file))
     return ast.parse(source if len(source) <= _LONGEST else "")
@@ -66,6 +66,45 @@ def _head(statement: ast.stmt) -> list[Node]:
         for part in (entry if isinstance(entry, list) else [entry])
         if isinstance(part, ast.expr | ast.withitem)
     ]
+
+
+def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
+    """The statement of a frame's function that set a name last before the line where it stopped."""
+    code = trace.tb_frame.f_code
+    functions = [
+        node
+        for node in ast.walk(syntax_of(code.co_filename))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name == code.co_name
+        and node.lineno <= trace.tb_lineno <= (node.end_lineno or 0)
+    ]
+    setting = [
+        node
+        for node in ast.walk(functions[-1] if functions else ast.Module([], []))
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
+        and (node.end_lineno or 0) < trace.tb_lineno
+        and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
+    ]
+    return max(setting, key=lambda node: node.lineno, default=None)
+
+
+def returns_of(code: CodeType) -> list[ast.Return]:
+    """The return statements of a function."""
+    return [
+        inner
+        for node in ast.walk(syntax_of(code.co_filename))
+        if isinstance(node, ast.FunctionDef)
+        and node.name == code.co_name
+        and node.lineno <= code.co_firstlineno + len(node.decorator_list) <= (node.end_lineno or 0)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Return)
+    ]
+
+
+def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.AST]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    for target in targets:
+        yield from ast.walk(target)
 
 
 def dotted_name(node: ast.AST) -> list[str] | None:

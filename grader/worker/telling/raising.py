@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from grader.wire.calls import Frame, Operand, Raised
 from grader.worker.own_files import own_file
+from grader.worker.telling.culprits import culprit
 from grader.worker.telling.operands import operands_of
 from grader.worker.telling.signature import called_by, signature_in_words
 from grader.worker.telling.suggesting import suggestion
@@ -44,9 +45,10 @@ def describe_exception(
         frames=frames,
         missing=isinstance(exception, NotImplementedError) and _is_deliberate(frames),
         operands=_attempted(lambda: _operands(exception, innermost), ()),
+        culprit=_attempted(lambda: culprit(exception, traces, root), None),
         column=_column(exception),
         accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
-        suggestion=_attempted(lambda: suggestion(exception, exception.__traceback__), "")[:100],
+        suggestion=_attempted(lambda: _meant(exception, root), "")[:100],
         lacks=_attempted(lambda: _lacks(exception), ""),
     )
 
@@ -116,6 +118,10 @@ def _accepts(
         return ""
     function = called if innermost is None else called_by(innermost)
     return "" if function is None else signature_in_words(function, root)
+
+
+def _meant(exception: BaseException, root: Path) -> str:
+    return suggestion(exception, exception.__traceback__, root)
 
 
 def _lacks(exception: BaseException) -> str:

@@ -27,7 +27,7 @@ def called_by(trace: TracebackType) -> Callable[..., Any] | None:
     for nodes in expression_and_statement(trace):
         for node in nodes:
             if isinstance(node, ast.Call):
-                return _function(_callee(node.func, trace.tb_frame))
+                return _function(callee(node.func, trace.tb_frame))
     return None
 
 
@@ -51,7 +51,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
     return f"{parameter.name}={in_words(parameter.default) or '…'}"
 
 
-def _callee(node: ast.expr, frame: FrameType) -> object:
+def callee(node: ast.expr, frame: FrameType) -> object:
     """What a call calls; also of `MultiHead(8)(x)` and `MultiHead(8).scores(x)`."""
     dotted = dotted_name(node)
     if dotted is not None:
@@ -60,7 +60,7 @@ def _callee(node: ast.expr, frame: FrameType) -> object:
     if isinstance(node, ast.Attribute):
         name, node = node.attr, node.value
     if isinstance(node, ast.Call):
-        kind = _callee(node.func, frame)
+        kind = callee(node.func, frame)
         if isinstance(kind, type):
             return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
     return None

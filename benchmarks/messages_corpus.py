@@ -1,0 +1,75 @@
+"""The corpus of messages: one-line slips of right programs, and what a tutor would say of each.
+
+A file of `benchmarks/messages` holds the slips of one style of `benchmarks/slips`. Each has the
+tutor's sentence, the line that the tutor would point to, and what of the sentence a message must
+hold: `says` is a list of groups, and of each group one phrase must stand in the message. Phrases
+of `must_not` would send the student elsewhere.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.slips_corpus import CORPUS, DEFAULTS, BadSlip, Slip, slip_of
+
+MESSAGES = Path(__file__).parent / "messages"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A slip, and what must be said of it: in the exercise `adapter`, or the first that failed."""
+
+    slip: Slip
+    tutor: str
+    says: tuple[tuple[str, ...], ...]
+    must_not: tuple[str, ...]
+    adapter: str | None
+
+    def is_said_in(self, message: str) -> bool:
+        """Whether a message holds the tutor's sentence, in whatever words."""
+        text = folded(message)
+        return all(any(folded(phrase) in text for phrase in group) for group in self.says)
+
+    def misled_by(self, message: str) -> str | None:
+        """The phrase of a message that would send the student elsewhere, if there is one."""
+        text = folded(message)
+        return next((phrase for phrase in self.must_not if folded(phrase) in text), None)
+
+
+def folded(text: str) -> str:
+    """A text in which lines do not end and capitals do not count."""
+    return " ".join(text.split()).casefold()
+
+
+def load(chosen: Sequence[str] = ()) -> list[Told]:
+    """What must be said of the slips of the chosen styles, by default of all.
+
+    Raises:
+        BadSlip: if a slip does not fit its program, or nothing must be said of it.
+    """
+    found, faults = [], []
+    for style in chosen or sorted(path.stem for path in MESSAGES.glob("*.toml")):
+        seen: Counter[str] = Counter()
+        for row in tomllib.loads((MESSAGES / f"{style}.toml").read_text("utf-8"))["slip"]:
+            seen[row["kind"]] += 1
+            name = f"{style}/{row['kind']}-{seen[row['kind']]}"
+            try:
+                found.append(_told(style, name, row))
+            except (BadSlip, KeyError) as error:
+                faults.append(f"{name}: {error}")
+    if faults:
+        raise BadSlip("\n".join(faults))
+    return found
+
+
+def _told(style: str, name: str, row: dict[str, Any]) -> Told:
+    slip = slip_of(CORPUS / style, name, DEFAULTS | row)
+    says = tuple(map(tuple, row["says"]))
+    if not says or not all(says):
+        raise BadSlip("nothing must be said of it")
+    return Told(slip, row["tutor"], says, tuple(row.get("must_not", ())), row.get("adapter"))

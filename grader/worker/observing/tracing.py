@@ -1,0 +1,247 @@
+"""Finds the line that made a result what it is: of another type or dtype, without a gradient.
+
+The call is made once more and looked on at. Only lines of the submission itself are told.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import linecache
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from grader.wire.calls import Traced
+from grader.wire.records import Line
+from grader.worker.observing.lines import OwnLines
+from grader.worker.telling.expression import syntax_of
+
+_MOST = 4000
+# What these make of parts has its shape from the parts.
+_OF_PARTS = ("stack", "cat", "concat", "tensor")
+_WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
+
+
+@dataclass(frozen=True, slots=True)
+class _Return:
+    """A return of one of the submission's functions: to which frame, and what, from which line."""
+
+    frame: int
+    caller: int
+    value: object
+    line: Line
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """A torch function that the submission called: dtypes in and out, and from which line.
+
+    `cuts` is whether something with a gradient went in and nothing with one came out.
+    """
+
+    inputs: frozenset[torch.dtype]
+    output: torch.dtype
+    line: Line
+    cuts: bool
+
+
+class Tracer:
+    """Looks on at a call: what the submission's functions return, what torch's make."""
+
+    def __init__(self, root: Path) -> None:
+        self._lines = OwnLines(root)
+        self._returns: list[_Return] = []
+        self._operations: list[_Operation] = []
+        self._looking_on = ExitStack()
+        self._earlier: Any = None
+
+    def __enter__(self) -> Tracer:
+        # What it prints, and of what it warns, was told when it was called before.
+        self._looking_on.enter_context(redirect_stdout(io.StringIO()))
+        self._looking_on.enter_context(warnings.catch_warnings(action="ignore"))
+        self._looking_on.enter_context(_Functions(self))
+        self._earlier = sys.gettrace()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        sys.settrace(self._earlier)
+        self._looking_on.__exit__(kind, exception, traceback)
+
+    def origin(self, result: object, what: Traced) -> Line | None:
+        """The line that made a result what it is; None if that is not plain."""
+        found = self._returned(result)
+        if not isinstance(result, torch.Tensor):
+            return None if found is None else found.line
+        if what is Traced.GRADIENT:
+            return self._cut(result)
+        if what is Traced.SHAPE:
+            return None if found is None else self._shaped(found)
+        return self._converted(result.dtype) or (None if found is None else found.line)
+
+    def made(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
+        """Notes what a torch function made of tensors."""
+        if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST:
+            return
+        tensors = [one for one in inputs if isinstance(one, torch.Tensor)]
+        stack = self._lines.stack(frame)
+        if not stack:
+            return
+        had = output.is_floating_point() and any(one.requires_grad for one in tensors)
+        cuts = had and not output.requires_grad
+        line = self._lines_without_gradient(frame) if cuts else None
+        dtypes = frozenset(one.dtype for one in tensors)
+        self._operations.append(_Operation(dtypes, output.dtype, line or stack[-1], cuts))
+
+    def _returned(self, result: object) -> _Return | None:
+        """Where the first function returned the result, which others handed on."""
+        if not self._returns:
+            return None
+        found = self._returns[-1]
+        for earlier in reversed(self._returns[:-1]):
+            is_handed_on = result is not None or found.line.source.startswith("return")
+            if earlier.caller != found.frame or earlier.value is not result or not is_handed_on:
+                break
+            found = earlier
+        return found
+
+    def _shaped(self, returned: _Return) -> Line | None:
+        """The line whose expression a function returns, if it alone decides of the shape."""
+        function, line = _function_at(returned.file, returned.line.line), returned.line
+        nodes = list(ast.walk(function)) if function is not None else []
+        value = next(
+            (one.value for one in nodes if isinstance(one, ast.Return) and one.lineno == line.line),
+            None,
+        )
+        if isinstance(value, ast.Name):
+            name = value.id
+            setting = [
+                one
+                for one in nodes
+                if isinstance(one, ast.Assign)
+                and one.lineno < line.line
+                and any(isinstance(to, ast.Name) and to.id == name for to in one.targets)
+            ]
+            if not setting:
+                return None
+            last = max(setting, key=lambda one: one.lineno)
+            value = last.value
+            source = linecache.getline(returned.file, last.lineno).strip()
+            line = Line(line.file, last.lineno, source)
+        return None if value is None or _hands_on(value) else line
+
+    def _converted(self, dtype: torch.dtype) -> Line | None:
+        """Where numbers became those of a dtype: at first if they are finer or coarser floats."""
+        made = [one for one in self._operations if one.output is dtype]
+        becoming = [one for one in made if dtype not in one.inputs]
+        if not becoming:
+            return None
+        return becoming[0 if dtype.is_floating_point else -1].line
+
+    def _cut(self, result: torch.Tensor) -> Line | None:
+        """Where the gradient ended: of several places the last, if nothing has one in the end."""
+        lines = list(dict.fromkeys(one.line for one in self._operations if one.cuts))
+        if len(lines) == 1 or (lines and not result.requires_grad):
+            return lines[-1]
+        return None
+
+    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        if not self._lines.holds(frame.f_code.co_filename):
+            return None
+        frame.f_trace_lines = False
+        return self._went_on
+
+    def _went_on(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "return" and len(self._returns) < _MOST:
+            line = self._lines.stack(frame)[-1]
+            caller = self._own_caller(frame)
+            file = frame.f_code.co_filename
+            self._returns.append(_Return(id(frame), id(caller), argument, line, file))
+        return self._went_on
+
+    def _own_caller(self, frame: FrameType) -> FrameType | None:
+        """The nearest of the submission's own frames that called one."""
+        caller = frame.f_back
+        while caller is not None and not self._lines.holds(caller.f_code.co_filename):
+            caller = caller.f_back
+        return caller
+
+    def _lines_without_gradient(self, frame: FrameType | None) -> Line | None:
+        """The `with` of the submission that forbids gradients around a frame, if one does."""
+        if torch.is_grad_enabled():
+            return None
+        while frame is not None:
+            file, number = frame.f_code.co_filename, frame.f_lineno or 0
+            if self._lines.holds(file):
+                for opened in _without_gradient(file):
+                    if opened.lineno <= number <= (opened.end_lineno or 0):
+                        source = linecache.getline(file, opened.lineno).strip()
+                        return Line(self._lines.place(file), opened.lineno, source)
+            frame = frame.f_back
+        return None
+
+
+def _hands_on(value: ast.expr) -> bool:
+    """Whether an expression has its shape from something that was made before it."""
+    if isinstance(value, ast.Compare | ast.Name | ast.Attribute):
+        return True
+    if not isinstance(value, ast.Call) or not value.args:
+        return False
+    name = ast.unparse(value.func).rpartition(".")[2]
+    return name in _OF_PARTS and isinstance(value.args[0], ast.Name)
+
+
+def _function_at(file: str, line: int) -> ast.AST | None:
+    """The innermost function around a line."""
+    around = [
+        node
+        for node in ast.walk(syntax_of(file))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return around[-1] if around else None
+
+
+def _without_gradient(file: str) -> tuple[ast.With, ...]:
+    return tuple(
+        node
+        for node in ast.walk(syntax_of(file))
+        if isinstance(node, ast.With)
+        and any(
+            word in ast.unparse(item.context_expr)
+            for item in node.items
+            for word in _WITHOUT_GRADIENT
+        )
+    )
+
+
+class _Functions(TorchFunctionMode):
+    """Sees every torch function that is called, above autograd."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__()
+        self._tracer = tracer
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:  # the signature is torch's
+        result = func(*args, **kwargs or {})
+        inputs = [*args, *(kwargs or {}).values()]
+        inner = [one for each in inputs if isinstance(each, list | tuple) for one in each]
+        self._tracer.made(iter([*inputs, *inner]), result, sys._getframe(1))
+        return result
