@@ -92,6 +92,7 @@ LAYERS = [
     {"grader.counting", "grader.assignment"},
     {
         "grader.wire",
+        "grader.causes",
         "grader.verdict",
         "grader.words",
         "grader.edits",
