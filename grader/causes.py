@@ -54,6 +54,24 @@ class FailedTest:
         """The first line of the message."""
         return self.message.partition("\n")[0]
 
+    @property
+    def sentence(self) -> str:
+        """What a person says of it: the mistake, or of wrong answers what to look at."""
+        if self.mistake is not None:
+            return self.mistake.explanation
+        is_wrong = self.status is Status.FAILED
+        return self.advice if self.advice and is_wrong else _PLACE.sub("", self.headline)
+
+    @property
+    def lines(self) -> str:
+        """The places in words."""
+        return " or ".join(f"{file}, line {line}" for file, line in self.places)
+
+    @property
+    def in_short(self) -> str:
+        """The sentence and the lines."""
+        return _at(self.sentence.removesuffix("."), self.lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -77,19 +95,20 @@ class Cause:
 
     @property
     def sentence(self) -> str:
-        """What a person says of it: what the mistake is, or else what the message says."""
+        """What a person says of it."""
         if self.mistake is not None:
             return self.mistake.explanation
         if self.shown.status is Status.MISSING and len(self.exercises) > 1:
             return f"{len(self.exercises)} exercises are not written yet."
-        return _PLACE.sub("", self.shown.headline)
+        return self.shown.sentence
 
     @property
     def hint(self) -> str:
-        """What to ask oneself, or what to look at; "" if that is not known."""
+        """What to ask oneself, or what to look at; "" if that is not known, or the sentence."""
         if self.mistake is not None:
             return self.mistake.hint
-        return next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
+        advice = next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
+        return "" if advice == self.sentence else advice
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -104,8 +123,7 @@ class Cause:
     @property
     def headline(self) -> str:
         """The sentence and the lines, as one phrase: "your mask … (warmup.py, line 25)"."""
-        said, lines = _begun_small(self.sentence).removesuffix("."), self.lines
-        return f"{said} ({lines})" if lines else said
+        return _at(_begun_small(self.sentence).removesuffix("."), self.lines)
 
     @property
     def lines(self) -> str:
@@ -113,8 +131,7 @@ class Cause:
         told: dict[Place, str] = {}
         for test in self.tests:
             if test.places:
-                said = " or ".join(f"{file}, line {line}" for file, line in test.places)
-                told.setdefault(test.places[0], said)
+                told.setdefault(test.places[0], test.lines)
         shown, more = list(told.values())[:_MOST_PLACES], len(told) - _MOST_PLACES
         return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
 
@@ -171,7 +188,7 @@ def _ranked(failed: Iterable[FailedTest], order: Sequence[str]) -> list[FailedTe
 
 def _marks(test: FailedTest) -> Iterator[Hashable]:
     """What a test has in common with others of the same cause."""
-    if test.status in (Status.MISSING, Status.NOT_GRADED):
+    if test.status is Status.MISSING:
         yield test.status
         return
     if test.mistake is not None:
@@ -179,8 +196,12 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
     if test.places:
         yield "line", test.places[0]
     said = without_numbers(_PLACE.sub("", test.headline))
+    if test.status is Status.ERROR:
+        yield from (("raised", place) for place in _PLACE.findall(test.headline))
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
         yield "not found", said
+    elif test.status is Status.NOT_GRADED:
+        yield test.status, said
     elif test.mistake is None and not test.places:
         yield test.exercise, test.status, said
 
@@ -246,6 +267,10 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
             test.aspect is Aspect.VALUES,
         ),
     )
+
+
+def _at(said: str, lines: str) -> str:
+    return said if not lines or lines in said else f"{said} ({lines})"
 
 
 def _begun_small(sentence: str) -> str:

@@ -88,6 +88,13 @@ def test_where_no_mistake_is_known_the_message_is_the_sentence():
     assert (cause.id, cause.hint) == (None, "Look at `x`.")
 
 
+def test_of_wrong_numbers_what_to_look_at_says_more():
+    """Where a line is proven and no mistake is known, the line's words are the sentence."""
+    cause = only(failed("run_mask", places=(LINE,), advice="Look at the operator `~`."))
+    assert cause.headline == "look at the operator `~` (assignment/warmup.py, line 25)"
+    assert not cause.hint
+
+
 def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
     """Each case has its own."""
     shorter = "6 of 6 numbers in the result are wrong; the worst at index [0] is off by 1"
