@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -15,11 +16,11 @@ import jaxtyping
 from grader.assignment import BadAssignment, find_assignment
 from grader.explaining.wording import InFull
 from grader.home.fixtures import FrozenModule, fixture_file, thaw
+from grader.home.limit import Limit
 from grader.testing.bench import Bench
 from grader.testing.cases import HOME_SEED, Case, fresh_case
 from grader.testing.course import load_contract, load_references, make_importable
-from grader.testing.observation import Question
-from grader.testing.outcome import note
+from grader.testing.outcome import StudentFault, note
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
 from grader.wire.frames import receive
@@ -28,14 +29,14 @@ from grader.worker.performing import absent, perform
 from grader.worker.telling.raising import describe_exception
 
 SEED = HOME_SEED
+_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
     """The bench of a student's own machine, and what it is made of.
 
-    `exercises` are all of the assignment, in its order, if that is known; `unanswered` are calls,
-    by exercise, at which the student's code raised.
+    `exercises` are all of the assignment, in its order, if that is known.
     """
 
     bench: Bench
@@ -43,48 +44,58 @@ class Home:
     calls: DirectCalls
     exercises: Sequence[str]
     shows_edits: bool
-    unanswered: dict[str, list[Question]] = field(default_factory=dict)
 
 
-def home_bench(root: Path) -> Home:
+def home_bench(root: Path, seconds: float | None = None) -> Home:
     """The bench for tests that are run in `root` itself.
 
-    Public tests have frozen cases; where the solutions are at hand, other tests use those.
+    Public tests have frozen cases; where the solutions are at hand, other tests use those. A call
+    may take so many `seconds` (0: any), or if these are not told those of the assignment.
     """
     # A wrong shape is explained by the handle, in the words of the assignment.
     jaxtyping.config.update("jaxtyping_disable", True)
     make_importable(root)
-    forbidden, exercises, shows_edits = _assigned(root)
+    forbidden, exercises, shows_edits, call_timeout = _assigned(root)
+    limit = Limit(call_timeout if seconds is None else seconds, root, heeds_debuggers=True)
     watch = Watch(forbidden, root)
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
     try:
         contract, problem = load_contract(root), None
-        adapters = importlib.import_module("adapters")
+        adapters = limit.call(lambda: importlib.import_module("adapters"))
+    except StudentFault as fault:
+        adapters, contract, problem = ModuleType("adapters"), {}, fault
     except BaseException as exception:  # a student's code may raise anything at all
         adapters = ModuleType("adapters")
         contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
-    calls = DirectCalls(adapters, root, watch)
-    bench = Bench(contract, calls, references, cases, SEED, InFull(), problem, {})
+    calls = DirectCalls(adapters, root, watch, limit)
+    bench = Bench(contract, calls, references, cases, SEED, InFull(), problem)
     return Home(bench, cases, calls, exercises, shows_edits)
 
 
 class DirectCalls:
-    """Calls a student's functions in this process, on what would have arrived in a worker.
+    """Calls the functions of `adapters` in this process, on what would have arrived in a worker."""
 
-    `latest` is the latest call that was made.
-    """
-
-    def __init__(self, adapters: ModuleType, root: Path, watch: Watch | None = None) -> None:
-        self._adapters = adapters
+    def __init__(
+        self,
+        adapters: object,
+        root: Path,
+        watch: Watch | None = None,
+        limit: Limit | None = None,
+    ) -> None:
+        self.adapters = adapters
         self._root = root
         self._watch = watch
+        self._limit = limit
         self._noted: set[tuple[str, Use]] = set()
-        self.latest: Call | None = None
 
     def __call__(self, call: Call) -> Answer:
-        """The answer to a call; the running test notes, once, what it used that is forbidden."""
-        self.latest = call
+        """The answer to a call; the running test notes, once, what it used that is forbidden.
+
+        Raises:
+            StudentFault: if it takes too long.
+            KeyboardInterrupt: at Ctrl-C.
+        """
         if self._watch is None:
             return self._answer(call)
         self._watch.take()
@@ -96,12 +107,16 @@ class DirectCalls:
         return answer
 
     def _answer(self, call: Call) -> Answer:
-        function = getattr(self._adapters, call.adapter, None)
+        function = getattr(self.adapters, call.adapter, None)
         if function is None:
             return absent(call.adapter)
         sent = io.BytesIO(encode_call(call))
         arrived = decode_call(receive(lambda size: bytearray(sent.read(size))))
-        answer = perform(function, arrived, self._root)
+        if self._limit is None:
+            answer = perform(function, arrived, self._root)
+        else:
+            make = functools.partial(perform, function, arrived, self._root)
+            answer = self._limit.call(make)
         if answer.raised is not None:
             _give_way(answer.raised)
         return answer
@@ -138,13 +153,19 @@ class HomeCases:
         return 0.0 if frozen is None else frozen.points
 
 
-def _assigned(root: Path) -> tuple[Collection[str], Sequence[str], bool]:
-    """What the assignment forbids, its exercises, and whether it shows edits."""
+def _assigned(root: Path) -> tuple[Collection[str], Sequence[str], bool, float]:
+    """What the assignment forbids, its exercises, whether it shows edits, and a call's seconds."""
     try:
         assignment = find_assignment(root)
-        return assignment.forbidden, list(assignment.points), assignment.show_edits
+        exercises = list(assignment.points)
+        return (
+            assignment.forbidden,
+            exercises,
+            assignment.show_edits,
+            assignment.call_timeout,
+        )
     except BadAssignment:
-        return (), (), False
+        return (), (), False, _SECONDS
 
 
 def _give_way(raised: Raised) -> None:

@@ -2,46 +2,78 @@
 
 from __future__ import annotations
 
-import re
+import dataclasses
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-_NUMBERS = re.compile(r"\d+")
+from grader.causes import FailedTest
+from grader.verdict import Aspect, Diagnosis, Status
 
 
 @dataclass(eq=False)
 class Failure(TerminalRepr):
-    """What a test is about, what was wrong, and what is known beyond that; for `longrepr`.
+    """What a test is about, what was wrong, and why, as far as that is known; for `longrepr`.
 
-    `reprcrash` is what pytest shows of it in its summary: the first line of what was wrong.
-    `raised` is whether the student's code raised, at the line that the first line of it names.
+    `more` follows what `said` tells, and at last the `line` to change; `was_hurried` is whether
+    there was no time to look for more.
     """
 
     about: str
-    message: str
-    reprcrash: ReprFileLocation
-    raised: bool = False
+    said: FailedTest
+    location: tuple[str, int]
     more: list[str] = field(default_factory=list)
+    line: str = ""
     drawing: list[str] = field(default_factory=list)
+    was_hurried: bool = False
 
     @property
-    def likeness(self) -> str:
-        """What failures that are told but once have in common: the first line, but for sizes."""
-        return _NUMBERS.sub("#", self.message.partition("\n")[0])
+    def reprcrash(self) -> ReprFileLocation:
+        """What pytest shows of it in its summary and in JUnit's XML: the sentence for a person."""
+        return ReprFileLocation(*self.location, self.said.in_short)
 
-    def shorten(self, first: str, own: str) -> None:
-        """Leaves what the test `first` tells of the same line, unless that is its `own` name."""
-        if self.raised and first != own:
-            headline = self.message.partition("\n")[0]
-            self.message = f"{headline}\nThe same as in {first}, see there."
+    def lines(self) -> Iterator[str]:
+        """The paragraph, without what the test is about."""
+        message, *rest = self.account()
+        yield message
+        mistake = self.said.mistake
+        if mistake is not None:
+            yield mistake.explanation
+            yield f"Hint: {mistake.hint}"
+        elif self.said.advice:
+            yield self.said.advice
+        yield from rest
+        yield from self.line.splitlines()
+
+    def account(self) -> Iterator[str]:
+        """What was wrong, and what follows: no mistake, and no line to change."""
+        for text in (self.said.message, *self.more):
+            yield from text.splitlines()
+        for line in self.drawing:
+            yield f"    {line}"
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Writes the paragraph."""
         if self.about:
             tw.line(self.about, bold=True)
-        for line in "\n".join([self.message, *self.more]).splitlines():
+        for line in self.lines():
             tw.line(line)
-        for line in self.drawing:
-            tw.line(f"    {line}")
+
+    def as_json(self) -> str:
+        """The failure as text, to cross from one process to another."""
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        return json.dumps(fields | {"said": dataclasses.asdict(self.said)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Failure:
+        """The failure that `as_json` wrote."""
+        fields = json.loads(text)
+        said = fields.pop("said")
+        said |= {"status": Status(said["status"]), "aspect": Aspect(said["aspect"])}
+        said["places"] = tuple((file, line) for file, line in said["places"])
+        said["mistake"] = Diagnosis(**said["mistake"]) if said["mistake"] else None
+        path, line = fields.pop("location")
+        return cls(said=FailedTest(**said), location=(path, line), **fields)

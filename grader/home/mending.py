@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import io
+import pdb
 import random
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import torch
 
-from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.choosing import Line, Mended
 from grader.explaining.mending.exercises import Mender
 from grader.explaining.mending.mending import Bounds, FileEdit, Search, Workbench
-from grader.explaining.mending.questions import Asked
+from grader.explaining.mending.questions import Asked, telling
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
-from grader.home.second_copy import CannotCopy, SecondCopy
+from grader.home.second_copy import SecondCopy
 from grader.wire.frames import decode, receive
 from grader.wire.trials import Outcomes, Trials, encode_trials, trials_in
 from grader.worker.trying.alarm import TooLong
@@ -32,6 +34,7 @@ if sys.platform == "linux":
 
 _ADAPTERS = "adapters.py"
 _MEMORY = 1 << 30
+_FOLLOWED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +49,67 @@ QUICK = Patience(2000, 2.0)
 UNHURRIED = Patience(sys.maxsize, 1e9)
 
 
-@dataclass(slots=True)
 class Mending:
-    """By exercise, where it can be mended; `is_complete` if nothing was left untried."""
+    """Finds where wrong exercises can be mended, when it is asked for them; bounded in all.
 
-    mended: dict[str, Mended] = field(default_factory=dict)
-    is_complete: bool = True
-
-
-def mend(
-    root: Path, catalogue: Catalogue, asked: Mapping[str, Sequence[Asked]], patience: Patience
-) -> Mending:
-    """Where wrong exercises can be mended: `asked` are the calls whose right answer is known.
-
-    What cannot be imported twice, or resists, is not mended. Ctrl-C ends it with what was found.
+    `asked` are the calls whose right answer is known, in the order of exercises. `is_complete` is
+    whether nothing was left untried.
     """
-    found = Mending()
-    is_wrong = any(not one.right for own in asked.values() for one in own)
-    # In any other thread nothing can be stopped in the midst of a call.
-    if not is_wrong or threading.current_thread() is not threading.main_thread():
-        return found
-    try:
-        bench = HomeBench(root)
-        searches = _Searches(bench, catalogue, asked, patience)
-        for attempt in Mender(bench.sources, _ADAPTERS, searches.new).attempts(asked):
-            if attempt.choice is not None:
-                found.mended |= dict.fromkeys(attempt.mended, attempt.choice)
-            else:
-                found.is_complete &= attempt.is_whole
-    except KeyboardInterrupt:
-        found.is_complete = False
-    except (CannotCopy, MemoryError, TooLong):
-        found.mended.clear()
-    return found
+
+    def __init__(
+        self,
+        bench: HomeBench,
+        catalogue: Catalogue,
+        asked: Mapping[str, Sequence[Asked]],
+        patience: Patience,
+    ) -> None:
+        self._bench = bench
+        self._asked = asked
+        self._searches = _Searches(bench, catalogue, asked, patience)
+        self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
+        self._chosen: dict[str, Mended | None] = {}
+        self._passed: dict[str, set[Line]] = {}
+        self.is_complete = True
+
+    def of(self, exercise: str) -> Mended | None:
+        """Where an exercise can be mended: what it shares lines with comes first, as its root may.
+
+        Raises:
+            KeyboardInterrupt: at Ctrl-C.
+        """
+        if exercise not in self._wrong or not _can_be_stopped():
+            return None
+        if exercise not in self._chosen:
+            with self._searches.running():
+                self._attempt(exercise)
+        return self._chosen.get(exercise)
+
+    def _attempt(self, exercise: str) -> None:
+        earlier = self._wrong[: self._wrong.index(exercise)]
+        roots = [one for one in earlier if self._lines_of(one) & self._lines_of(exercise)]
+        asked = {name: self._asked[name] for name in (*roots, exercise)}
+        mender = Mender(self._bench.sources, _ADAPTERS, self._searches.new, self._chosen)
+        try:
+            for attempt in mender.attempts(asked):
+                self._chosen[attempt.exercise] = attempt.choice
+                if attempt.choice is not None:
+                    self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)
+                elif not attempt.is_whole:
+                    self.is_complete = False
+        except (MemoryError, TooLong):
+            self._chosen.setdefault(exercise, None)
+        except KeyboardInterrupt:
+            self.is_complete = False
+            raise
+
+    def _lines_of(self, exercise: str) -> set[Line]:
+        """The lines that a few of an exercise's wrong calls pass."""
+        if exercise not in self._passed:
+            wrong = [one for one in self._asked[exercise] if not one.right]
+            calls = [one.question.call for one in telling(wrong, _FOLLOWED)]
+            passed = self._bench.try_edits(Trials(calls, 0, (), 1.0, len(calls))).passed
+            self._passed[exercise] = {(one.file, line) for one in passed for line in one.lines}
+        return self._passed[exercise]
 
 
 class HomeBench:
@@ -89,17 +120,23 @@ class HomeBench:
     """
 
     def __init__(self, root: Path) -> None:
-        with _quietly():
+        with quietly():
             self._copy = SecondCopy(root)
-            functions, modules = self._copy.functions, self._copy.modules
-            self._trying = Trying(functions, root, modules, time.monotonic)
+            self.functions, modules = self._copy.functions, self._copy.modules
+            self._trying = Trying(self.functions, root, modules, time.monotonic)
         self.sources = Sources.of(root, self._copy.files)
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Has the copy's functions be called as if they were the student's."""
+        with quietly(), _bounded_memory(), self._copy.in_place():
+            yield
 
     def try_edits(self, trials: Trials) -> Outcomes:
         """What comes of trials, on what would have arrived in a worker."""
         sent = io.BytesIO(encode_trials(trials))
         arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
-        with _quietly(), _bounded_memory(), self._copy.in_place():
+        with self.in_place():
             return self._trying.perform(trials_in(*arrived))
 
 
@@ -116,13 +153,22 @@ class _Searches:
         self._bench = bench
         self._catalogue = catalogue
         self._every = [one for own in asked.values() for one in own]
-        self._edits = patience.edits
-        self._end = time.monotonic() + patience.seconds
+        self._left = patience
+        self._end = 0.0
         self._begun: list[Search] = []
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Counts the seconds."""
+        self._end = time.monotonic() + self._left.seconds
+        try:
+            yield
+        finally:
+            self._left = Patience(self._left.edits, self._end - time.monotonic())
 
     def new(self, exercise: str, besides: FileEdit | None) -> Search | None:
         """A search for what mends an exercise, with what is left."""
-        edits = self._edits - sum(one.cost.edits for one in self._begun)
+        edits = self._left.edits - sum(one.cost.edits for one in self._begun)
         seconds = self._end - time.monotonic()
         if edits <= 0 or seconds <= 0:
             return None
@@ -136,9 +182,17 @@ class _Searches:
         yield self._bench
 
 
+def _can_be_stopped() -> bool:
+    """Whether a call can be ended in its midst: in any other thread nothing can."""
+    return threading.current_thread() is threading.main_thread()
+
+
 @contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """Swallows what is printed and warned of, and leaves random numbers as they were."""
+def quietly() -> Iterator[None]:
+    """Swallows what is printed and warned of, and leaves random numbers as they were.
+
+    A debugger that the student's code starts is not for calls that no test made.
+    """
     states = torch.default_generator.get_state(), random.getstate()
     threads = torch.get_num_threads()
     # Calls are small: to wait for other threads takes longer than they do.
@@ -149,8 +203,11 @@ def _quietly() -> Iterator[None]:
             contextlib.redirect_stdout(nowhere),
             contextlib.redirect_stderr(nowhere),
             warnings.catch_warnings(),
+            pytest.MonkeyPatch.context() as patch,
         ):
             warnings.simplefilter("ignore")
+            patch.setattr(sys, "breakpointhook", _passed_over)
+            patch.setattr(pdb, "set_trace", _passed_over)
             yield
     finally:
         torch.set_num_threads(threads)
@@ -173,3 +230,7 @@ def _bounded_memory() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _passed_over(*_arguments: object, **_named: object) -> None:
+    """Takes the place of a debugger."""

@@ -8,20 +8,34 @@ from grader.assignment import BadAssignment
 from grader.home.bench import home_bench
 from grader.home.greeting import Greeting
 from grader.home.mending import QUICK, UNHURRIED
+from grader.home.reasons import Reasons
 from grader.home.report import HomeReport
 from grader.home.several_processes import SeveralProcesses
-from grader.testing.plugin import BENCH, LOCATE
+from grader.home.summary import Folding, Summary
+from grader.testing.plugin import BENCH, CALL_TIMEOUT, LOCATE
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Lays out the bench for whoever ran `pytest`."""
+    seconds = config.getoption(CALL_TIMEOUT, default=None)
+    if any(config.getoption(name, default=False) for name in ("usepdb", "trace")):
+        seconds = 0.0
     try:
-        home = home_bench(config.rootpath)
+        home = home_bench(config.rootpath, seconds)
     except BadAssignment as problem:
         raise pytest.UsageError(str(problem)) from None
     config.stash[BENCH] = home.bench
     patience = UNHURRIED if config.getoption(LOCATE, default=False) else QUICK
-    report = HomeReport(config.rootpath, home, config.get_verbosity() > 0, patience)
-    config.pluginmanager.register(report, "grader-home-report")
-    config.pluginmanager.register(SeveralProcesses(home), "grader-home-several-processes")
-    config.pluginmanager.register(Greeting(home.exercises), "grader-home-greeting")
+    verbose = config.get_verbosity() > 0
+    reasons = Reasons(config.rootpath, home, patience)
+    report = HomeReport(config.rootpath, home, verbose, reasons)
+    folding = Folding(verbose)
+    summary = Summary(folding, home.exercises, report.tallies, report.notes)
+    for name, plugin in {
+        "report": report,
+        "folding": folding,
+        "summary": summary,
+        "several-processes": SeveralProcesses(),
+        "greeting": Greeting(home.exercises),
+    }.items():
+        config.pluginmanager.register(plugin, f"grader-home-{name}")

@@ -1,108 +1,219 @@
-"""Adds to failed tests what explains them: known mistakes, and lines of the student's code."""
+"""Finds why a test failed, at once: known mistakes, and lines of the student's code."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-from collections.abc import Mapping, Sequence
+import dataclasses
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 import torch
 
+from grader.causes import FailedTest, Place
+from grader.explaining.mending.choosing import Mended
 from grader.explaining.mending.questions import Asked
-from grader.explaining.naming.diagnosis import diagnose, is_right
-from grader.explaining.steps.walking import follow
-from grader.home.bench import Home
+from grader.explaining.naming.diagnosis import Finding, diagnose, is_right
+from grader.explaining.steps.walking import Followed, follow
+from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
-from grader.home.mending import Patience, mend
+from grader.home.limit import Limit, is_debugged
+from grader.home.mending import HomeBench, Mending, Patience, quietly
 from grader.home.mistakes import FrozenMistakes
-from grader.testing.exercise import Membership
+from grader.home.rehearsal import Rehearsed, Siblings, rehearse, siblings
+from grader.home.second_copy import CannotCopy
+from grader.testing.exercise import membership
 from grader.testing.observation import Observation, Question
+from grader.verdict import Aspect, Diagnosis, Status
+from grader.wire.calls import Answer, Call
+
+# An answer that takes longer is not waited for a second time.
+_CALL_SECONDS = 0.5
+# What builds on a wrong exercise is wrong in the same way.
+_MOST_FOLLOWED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class FailedTest:
-    """A test that failed, and what is said of it."""
+class _Reason:
+    """What is known of an exercise: its mistake and in which exercise that is rooted, its lines."""
 
-    id: str
-    exercise: str
-    failure: Failure
-
-    @property
-    def name(self) -> str:
-        """Its name without the file's."""
-        return self.id.rpartition("::")[2]
+    finding: Finding | None
+    diagnosis: Diagnosis | None
+    root: str
+    mended: Mended | None
+    way: Followed | None
+    wrong: Collection[str]
 
 
 class Reasons:
-    """Looks for what explains failures, once all tests have run; `is_complete` unless cut short."""
+    """Looks for what explains failures, from the first of them on; each exercise once.
 
-    def __init__(self, root: Path, home: Home) -> None:
+    Not the tests that were run are asked, but all that were frozen, on a copy of the student's
+    modules: one test alone tells what all of them do, and no other one meets what that leaves.
+    """
+
+    def __init__(self, root: Path, home: Home, patience: Patience) -> None:
         self._root = root
         self._home = home
+        self._patience = patience
         self._known = FrozenMistakes(home.cases.module)
-        self.is_complete = True
+        self._inquiry: _Inquiry | None = None
+        self._reasons: dict[str, _Reason] = {}
 
-    def note_raised(self, member: Membership, test: str) -> None:
-        """Notes the latest call, at which the student's code raised, if a mere value was wanted."""
-        call = self._home.calls.latest
-        if call is None or not call.is_plain:
+    def explain(self, item: pytest.Item, failure: Failure) -> None:
+        """Adds the mistake and the line to what is said of a test that failed.
+
+        Raises:
+            KeyboardInterrupt: at Ctrl-C; what was found until then is told.
+        """
+        said = failure.said
+        if said.status not in (Status.FAILED, Status.ERROR) or is_debugged():
             return
-        number = sum(one.test == test for one in self._seen.get(member.exercise, ()))
-        question = Question(test, number, member.aspect, call)
-        if self._is_known(question):
-            self._home.unanswered.setdefault(member.exercise, []).append(question)
+        if self._inquiry is None:
+            self._inquiry = _Inquiry(self._root, self._home, self._known, self._patience)
+        inquiry = self._inquiry
+        try:
+            inquiry.begin(item)
+            if said.exercise not in self._reasons:
+                self._reasons[said.exercise] = inquiry.reason(said.exercise)
+            self._add(self._reasons[said.exercise], failure)
+            failure.was_hurried = not inquiry.is_complete
+        except KeyboardInterrupt:
+            failure.was_hurried = True
+            raise
 
-    def add(self, failed: Sequence[FailedTest], patience: Patience) -> None:
-        """Adds mistakes and lines."""
-        tests: dict[str, list[str]] = {}
-        for one in failed:
-            tests.setdefault(one.exercise, []).append(one.id)
-        findings = diagnose(self._known, self._seen)
-        # The calls are repeated, and what they print was shown already.
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            followed = follow(self._known, self._home.bench.ask, self._seen, tests)
-        mending = mend(self._root, self._known, self._asked(failed), patience)
-        self.is_complete = mending.is_complete
-        told_in: dict[object, str] = {}
-        for one in failed:
-            failure = one.failure
-            failure.shorten(told_in.setdefault(failure.likeness, one.name), one.name)
-            finding, way = findings.get(one.exercise), followed.get(one.exercise)
-            is_named = finding is not None and one.id in finding.tests
-            if finding is not None and is_named:
-                diagnosis = finding.diagnosis
-                first = told_in.setdefault(diagnosis, one.name)
-                is_first = first == one.name
-                hint = f"Hint: {diagnosis.hint}" if is_first else f"See {first} for a hint."
-                failure.more += [diagnosis.explanation, hint]
-            mended = mending.mended.get(one.exercise)
-            if mended is not None:
-                failure.more.append(mended.in_words(is_named, self._home.shows_edits))
-            elif way is not None:
-                failure.more += filter(None, [way.in_words(one.id)])
+    def _add(self, reason: _Reason, failure: Failure) -> None:
+        said = failure.said
+        explains = reason.finding is not None and said.id in reason.finding.tests
+        mistake = reason.diagnosis if explains else None
+        if mistake is not None and reason.root != said.exercise:
+            failure.more.append(f"The same mistake as in {reason.root}: mend it there first.")
+        advice, places = "", said.places
+        mended = reason.mended if _is_meant(said, reason.wrong) else None
+        if mended is not None:
+            words = mended.in_words(shown=self._home.shows_edits)
+            advice, _, failure.line = words.partition("\n")
+            places = tuple((place.file, place.line) for place in mended.places)
+        elif reason.way is not None:
+            failure.more += filter(None, [reason.way.in_words(said.id)])
+            places = places or tuple(_strange(reason.way, said.id))
+        failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
 
-    def _asked(self, failed: Sequence[FailedTest]) -> Mapping[str, Sequence[Asked]]:
+
+class _Inquiry:
+    """What a student's functions answer to all tests, and what follows from that."""
+
+    def __init__(self, root: Path, home: Home, known: FrozenMistakes, patience: Patience) -> None:
+        self._root = root
+        self._home = home
+        self._known = known
+        self._patience = patience
+        self._rehearsed: dict[str, Rehearsed] = {}
+        self._findings: dict[str, Finding] = {}
+        self._bench: HomeBench | None = None
+        self._mending: Mending | None = None
+        self._has_begun = False
+        self._followed = 0
+        self._limit = Limit(_CALL_SECONDS, root)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was left out for want of time."""
+        is_whole = all(one.is_whole for one in self._rehearsed.values())
+        return is_whole and (self._mending is None or self._mending.is_complete)
+
+    def begin(self, item: pytest.Item) -> None:
+        """Asks what all tests beside one that failed ask, its own exercise's first."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        tests, member = siblings(item, self._home.exercises), membership(item)
+        if not any(tests.values()):
+            return
+        with contextlib.suppress(CannotCopy):
+            self._bench = HomeBench(self._root)
+        self._rehearse(tests, member.exercise if member else "")
+        seen = {name: one.observations for name, one in self._rehearsed.items()}
+        self._findings = diagnose(self._known, seen)
+        if self._bench is not None:
+            self._mending = Mending(self._bench, self._known, self._asked(), self._patience)
+
+    def reason(self, exercise: str) -> _Reason:
+        """What is known of an exercise."""
+        finding = self._findings.get(exercise)
+        rehearsed = self._rehearsed.get(exercise, Rehearsed())
+        mended = self._mending.of(exercise) if self._mending is not None else None
+        wrong = {one.test for one in rehearsed.observations if self._is_wrong(one, rehearsed)}
+        wrong |= {one.test for one in rehearsed.raised}
+        way = self._way(exercise, rehearsed) if mended is None else None
+        if finding is None:
+            return _Reason(None, None, exercise, mended, way, wrong)
+        name = finding.diagnosis.mistake
+        root = next(one for one, other in self._findings.items() if other.diagnosis.mistake == name)
+        diagnosis = self._findings[root].diagnosis
+        return _Reason(finding, diagnosis, root, mended, way, wrong)
+
+    def _rehearse(self, tests: Siblings, first: str) -> None:
+        end = time.monotonic() + self._patience.seconds
+        self._rehearsed = {exercise: Rehearsed() for exercise in tests}
+        with self._asking() as ask:
+            for exercise in sorted(tests, key=lambda name: name != first):
+                own = tests[exercise]
+                self._rehearsed[exercise] = rehearse(own, self._home.bench, ask, end)
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[Callable[[Call], Answer]]:
+        """A way to ask the copy, or where there is none the student's functions themselves."""
+        if self._bench is None:
+            with quietly():
+                yield DirectCalls(self._home.calls.adapters, self._root, limit=self._limit)
+            return
+        functions = SimpleNamespace(**self._bench.functions)
+        with self._bench.in_place():
+            yield DirectCalls(functions, self._root, limit=self._limit)
+
+    def _way(self, exercise: str, rehearsed: Rehearsed) -> Followed | None:
+        """How far a call of it is right."""
+        if self._followed >= _MOST_FOLLOWED:
+            return None
+        seen, failed = {exercise: rehearsed.observations}, {exercise: rehearsed.failed}
+        with self._asking() as ask:
+            way = follow(self._known, ask, seen, failed).get(exercise)
+        self._followed += way is not None
+        return way
+
+    def _asked(self) -> Mapping[str, Sequence[Asked]]:
         """By exercise, in the assignment's order, the plain calls whose right answer is known."""
-        wrong = {one.id for one in failed if not one.failure.raised}
-        asked: dict[str, list[Asked]] = {name: [] for name in self._home.exercises}
-        for exercise, seen in self._seen.items():
-            for one in seen:
-                right = is_right(self._known, one)
-                if right is not None and (right or one.test in wrong):
-                    question = Question(one.test, one.number, one.aspect, one.call)
-                    asked.setdefault(exercise, []).append(Asked(exercise, question, right))
-        for exercise, questions in self._home.unanswered.items():
+        asked: dict[str, list[Asked]] = {}
+        for exercise, rehearsed in self._rehearsed.items():
             own = asked.setdefault(exercise, [])
-            own += [Asked(exercise, question, right=False) for question in questions]
+            for one in rehearsed.observations:
+                right = is_right(self._known, one)
+                if right or self._is_wrong(one, rehearsed):
+                    question = Question(one.test, one.number, one.aspect, one.call)
+                    own.append(Asked(exercise, question, bool(right)))
+            known = filter(self._is_known, rehearsed.raised)
+            own += [Asked(exercise, question, right=False) for question in known]
         return asked
+
+    def _is_wrong(self, one: Observation, rehearsed: Rehearsed) -> bool:
+        return one.test in rehearsed.failed and is_right(self._known, one) is False
 
     def _is_known(self, question: Question) -> bool:
         nothing = torch.empty(0)
         seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
         return self._known.right(seen) is not None
 
-    @property
-    def _seen(self) -> Mapping[str, Sequence[Observation]]:
-        return self._home.bench.observations or {}
+
+def _is_meant(said: FailedTest, wrong: Collection[str]) -> bool:
+    """Whether what mends an exercise is told of one of its tests: gradients follow from values."""
+    return said.id in wrong or said.status is Status.ERROR or said.aspect is Aspect.GRADIENTS
+
+
+def _strange(way: Followed, test: str) -> Iterator[Place]:
+    line = way.line_of(test)
+    if line is not None:
+        yield line.file, line.line

@@ -25,12 +25,19 @@ except ModuleNotFoundError as missing:
     sys.exit(_not_installed(missing))
 
 BENCH = pytest.StashKey[Bench]()
-LOCATE = "--locate"
+LOCATE, CALL_TIMEOUT = "--locate", "--call-timeout"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds what a student can ask for."""
-    parser.getgroup("grader").addoption(
+    group = parser.getgroup("grader")
+    group.addoption(
+        CALL_TIMEOUT,
+        type=float,
+        metavar="SECONDS",
+        help="end a call of your code that takes longer (0: none); the assignment says how long",
+    )
+    group.addoption(
         LOCATE,
         action="store_true",
         help="find the line to change of every failed test, however long that takes",

@@ -109,6 +109,7 @@ LAYERS = [
     {"grader.counting", "grader.assignment"},
     {
         "grader.wire",
+        "grader.causes",
         "grader.verdict",
         "grader.words",
         "grader.edits",

@@ -201,7 +201,7 @@ def test_one_test_is_enough(at_home):
 
 def test_with_several_processes_the_same_is_told(at_home):
     """pytest-xdist is a student's own choice."""
-    alone, among_several = (at_home(EXCEPTION, "--locate", *more) for more in ([], ["-n", "2"]))
+    alone, among_several = (at_home(EXCEPTION, "-v", *more) for more in ([], ["-n", "2"]))
     told = [printed.count(told_at(EXCEPTION)) for printed in (alone, among_several)]
     assert told == [2, 2]
 
@@ -241,21 +241,18 @@ def test_all_is_left_as_it_was(at_home):
             drawn = torch.get_rng_state().tolist(), random.getstate()
             return own, held, tables, handlers, drawn, torch.get_num_threads(), sys.stdout
 
-        @pytest.hookimpl(wrapper=True, tryfirst=True)
-        def pytest_sessionfinish(session):
-            import grader.home.reasons as reasons
-            mend = reasons.mend
+        def pytest_sessionstart(session):
+            from grader.home.reasons import Reasons
+            explain = Reasons.explain
 
             def looked_at(*arguments):
                 before = state()
-                found = mend(*arguments)
+                explain(*arguments)
                 after = state()
                 same = [one == other for one, other in zip(before, after)]
                 session.seen = f"tables {len(before[2])}, the same: {set(same)}"
-                return found
 
-            reasons.mend = looked_at
-            return (yield)
+            Reasons.explain = looked_at
 
         def pytest_terminal_summary(terminalreporter):
             terminalreporter.write_line(terminalreporter._session.seen)

@@ -43,17 +43,26 @@ def at_home(handout, home_pytest, tmp_path):
 
 
 def paragraph(printed: str, test: str) -> list[str]:
-    """The lines below a failed test's heading, up to the next section."""
+    """The lines below a failed test's heading, up to the next section: what -v shows."""
     lines = printed.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip("_ ") == test)
     end = next(i for i in range(start + 1, len(lines)) if lines[i].startswith(("__", "==", "--")))
     return lines[start + 1 : end]
 
 
+def example(printed: str, test: str) -> list[str]:
+    """What is told of the one test that stands for a cause, without its indentation."""
+    lines = printed.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"{test}:"))
+    end = next(i for i in range(start + 1, len(lines)) if not lines[i].startswith("    "))
+    about = lines[start].removeprefix(f"{test}: ")
+    return [about, *(line.removeprefix("    ") for line in lines[start + 1 : end])]
+
+
 def test_a_wrong_answer_is_a_short_paragraph(at_home):
     """What the test is about, and what was wrong; the numbers are for who asks."""
     printed = at_home("return 2 * x + 0.5").stdout
-    about, wrong, *rest = paragraph(printed, "test_doubles")
+    about, wrong, *rest = example(printed, "test_doubles")
     assert about == "Every number is doubled."
     assert wrong.startswith("6 of 6 numbers in the result are wrong; the worst at index [")
     assert not any("expected" in line for line in rest)
@@ -86,7 +95,7 @@ def test_a_terminal_without_blocks_gets_ascii(at_home):
 
 def test_what_was_raised_is_told_as_in_class(at_home):
     """The line, its operands and what it means, and the call; no frames."""
-    lines = paragraph(at_home("return x @ x").stdout, "test_doubles")
+    lines = example(at_home("return x @ x").stdout, "test_doubles")
     assert lines[1].endswith("(2x3 and 2x3) (assignment/__init__.py, line 4)")
     assert lines[2:4] == ["    return x @ x", "    with x = float32[2, 3]"]
     assert lines[-1] == "The test called run_double(x=float32[2, 3])."
@@ -120,7 +129,7 @@ def test_what_cannot_be_imported_is_said_once(at_home):
 
 
 def test_the_same_error_is_told_once_in_full(at_home):
-    """Other tests that meet it refer to the first."""
+    """Other tests that meet it are counted; -v has them all."""
     (at_home.folder / "tests/public/test_more.py").write_text(
         "from grader.testing import exercise\n\n"
         "@exercise('run_double')\n"
@@ -130,9 +139,9 @@ def test_the_same_error_is_told_once_in_full(at_home):
     )
     printed = at_home("return x.doubled()").stdout
     assert printed.count("with x = float32") == 1
-    assert "The same as in test_again, see there." in printed or (
-        "The same as in test_doubles, see there." in printed
-    )
+    assert "1 cause, 2 failures: AttributeError: " in printed
+    assert "The same in run_double (2)." in printed
+    assert at_home("return x.doubled()", "-v").stdout.count("with x = float32") == 2
 
 
 def test_a_test_that_breaks_is_not_blamed_on_the_student(at_home):

@@ -12,6 +12,7 @@ from grader.explaining.mending.sources import Sources
 
 # Of an exercise, besides an edit that mends an earlier one; none if nothing more is to be tried.
 NewSearch = Callable[[str, FileEdit | None], Search | None]
+Choices = Mapping[str, Mended | None]
 
 # Of mends of other exercises with which one is tried.
 _MOST_BESIDES = 2
@@ -32,12 +33,15 @@ class Attempt:
 
 
 class Mender:
-    """Chooses what mends each exercise."""
+    """Chooses what mends each exercise; for those that are `known`, that was chosen before."""
 
-    def __init__(self, sources: Sources, adapters: str, search: NewSearch) -> None:
+    def __init__(
+        self, sources: Sources, adapters: str, search: NewSearch, known: Choices | None = None
+    ) -> None:
         self._sources = sources
         self._adapters = adapters
         self._search = search
+        self._known = known or {}
 
     def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
         """One wrong exercise after another, but for those that an earlier choice mends as well.
@@ -56,6 +60,9 @@ class Mender:
 
     def _attempt(self, exercise: str, found: Mapping[str, Mended]) -> Attempt:
         """What mends an exercise, alone or together with what mended an earlier one."""
+        if exercise in self._known:
+            choice = self._known[exercise]
+            return Attempt(exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True)
         before = [one.made for one in dict.fromkeys(found.values())]
         cost, is_whole = Cost(), True
         for besides in (None, *before[:_MOST_BESIDES]):

@@ -1,0 +1,284 @@
+"""One cause, told once: what went wrong, each cause with the tests and exercises that it fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.verdict import Aspect, Diagnosis, Status, Verdict
+
+_NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
+_PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
+# What is not found is one slip, at however many lines it is met.
+_NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
+_MOST_PLACES = 3
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTest:
+    """A test that did not pass, and what is known of why.
+
+    `message` may have several lines, the first of them whole in itself; `mistake` explains it;
+    `places` are the lines (file and number) that raised, or one of which is to be changed, the
+    likeliest first; `advice` is what to look at where no mistake is known.
+    """
+
+    id: str
+    exercise: str
+    status: Status
+    message: str
+    aspect: Aspect = Aspect.VALUES
+    mistake: Diagnosis | None = None
+    places: tuple[Place, ...] = ()
+    advice: str = ""
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> FailedTest:
+        """The test of a verdict."""
+        where = verdict.where
+        return cls(
+            verdict.id,
+            verdict.exercise,
+            verdict.status,
+            verdict.message or "",
+            verdict.aspect,
+            verdict.diagnosis,
+            () if where is None else ((where.file, where.line),),
+        )
+
+    @property
+    def headline(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+    @property
+    def sentence(self) -> str:
+        """What a person says of it: the mistake, or of wrong answers what to look at."""
+        if self.mistake is not None:
+            return self.mistake.explanation
+        is_wrong = self.status is Status.FAILED
+        return self.advice if self.advice and is_wrong else _PLACE.sub("", self.headline)
+
+    @property
+    def lines(self) -> str:
+        """The places in words."""
+        return " or ".join(f"{file}, line {line}" for file, line in self.places)
+
+    @property
+    def in_short(self) -> str:
+        """The sentence and the lines."""
+        return _at(self.sentence.removesuffix("."), self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why tests failed; never none, in the order of exercises: the first is at the root.
+
+    `shown` is the one that is told in full.
+    """
+
+    tests: tuple[FailedTest, ...]
+    shown: FailedTest
+
+    @property
+    def mistake(self) -> Diagnosis | None:
+        """The known mistake that it is, as it is explained at the root."""
+        return next((test.mistake for test in self.tests if test.mistake is not None), None)
+
+    @property
+    def id(self) -> str | None:
+        """The id of the mistake."""
+        return None if self.mistake is None else self.mistake.mistake
+
+    @property
+    def sentence(self) -> str:
+        """What a person says of it."""
+        if self.mistake is not None:
+            return self.mistake.explanation
+        if self.shown.status is Status.MISSING and len(self.exercises) > 1:
+            return f"{len(self.exercises)} exercises are not written yet."
+        return self.shown.sentence
+
+    @property
+    def hint(self) -> str:
+        """What to ask oneself, or what to look at; "" if that is not known, or the sentence."""
+        if self.mistake is not None:
+            return self.mistake.hint
+        advice = next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
+        return "" if advice == self.sentence else advice
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The lines that raised, or are to be changed, those of the root first."""
+        return tuple(dict.fromkeys(place for test in self.tests for place in test.places))
+
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        """The exercises that it fails, that at the root first."""
+        return tuple(dict.fromkeys(test.exercise for test in self.tests))
+
+    @property
+    def headline(self) -> str:
+        """The sentence and the lines, as one phrase: "your mask … (warmup.py, line 25)"."""
+        return _at(_begun_small(self.sentence).removesuffix("."), self.lines)
+
+    @property
+    def lines(self) -> str:
+        """The places in words; those of which one is to be changed with "or" between them."""
+        told: dict[Place, str] = {}
+        for test in self.tests:
+            if test.places:
+                told.setdefault(test.places[0], test.lines)
+        shown, more = list(told.values())[:_MOST_PLACES], len(told) - _MOST_PLACES
+        return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
+
+    @property
+    def extent(self) -> str:
+        """How much it fails: "34 failures in 7 exercises"."""
+        if len(self.exercises) == 1:
+            return f"{_counted(len(self.tests), 'failure')} in {self.exercises[0]}"
+        return f"{_counted(len(self.tests), 'failure')} in {len(self.exercises)} exercises"
+
+
+def causes(
+    failed: Iterable[FailedTest],
+    order: Sequence[str] = (),
+    builds_on: Mapping[str, Collection[str]] | None = None,
+) -> tuple[Cause, ...]:
+    """The causes of failed tests, that of the first exercise first; what is missing comes last.
+
+    `order` lists exercises before those that build on them; without it they come in the order of
+    their tests. Tests have a cause in common if they have the mistake, the line, or in one exercise
+    the message. Gradients of an exercise are wrong because its values are; and wrong answers of
+    which nothing else is known because of those of an exercise which theirs `builds_on`.
+    """
+    ranked = _ranked(failed, order)
+    place = {id(test): number for number, test in enumerate(ranked)}
+    groups = _joined([(test, set(_marks(test))) for test in ranked])
+    groups = _followed(groups, builds_on or {})
+    for group in groups:
+        group.sort(key=lambda test: place[id(test)])
+    groups.sort(key=lambda group: place[id(group[0])])
+    found = [Cause(tuple(group), _telling(group)) for group in groups]
+    return tuple(sorted(found, key=lambda cause: cause.shown.status is Status.MISSING))
+
+
+def in_short(found: Sequence[Cause]) -> str:
+    """The causes in a line: the sentence of a single one, the numbers of several."""
+    failures = _counted(sum(len(cause.tests) for cause in found), "failure")
+    counted = f"{_counted(len(found), 'cause')}, {failures}"
+    return f"{counted}: {found[0].headline}" if len(found) == 1 else counted
+
+
+def without_numbers(message: str) -> str:
+    """A message as it would be with any other numbers, of which each case has its own."""
+    return _NUMBER.sub("#", message)
+
+
+def _ranked(failed: Iterable[FailedTest], order: Sequence[str]) -> list[FailedTest]:
+    tests = list(failed)
+    rank = {name: place for place, name in enumerate(dict.fromkeys(order))}
+    for test in tests:
+        rank.setdefault(test.exercise, len(rank))
+    return sorted(tests, key=lambda test: rank[test.exercise])
+
+
+def _marks(test: FailedTest) -> Iterator[Hashable]:
+    """What a test has in common with others of the same cause."""
+    if test.status is Status.MISSING:
+        yield test.status
+        return
+    if test.mistake is not None:
+        yield "mistake", test.mistake.mistake
+    if test.places:
+        yield "line", test.places[0]
+    said = without_numbers(_PLACE.sub("", test.headline))
+    if test.status is Status.ERROR:
+        yield from (("raised", place) for place in _PLACE.findall(test.headline))
+    if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
+        yield "not found", said
+    elif test.status is Status.NOT_GRADED:
+        yield test.status, said
+    elif test.mistake is None and not test.places:
+        yield test.exercise, test.status, said
+
+
+def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[FailedTest]]:
+    """The tests, together with those that have a mark in common."""
+    groups: list[tuple[list[FailedTest], set[Hashable]]] = []
+    for test, marks in marked:
+        tests, all_marks = [test], set(marks)
+        apart = []
+        for group in groups:
+            if group[1].isdisjoint(marks):
+                apart.append(group)
+            else:
+                tests, all_marks = group[0] + tests, group[1] | all_marks
+        groups = [*apart, (tests, all_marks)]
+    return [tests for tests, _ in groups]
+
+
+def _followed(
+    groups: Sequence[list[FailedTest]], builds_on: Mapping[str, Collection[str]]
+) -> list[list[FailedTest]]:
+    """The groups, each with those that only follow from it."""
+    roots: dict[str, list[FailedTest]] = {}
+    for group in groups:
+        for test in group:
+            if test.aspect is Aspect.VALUES and test.status is not Status.MISSING:
+                roots.setdefault(test.exercise, group)
+    left: list[list[FailedTest]] = []
+    for group in groups:
+        exercise = group[0].exercise
+        earlier = [exercise] if _is_unexplained(group, only_gradients=True) else []
+        if _is_unexplained(group):
+            earlier += [one for one in builds_on.get(exercise, ()) if one != exercise]
+        root = next((roots[one] for one in earlier if one in roots), group)
+        if root is group:
+            left.append(group)
+        else:
+            root.extend(group)
+            roots |= {name: root for name, own in roots.items() if own is group}
+    return left
+
+
+def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -> bool:
+    """Whether nothing is known of these wrong answers; of gradients, if only these count."""
+    return all(
+        test.status is Status.FAILED
+        and test.mistake is None
+        and not test.places
+        and (test.aspect is Aspect.GRADIENTS or not only_gradients)
+        for test in group
+    )
+
+
+def _telling(group: Sequence[FailedTest]) -> FailedTest:
+    """Of the exercise at the root the test that says most: what is plain, named, with a line."""
+    own = [test for test in group if test.exercise == group[0].exercise]
+    return max(
+        own,
+        key=lambda test: (
+            test.mistake is not None,
+            bool(test.places),
+            test.aspect is Aspect.VALUES,
+        ),
+    )
+
+
+def _at(said: str, lines: str) -> str:
+    return said if not lines or lines in said else f"{said} ({lines})"
+
+
+def _begun_small(sentence: str) -> str:
+    """The sentence as it stands after a colon; names and symbols keep their capitals."""
+    first = sentence.partition(" ")[0]
+    is_word = first.isalpha() and (first[1:].islower() or first == "A")
+    return sentence[:1].lower() + sentence[1:] if is_word else sentence
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

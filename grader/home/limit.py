@@ -1,0 +1,177 @@
+"""Ends calls of a student's functions that take too long, and tells where they were."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import inspect
+import linecache
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import TypeVar, cast
+
+from grader.testing.outcome import StudentFault
+from grader.verdict import Status, Where
+from grader.wire.records import Line
+from grader.worker.observing.lines import OwnLines
+
+_HAS_TIMERS = hasattr(signal, "setitimer")
+# Where there are none, a thread says that a signal has come which nobody sends.
+_SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
+_TICK_SECONDS = 0.05
+# Of the limit, where the same function hung once before; half of it where it did twice.
+_SHARE, _LEAST_SECONDS = 0.2, 0.5
+_DEBUGGERS = ("pydevd", "bdb", "pdb")
+
+Result = TypeVar("Result")
+
+
+class TooLong(BaseException):
+    """A call takes too long."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A call that is being made; `place` is where it was when it had to end, `is_known` of old."""
+
+    began: float
+    place: Line | None = None
+    is_known: bool = False
+    took: float = 0.0
+
+
+class Limit:
+    """Raises in a call that takes more than so many seconds (0: none does).
+
+    A function that hung is given less the next time. A call that is looked at in a debugger has
+    all the time.
+    """
+
+    def __init__(self, seconds: float, root: Path, heeds_debuggers: bool = False) -> None:
+        self._seconds = seconds
+        self._lines = OwnLines(root)
+        self._heeds_debuggers = heeds_debuggers
+        self._hung: dict[CodeType, list[Line]] = {}
+        self._running: _Running | None = None
+
+    def call(self, make: Callable[[], Result]) -> Result:
+        """What comes of a call.
+
+        Raises:
+            StudentFault: if it took too long, whatever it made of being ended.
+        """
+        if not self._seconds or threading.current_thread() is not threading.main_thread():
+            return make()
+        running = self._running = _Running(time.monotonic())
+        result: Result | None = None
+        try:
+            with self._ringing():
+                result = make()
+        except TooLong:
+            pass
+        finally:
+            self._running = None
+        if running.place is not None:
+            raise _fault(running)
+        return cast(Result, result)
+
+    @contextlib.contextmanager
+    def _ringing(self) -> Iterator[None]:
+        first = min(_LEAST_SECONDS, self._seconds) if self._hung else self._seconds
+        with contextlib.ExitStack() as undone:
+            earlier = signal.signal(_SIGNAL, self._ring)
+            undone.callback(signal.signal, _SIGNAL, earlier)
+            if _HAS_TIMERS:
+                began = time.monotonic()
+                left, again = signal.setitimer(signal.ITIMER_REAL, first, _TICK_SECONDS)
+                undone.callback(_wind_up, left, again, began)
+            else:
+                ended = threading.Event()
+                undone.callback(ended.set)
+                threading.Thread(target=_knock, args=[ended, first], daemon=True).start()
+            yield
+
+    def _ring(self, _number: int, frame: FrameType | None) -> None:
+        running = self._running
+        own = self._own_frames(frame)
+        if running is None or not own:
+            return
+        if self._heeds_debuggers and is_debugged():
+            self._running = None
+            return
+        running.took = time.monotonic() - running.began
+        if running.took < self._allowed(own):
+            return
+        if running.place is None:
+            running.is_known = own[0].f_code in self._hung
+            running.place = self._place(own[0])
+        raise TooLong
+
+    def _allowed(self, frames: Iterable[FrameType]) -> float:
+        """The seconds that a call may take which is in these functions."""
+        times = max(len(self._hung.get(frame.f_code, ())) for frame in frames)
+        if not times:
+            return self._seconds
+        less: float = 2 * _SHARE * self._seconds / 2**times
+        return min(self._seconds, max(_LEAST_SECONDS, less))
+
+    def _place(self, frame: FrameType) -> Line:
+        """Where a function hangs: in a loop of several lines, where it was found the first time."""
+        file, line = frame.f_code.co_filename, frame.f_lineno or 0
+        source = linecache.getline(file, line).strip()
+        places = self._hung.setdefault(frame.f_code, [])
+        places.append(Line(self._lines.place(file), line, source))
+        return places[0]
+
+    def _own_frames(self, frame: FrameType | None) -> list[FrameType]:
+        """The frames of the student's files in the call, innermost first."""
+        found: list[FrameType] = []
+        while frame is not None and frame.f_code is not Limit.call.__code__:
+            if self._lines.holds(frame.f_code.co_filename):
+                found.append(frame)
+            frame = frame.f_back
+        return [] if frame is None else found
+
+
+def is_debugged() -> bool:
+    """Whether a debugger follows this thread; what measures coverage is none."""
+    trace = sys.gettrace()
+    tracer = inspect.getmodule(trace) or inspect.getmodule(type(trace)) if trace else None
+    parts = tracer.__name__.split(".") if tracer else []
+    # From Python 3.12 on debuggers register themselves.
+    monitoring = getattr(sys, "monitoring", None)
+    registered = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID)
+    return bool(registered) or any(part.lstrip("_").startswith(_DEBUGGERS) for part in parts)
+
+
+def _fault(running: _Running) -> StudentFault:
+    assert running.place is not None
+    file, line = running.place.file, running.place.line
+    seconds = f"{round(running.took, 0 if running.took > 1 else 1):g}"
+    again = ", as before" if running.is_known else ""
+    return StudentFault(
+        Status.TIMEOUT,
+        f"after {seconds} s still running {file}, line {line}{again}\n    {running.place.source}\n"
+        "Does it end at all? Look at what the loops and calls around this line wait for.",
+        Where(file, line),
+    )
+
+
+def _wind_up(left: float, again: float, began: float) -> None:
+    """Sets the timer to what somebody else had set it to."""
+    if left:
+        left = max(left - (time.monotonic() - began), _TICK_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, left, again)
+
+
+def _knock(ended: threading.Event, first: float) -> None:
+    seconds = first
+    while not ended.wait(seconds):
+        _thread.interrupt_main(_SIGNAL)
+        seconds = _TICK_SECONDS

@@ -1,0 +1,155 @@
+"""What a run of pytest ends with: causes, not tests; then the exercises and their points."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+
+import pytest
+
+from grader.causes import Cause, causes, in_short
+from grader.explaining.exceptions.account import printed_in_words
+from grader.home.failure import Failure
+from grader.home.tally import ExerciseTally, in_all, table
+
+# Told in full; -v has the others.
+_MOST_IN_FULL = 3
+_MOST_NAMED = 8
+# Values of --tb with which pytest shows no failure in full.
+_HEADLINES_ONLY = ("no", "line")
+# What pytest lists in its short summary if nothing else is asked for by -r.
+_LISTED_BY_DEFAULT = "fE"
+_CUT_SHORT = (
+    "Not all was tried to find the lines to change, so that you need not wait: "
+    "`pytest --locate` tries all."
+)
+
+Failures = dict[str, Failure]
+
+
+class Folding:
+    """Keeps from pytest's own sections the failures that are told by cause, unless `verbose`."""
+
+    def __init__(self, verbose: bool) -> None:
+        self.verbose = verbose
+        self.failures: Failures = {}
+        self.printed: dict[str, list[str]] = {}
+        self._reports: list[pytest.TestReport] = []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, None, None]:
+        """Hides them while all sections are written; the last line counts them."""
+        stats = terminalreporter.stats
+        self._reports = list(stats.get("failed", []))
+        self.failures = {
+            one.nodeid: one.longrepr for one in self._reports if isinstance(one.longrepr, Failure)
+        }
+        if not self.failures:
+            return (yield)
+        which = terminalreporter.config.getoption("showcapture")
+        self.printed = {one.nodeid: list(_printed(one, which)) for one in self._reports}
+        if not self.verbose:
+            stats["failed"] = self._reports_but(self.failures)
+        try:
+            return (yield)
+        finally:
+            stats["failed"] = self._reports
+
+    def unfold(self, terminalreporter: pytest.TerminalReporter, shown: Sequence[str]) -> None:
+        """Has pytest's short summary list one test for each cause, or all if it is asked for it."""
+        if not self.failures:
+            return
+        is_default = terminalreporter.config.getoption("reportchars") == _LISTED_BY_DEFAULT
+        hidden = self.failures.keys() - {*shown} if is_default and not self.verbose else ()
+        terminalreporter.stats["failed"] = self._reports_but(hidden)
+
+    def _reports_but(self, hidden: object) -> list[pytest.TestReport]:
+        assert isinstance(hidden, dict | set | tuple)
+        return [one for one in self._reports if one.nodeid not in hidden]
+
+
+def _printed(report: pytest.TestReport, which: str) -> Iterator[str]:
+    """The last lines that a test had printed, as far as these are to be shown."""
+    for name, text in report.sections:
+        if which == "all" or which in name:
+            yield from printed_in_words(text)
+
+
+class Summary:
+    """Writes the causes of failures, and a line for each exercise."""
+
+    def __init__(
+        self,
+        folding: Folding,
+        order: Sequence[str],
+        tallies: Mapping[str, ExerciseTally],
+        notes: Mapping[str, Mapping[str, None]],
+    ) -> None:
+        self._folding = folding
+        self._order = order
+        self._tallies = tallies
+        self._notes = notes
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Writes them."""
+        failures, verbose = self._folding.failures, self._folding.verbose
+        found = causes((one.said for one in failures.values()), self._order)
+        show = terminalreporter.write_line
+        if found:
+            style = terminalreporter.config.getoption("tbstyle")
+            in_full = not verbose and style not in _HEADLINES_ONLY
+            terminalreporter.section("causes")
+            for line in _told(found, failures, self._folding.printed, in_full):
+                show(line)
+        if self._tallies:
+            terminalreporter.section("exercises")
+            for line in table(self._tallies, all_rows=verbose or not found):
+                show(line)
+            for line in self._remarks(failures):
+                show("")
+                show(line)
+        self._folding.unfold(terminalreporter, [cause.shown.id for cause in found])
+
+    def _remarks(self, failures: Failures) -> Iterator[str]:
+        if any(one.was_hurried for one in failures.values()):
+            yield _CUT_SHORT
+        for text, exercises in self._notes.items():
+            yield f"note on {', '.join(exercises)}: {text}"
+        points = "\n".join(in_all(self._tallies))
+        if points:
+            yield points
+
+
+def _told(
+    found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
+) -> Iterator[str]:
+    """The causes, the first ones with one of their failures each."""
+    yield in_short(found)
+    for number, cause in enumerate(found, 1):
+        if len(found) > 1:
+            if in_full:
+                yield ""
+            yield f"{number}. {cause.headline}: {cause.extent}"
+        if in_full and number <= _MOST_IN_FULL:
+            yield from _example(cause, failures, printed[cause.shown.id])
+
+
+def _example(cause: Cause, failures: Failures, printed: Sequence[str]) -> Iterator[str]:
+    """The hint, one failure in full with what it printed, and where else the same is met."""
+    if cause.hint:
+        yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
+    failure = failures[cause.shown.id]
+    of = [failures[test.id] for test in cause.tests]
+    line = next(filter(None, (one.line for one in (failure, *of))), "")
+    name = cause.shown.id.rpartition("::")[2]
+    yield f"{name}: {failure.about}" if failure.about else f"{name}:"
+    for text in "\n".join([*failure.account(), line, *printed]).strip().splitlines():
+        yield f"    {text}"
+    counted = Counter(test.exercise for test in cause.tests)
+    others = [f"{name} ({number})" for name, number in counted.items()]
+    if len(cause.tests) > 1:
+        shown, more = others[:_MOST_NAMED], len(others) - _MOST_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        yield f"The same in {', '.join(shown)}{rest}. `pytest -v` shows each."
