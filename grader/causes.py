@@ -6,10 +6,13 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.points import total
 from grader.verdict import Aspect, Diagnosis, Status, Verdict
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
 _PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
+# What the judge says of a test for which it did not wait any more.
+_NOT_CALLED = re.compile(r"\w+ was not called again after this happened twice: ")
 # What is not found is one slip, at however many lines it is met.
 _NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
 _MOST_PLACES = 3
@@ -23,7 +26,8 @@ class FailedTest:
 
     `message` may have several lines, the first of them whole in itself; `mistake` explains it;
     `places` are the lines (file and number) that raised, or one of which is to be changed, the
-    likeliest first; `advice` is what to look at where no mistake is known.
+    likeliest first; `advice` is what to look at where no mistake is known; `lost` are the points
+    that it costs, where points are known.
     """
 
     id: str
@@ -34,6 +38,7 @@ class FailedTest:
     mistake: Diagnosis | None = None
     places: tuple[Place, ...] = ()
     advice: str = ""
+    lost: float = 0.0
 
     @classmethod
     def of(cls, verdict: Verdict) -> FailedTest:
@@ -47,12 +52,18 @@ class FailedTest:
             verdict.aspect,
             verdict.diagnosis,
             () if where is None else ((where.file, where.line),),
+            lost=total((verdict.max_score, -verdict.score)),
         )
 
     @property
     def headline(self) -> str:
         """The first line of the message."""
         return self.message.partition("\n")[0]
+
+    @property
+    def sentence(self) -> str:
+        """The same without the line, which is told beside it."""
+        return _PLACE.sub("", self.headline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +93,7 @@ class Cause:
             return self.mistake.explanation
         if self.shown.status is Status.MISSING and len(self.exercises) > 1:
             return f"{len(self.exercises)} exercises are not written yet."
-        return _PLACE.sub("", self.shown.headline)
+        return self.shown.sentence
 
     @property
     def hint(self) -> str:
@@ -112,11 +123,21 @@ class Cause:
         """The places in words; those of which one is to be changed with "or" between them."""
         told: dict[Place, str] = {}
         for test in self.tests:
-            if test.places:
+            if test.places and test.status is not Status.MISSING:
                 said = " or ".join(f"{file}, line {line}" for file, line in test.places)
                 told.setdefault(test.places[0], said)
         shown, more = list(told.values())[:_MOST_PLACES], len(told) - _MOST_PLACES
         return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
+
+    @property
+    def lost(self) -> float:
+        """The points that its tests cost."""
+        return total(test.lost for test in self.tests)
+
+    @property
+    def is_absence(self) -> bool:
+        """Whether something is not there: not written, not imported, not handed in."""
+        return self.shown.status is Status.MISSING or self.shown.headline.startswith(_NOT_FOUND)
 
     @property
     def extent(self) -> str:
@@ -136,7 +157,8 @@ def causes(
     `order` lists exercises before those that build on them; without it they come in the order of
     their tests. Tests have a cause in common if they have the mistake, the line, or in one exercise
     the message. Gradients of an exercise are wrong because its values are; and wrong answers of
-    which nothing else is known because of those of an exercise which theirs `builds_on`.
+    which nothing else is known because of what is known of that exercise's values, or of those
+    of an exercise which theirs `builds_on`.
     """
     ranked = _ranked(failed, order)
     place = {id(test): number for number, test in enumerate(ranked)}
@@ -178,7 +200,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield "mistake", test.mistake.mistake
     if test.places:
         yield "line", test.places[0]
-    said = without_numbers(_PLACE.sub("", test.headline))
+    said = without_numbers(_NOT_CALLED.sub("", test.sentence))
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
         yield "not found", said
     elif test.mistake is None and not test.places:
@@ -205,17 +227,24 @@ def _followed(
 ) -> list[list[FailedTest]]:
     """The groups, each with those that only follow from it."""
     roots: dict[str, list[FailedTest]] = {}
+    known: dict[str, list[FailedTest]] = {}
     for group in groups:
+        is_known = any(test.mistake is not None or test.places for test in group)
         for test in group:
             if test.aspect is Aspect.VALUES and test.status is not Status.MISSING:
                 roots.setdefault(test.exercise, group)
+                if is_known:
+                    known.setdefault(test.exercise, group)
     left: list[list[FailedTest]] = []
     for group in groups:
         exercise = group[0].exercise
         earlier = [exercise] if _is_unexplained(group, only_gradients=True) else []
+        root = group
         if _is_unexplained(group):
             earlier += [one for one in builds_on.get(exercise, ()) if one != exercise]
-        root = next((roots[one] for one in earlier if one in roots), group)
+            root = known.get(exercise, group)
+        if root is group:
+            root = next((roots[one] for one in earlier if one in roots), group)
         if root is group:
             left.append(group)
         else:
