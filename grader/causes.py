@@ -12,7 +12,9 @@ from grader.verdict import Aspect, Diagnosis, Status, Verdict
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
 _PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
 # What the judge says of a test for which it did not wait any more.
-_NOT_CALLED = re.compile(r"\w+ was not called again after this happened twice: ")
+_NOT_CALLED = " was not called again after this happened twice: "
+# Of a first line; a submission can raise whatever it likes.
+_LONGEST = 2000
 # What is not found is one slip, at however many lines it is met.
 _NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
 _MOST_PLACES = 3
@@ -58,12 +60,12 @@ class FailedTest:
     @property
     def headline(self) -> str:
         """The first line of the message."""
-        return self.message.partition("\n")[0]
+        return self.message[:_LONGEST].partition("\n")[0]
 
     @property
     def sentence(self) -> str:
-        """The same without the line, which is told beside it."""
-        return _PLACE.sub("", self.headline)
+        """The same without the line, which is told beside it; how it ended if there is none."""
+        return _PLACE.sub("", self.headline) or str(self.status).replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield "mistake", test.mistake.mistake
     if test.places:
         yield "line", test.places[0]
-    said = without_numbers(_NOT_CALLED.sub("", test.sentence))
+    said = without_numbers(test.sentence.rpartition(_NOT_CALLED)[2])
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
         yield "not found", said
     elif test.mistake is None and not test.places:
