@@ -32,7 +32,7 @@ _ABSENT = "."
 # A test that passed and one that there was not are alike in that nothing went wrong.
 _ALIKE = "p."
 _LONGEST_NAME = 80
-_LONGEST_WORDS = 160
+_LONGEST_WORDS = 240
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class ClassData:
             count = self.exercises.setdefault(name, ExerciseCount(name))
             count.add(each.standing, each.score, each.max_score)
         if grade.status is GradeStatus.GRADED:
-            self.tally.add(place, grade, graded.exercises)
+            self.tally.add(place, graded)
         self._outcomes.append(self._add_tests(grade))
 
     def extend(self, later: ClassData) -> None:
