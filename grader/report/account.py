@@ -64,6 +64,8 @@ def message_below(cause: Cause) -> str:
 
 def extent(cause: Cause) -> str:
     """What it fails, that at the root first: "13 tests of run_x; also fails run_y: 97 tests"."""
+    if cause.shown.status is Status.MISSING:
+        return f"{listed(cause.exercises, _NAMES)}: {tests(len(cause.tests))}"
     root, *others = cause.exercises
     own = sum(test.exercise == root for test in cause.tests)
     said = f"{tests(own)} of {one_line(root)}"
