@@ -6,10 +6,15 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.points import total
 from grader.verdict import Aspect, Diagnosis, Status, Verdict
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
 _PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
+# What the judge says of a test for which it did not wait any more.
+_NOT_CALLED = " was not called again after this happened twice: "
+# Of a first line; a submission can raise whatever it likes.
+_LONGEST = 2000
 # What is not found is one slip, at however many lines it is met.
 _NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
 _MOST_PLACES = 3
@@ -23,7 +28,8 @@ class FailedTest:
 
     `message` may have several lines, the first of them whole in itself; `mistake` explains it;
     `places` are the lines (file and number) that raised, or one of which is to be changed, the
-    likeliest first; `advice` is what to look at where no mistake is known.
+    likeliest first; `advice` is what to look at where no mistake is known; `lost` are the points
+    that it costs, where points are known.
     """
 
     id: str
@@ -34,6 +40,7 @@ class FailedTest:
     mistake: Diagnosis | None = None
     places: tuple[Place, ...] = ()
     advice: str = ""
+    lost: float = 0.0
 
     @classmethod
     def of(cls, verdict: Verdict) -> FailedTest:
@@ -47,12 +54,18 @@ class FailedTest:
             verdict.aspect,
             verdict.diagnosis,
             () if where is None else ((where.file, where.line),),
+            lost=total((verdict.max_score, -verdict.score)),
         )
 
     @property
     def headline(self) -> str:
         """The first line of the message."""
-        return self.message.partition("\n")[0]
+        return self.message[:_LONGEST].partition("\n")[0]
+
+    @property
+    def outcome(self) -> str:
+        """The same without the line, which is told beside it; how it ended if there is none."""
+        return _PLACE.sub("", self.headline) or str(self.status).replace("_", " ")
 
     @property
     def sentence(self) -> str:
@@ -60,7 +73,7 @@ class FailedTest:
         if self.mistake is not None:
             return self.mistake.explanation
         is_wrong = self.status is Status.FAILED
-        return self.advice if self.advice and is_wrong else _PLACE.sub("", self.headline)
+        return self.advice if self.advice and is_wrong else self.outcome
 
     @property
     def lines(self) -> str:
@@ -130,10 +143,20 @@ class Cause:
         """The places in words; those of which one is to be changed with "or" between them."""
         told: dict[Place, str] = {}
         for test in self.tests:
-            if test.places:
+            if test.places and test.status is not Status.MISSING:
                 told.setdefault(test.places[0], test.lines)
         shown, more = list(told.values())[:_MOST_PLACES], len(told) - _MOST_PLACES
         return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
+
+    @property
+    def lost(self) -> float:
+        """The points that its tests cost."""
+        return total(test.lost for test in self.tests)
+
+    @property
+    def is_absence(self) -> bool:
+        """Whether something is not there: not written, not imported, not handed in."""
+        return self.shown.status is Status.MISSING or self.shown.headline.startswith(_NOT_FOUND)
 
     @property
     def extent(self) -> str:
@@ -153,7 +176,8 @@ def causes(
     `order` lists exercises before those that build on them; without it they come in the order of
     their tests. Tests have a cause in common if they have the mistake, the line, or in one exercise
     the message. Gradients of an exercise are wrong because its values are; and wrong answers of
-    which nothing else is known because of those of an exercise which theirs `builds_on`.
+    which nothing else is known because of what is known of that exercise's values, or of those
+    of an exercise which theirs `builds_on`.
     """
     ranked = _ranked(failed, order)
     place = {id(test): number for number, test in enumerate(ranked)}
@@ -195,7 +219,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield "mistake", test.mistake.mistake
     if test.places:
         yield "line", test.places[0]
-    said = without_numbers(_PLACE.sub("", test.headline))
+    said = without_numbers(test.outcome.rpartition(_NOT_CALLED)[2])
     if test.status is Status.ERROR:
         yield from (("raised", place) for place in _PLACE.findall(test.headline))
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
@@ -226,17 +250,24 @@ def _followed(
 ) -> list[list[FailedTest]]:
     """The groups, each with those that only follow from it."""
     roots: dict[str, list[FailedTest]] = {}
+    known: dict[str, list[FailedTest]] = {}
     for group in groups:
+        is_known = any(test.mistake is not None or test.places for test in group)
         for test in group:
             if test.aspect is Aspect.VALUES and test.status is not Status.MISSING:
                 roots.setdefault(test.exercise, group)
+                if is_known:
+                    known.setdefault(test.exercise, group)
     left: list[list[FailedTest]] = []
     for group in groups:
         exercise = group[0].exercise
         earlier = [exercise] if _is_unexplained(group, only_gradients=True) else []
+        root = group
         if _is_unexplained(group):
             earlier += [one for one in builds_on.get(exercise, ()) if one != exercise]
-        root = next((roots[one] for one in earlier if one in roots), group)
+            root = known.get(exercise, group)
+        if root is group:
+            root = next((roots[one] for one in earlier if one in roots), group)
         if root is group:
             left.append(group)
         else:

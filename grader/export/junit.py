@@ -9,7 +9,9 @@ from typing import TextIO
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
+from grader.causes import Cause
 from grader.plain_text import plain
+from grader.report.account import causes_of, title
 from grader.report.text import one_line, points
 from grader.verdict import Grade, GradeStatus, Status, Verdict
 
@@ -43,7 +45,11 @@ def write_junit(suite_name: str, grades: Iterable[Grade], file: TextIO) -> None:
 
 
 def _suite(grade: Grade) -> ET.Element:
-    cases = [_case(verdict) for verdict in grade.tests] or [*_case_without_tests(grade)]
+    found = {
+        (test.exercise, test.id): cause for cause in causes_of(grade.tests) for test in cause.tests
+    }
+    cases = [_case(verdict, found.get((verdict.exercise, verdict.id))) for verdict in grade.tests]
+    cases = cases or [*_case_without_tests(grade)]
     outcomes = Counter(child.tag for case in cases for child in case)
     suite = _element(
         "testsuite",
@@ -64,7 +70,8 @@ def _suite(grade: Grade) -> ET.Element:
     return suite
 
 
-def _case(verdict: Verdict) -> ET.Element:
+def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
+    """A test, which says all that is known of it: it may be the only one that is read."""
     case = _element(
         "testcase",
         classname=verdict.exercise,
@@ -79,8 +86,10 @@ def _case(verdict: Verdict) -> ET.Element:
     if verdict.status is not Status.NOT_GRADED:
         properties["score"] = points(verdict.score)
     case.append(_properties(properties))
-    if verdict.status is not Status.PASSED:
-        case.append(_outcome(_ELEMENTS[verdict.status], verdict.status, verdict.message, verdict))
+    if cause is not None:
+        summary = title(cause, _LONGEST) if cause.id else verdict.message
+        told = "\n".join(_account(verdict, cause))
+        case.append(_outcome(_ELEMENTS[verdict.status], verdict.status, summary, told))
     elif verdict.message:
         note = ET.SubElement(case, "system-out")
         note.text = plain(verdict.message)
@@ -93,27 +102,29 @@ def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
         return
     case = _element("testcase", classname="submission", name=grade.submission, time="0.000")
     tag = "error" if grade.status is GradeStatus.UNREADABLE else "skipped"
-    case.append(_outcome(tag, grade.status, grade.message))
+    case.append(_outcome(tag, grade.status, grade.message, grade.message))
     yield case
 
 
 def _outcome(
-    tag: str, status: Status | GradeStatus, message: str | None, verdict: Verdict | None = None
+    tag: str, status: Status | GradeStatus, summary: str | None, told: str | None
 ) -> ET.Element:
-    summary = one_line(message or "", _LONGEST) or str(status).replace("_", " ")
-    element = _element(tag, type=str(status), message=summary)
-    element.text = "\n".join(_account(message, verdict)) or None
+    said = one_line(summary or "", _LONGEST) or str(status).replace("_", " ")
+    element = _element(tag, type=str(status), message=said)
+    element.text = plain(told) if told else None
     return element
 
 
-def _account(message: str | None, verdict: Verdict | None) -> Iterator[str]:
-    if message:
-        yield plain(message)
-    if verdict and (where := verdict.where):
-        yield plain(f"at {where.file}, line {where.line}" + (f": {where.step}" * bool(where.step)))
-    if verdict and (diagnosis := verdict.diagnosis):
-        yield plain(f"mistake: {diagnosis.explanation} [{diagnosis.mistake}]")
-        yield plain(f"hint: {diagnosis.hint}")
+def _account(verdict: Verdict, cause: Cause) -> Iterator[str]:
+    if verdict.message:
+        yield verdict.message
+    if where := verdict.where:
+        yield f"at {where.file}, line {where.line}" + (f": {where.step}" * bool(where.step))
+    if cause.mistake is not None:
+        yield title(cause, _LONGEST)
+        yield f"Hint: {cause.hint}"
+    if cause.exercises[0] != verdict.exercise:
+        yield f"Follows from {cause.exercises[0]}: mend that first."
 
 
 def _properties(values: Mapping[str, str]) -> ET.Element:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich import box
 from rich.cells import cell_len
@@ -11,27 +11,28 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grader.causes import Cause, in_short
 from grader.plain_text import plain
-from grader.report.failures import account, brief_account, failures, follows, notes
+from grader.report.account import account, causes_of, cost, extent, title
+from grader.report.notes import WRONG_VALUES, notes_in_short
 from grader.report.standing import ExerciseStanding, Standing, standings
 from grader.report.text import one_line, points
-from grader.verdict import Grade, GradeStatus, Verdict
+from grader.verdict import Grade, GradeStatus, Status
 from grader.words import lack_in_words
 
-_IDS = 3
 _NOTE = 500
 _OTHER_COLUMNS = 40
 
 
 def print_grade(grade: Grade, console: Console) -> None:
-    """Prints the score by exercise, each failure with its message and line, and the notes."""
+    """Prints what went wrong, each cause with one of its tests, the exercises, and the notes."""
     console.print(Text(_headline(grade), style="bold"))
     if grade.message:
         console.print(Text(plain(grade.message)))
     exercises = standings(grade)
     if exercises and grade.status is not GradeStatus.UNREADABLE:
+        _print_causes(grade, causes_of(grade.tests), console)
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
-        _print_failures(grade, exercises, console)
         _print_notes(grade, console)
     if grade.unexplained:
         console.print(Text(plain(lack_in_words(grade.unexplained)), style="bold"))
@@ -67,34 +68,27 @@ def _table(exercises: Sequence[ExerciseStanding], widest: int) -> Table:
     return table
 
 
-def _print_failures(grade: Grade, exercises: Sequence[ExerciseStanding], console: Console) -> None:
-    """Each failure once, with the tests that it has in common; what is missing needs no words."""
-    quiet = {each.exercise for each in exercises if each.standing is Standing.MISSING}
-    loud = [verdict for verdict in grade.tests if verdict.exercise not in quiet]
-    found = [one for one in failures(loud) if not one.message or one.message != grade.message]
-    for place, failure in enumerate(found):
-        words = brief_account if follows(failure, found[:place]) else account
-        heading = f"{one_line(failure.exercise)}, {failure.outcome}"
-        console.print(Text(heading, style="bold"))
-        for line in (*_ids(failure.verdicts), *words(failure)):
-            console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
+def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> None:
+    """Each cause once, with one of its tests; what is missing is in the table."""
+    loud = [cause for cause in found if cause.shown.status is not Status.MISSING]
+    told = [cause for cause in loud if not grade.message or cause.shown.message != grade.message]
+    if len(told) > 1:
         console.print()
-
-
-def _ids(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    for verdict in verdicts[:_IDS]:
-        yield one_line(verdict.id, 200)
-    if len(verdicts) > _IDS:
-        more = len(verdicts) - _IDS
-        yield f"and {more} more test{'s' if more > 1 else ''}"
+        console.print(Text(in_short(told)))
+    for cause in told:
+        console.print()
+        console.print(Text(f"{title(cause)} {cost(cause)}".rstrip(), style="bold"))
+        for line in (*account(cause), f"in {one_line(cause.shown.id, 200)}", extent(cause)):
+            console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 
 def _print_notes(grade: Grade, console: Console) -> None:
-    remarks = notes(grade.tests)
+    remarks = notes_in_short(grade.tests)
     remarked = [verdict for verdicts in remarks.values() for verdict in verdicts]
-    free = all(verdict.score == verdict.max_score for verdict in remarked)
+    free = WRONG_VALUES not in remarks and all(v.score == v.max_score for v in remarked)
     if remarks:
         console.print(Text("notes, which cost nothing" if free else "notes", style="bold"))
     for note, verdicts in remarks.items():
         names = ", ".join(dict.fromkeys(one_line(verdict.exercise) for verdict in verdicts))
-        console.print(Padding(Text(f"{names}: {plain(note)}"), (0, 0, 0, 2), expand=False))
+        said = f"{names}: {plain(note)}" if names else note
+        console.print(Padding(Text(said), (0, 0, 0, 2), expand=False))

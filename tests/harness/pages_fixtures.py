@@ -182,6 +182,22 @@ def a_submission(tests: list[ATest], number: int, rng: random.Random) -> Grade:
     return replace(graded, score=score, tests=verdicts, evidence=evidence, notes=notes)
 
 
+def with_a_shared_mistake(exercises: int = 8) -> Grade:
+    """A submission whose one wrong line fails as many exercises, with all that there is to see."""
+    tests, rng = suite(exercises), random.Random(5)
+    verdicts = tuple(_planned(test, "mask-inverted", rng) for test in tests)
+    grade = a_submission(tests, 0, rng)
+    return replace(
+        grade,
+        submission="shared",
+        status=GradeStatus.GRADED,
+        message=None,
+        tests=verdicts,
+        score=0.0,
+        evidence=_evidence(verdicts, rng),
+    )
+
+
 def _unreadable(grade: Grade, tests: list[ATest]) -> Grade:
     message = "SyntaxError: '(' was never closed (attention.py, line 3)"
     where = Where("attention.py", 3)

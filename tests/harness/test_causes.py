@@ -123,6 +123,22 @@ def test_wrong_answers_follow_from_those_of_an_exercise_that_theirs_builds_on():
     assert len(causes(named, ORDER, builds_on)) == 2
 
 
+def test_wrong_answers_follow_from_what_is_known_of_the_same_exercise():
+    """One plain case that raises nothing does not make another cause of the same line."""
+    raised = {"status": Status.ERROR, "message": "ValueError: no", "places": (LINE,)}
+    cause = only(failed("run_mask"), failed("run_mask", "test_again", **raised))
+    assert cause.shown.places == (LINE,)
+    deeper = raised | {"aspect": Aspect.GENERALITY}
+    assert len(causes([failed("run_mask"), failed("run_mask", "test_deep", **deeper)])) == 2
+
+
+def test_a_function_that_is_not_called_again_has_no_cause_of_its_own():
+    """It ended its process twice: that is what there is to mend."""
+    said = {"status": Status.CRASHED, "message": "run_mask(...) ended its process (SIGABRT)"}
+    again = f"run_mask was not called again after this happened twice: {said['message']}"
+    only(failed("run_mask", **said), failed("run_mask", "test_b", **said | {"message": again}))
+
+
 def test_what_is_not_found_is_one_slip_at_however_many_lines():
     """A forgotten import is met wherever the name stands."""
     said = "NameError: name 'math' is not defined (a.py, line {})"

@@ -76,26 +76,26 @@ def test_a_failure_is_an_annotation_at_the_student_s_line(repository: Path) -> N
         {
             "file": "submission/model/attention.py",
             "line": "1",
-            "title": "run_rope: failed (-4 points)",
+            "title": "wrong (-4 points)",
         },
-        "wrong\nat model/attention.py, line 1",
+        "at model/attention.py, line 1\n1 test of run_rope",
     )
 
 
 def test_where_no_line_is_known_it_is_the_adapter_s(repository: Path) -> None:
     """The function that the tests called is where a student starts to look."""
     found = annotated(mixed_grade(), sources(repository))
-    rope = next(said for said in found if "run_rope" in said.title)
+    rope = next(said for said in found if "rope-half-split" in said.title)
     assert (rope.file, rope.line) == ("submission/adapters.py", 4)
-    assert rope.title == "run_rope: rope-half-split (-2 points)"
+    assert rope.title == "Halves are paired. [rope-half-split] (-2 points)"
 
 
 def test_right_values_are_a_warning_and_what_is_missing_is_not_pointed_at(repository: Path) -> None:
     """Red is for what is wrong; what is not written yet has no line."""
     found = annotated(mixed_grade(), sources(repository))
-    assert [(said.kind, said.title.split(":")[0]) for said in found] == [
-        ("error", "run_rope"),
-        ("warning", "run_mha"),
+    assert [(said.kind, said.title) for said in found] == [
+        ("error", "Halves are paired. [rope-half-split] (-2 points)"),
+        ("warning", "2 axes were wanted (-1.5 points)"),
     ]
 
 
@@ -103,7 +103,8 @@ def test_a_mistake_in_several_exercises_is_said_once(repository: Path) -> None:
     """Ten annotations are all that there are."""
     both = [a_verdict(name, 0.0, diagnosis=DIAGNOSIS) for name in ("run_rope", "run_mha")]
     (said,) = annotated(a_grade("alice", *both), sources(repository))
-    assert said.title == "run_rope and run_mha: rope-half-split (-8 points)"
+    assert said.title == "Halves are paired. [rope-half-split] (-8 points)"
+    assert said.message.endswith("1 test of run_rope; also fails run_mha: 1 test")
 
 
 def test_of_each_kind_the_ten_that_help_most_are_kept(repository: Path) -> None:
@@ -117,11 +118,11 @@ def test_of_each_kind_the_ten_that_help_most_are_kept(repository: Path) -> None:
     found = annotated(a_grade("alice", *tests), sources(repository))
     kinds = [said.kind for said in found]
     assert kinds == ["error"] * 10 + ["warning"] * 10 + ["notice"] * 10
-    assert [said.title.split(":")[0] for said in found[:4]] == [
-        "run_mha",
-        "run_rope",
-        "run_30",
-        "run_29",
+    assert [said.title.split(" (")[0] for said in found[:4]] == [
+        "here",
+        "Halves are paired. [rope-half-split]",
+        "e30",
+        "e29",
     ]
 
 
@@ -161,7 +162,7 @@ def test_awkward_names_of_files_survive_the_escapes(repository: Path) -> None:
     (said,) = annotated(a_grade("alice", wrong), sources(repository))
     (obeyed,) = a_runner_obeys(said.command)
     assert obeyed.properties["file"] == "submission/a, b:%.py"
-    assert obeyed.data.startswith("100 % wrong")
+    assert obeyed.properties["title"] == "100 % wrong (-4 points)"
 
 
 def test_an_annotation_is_one_command_whatever_it_holds(repository: Path) -> None:
@@ -181,13 +182,17 @@ def test_what_cannot_be_read_and_what_was_not_graded_say_so(repository: Path) ->
     assert said.title == "not graded, by the machine's fault or the grader's"
 
 
-def test_the_summary_has_a_table_and_a_paragraph_for_what_is_not_right() -> None:
-    """In GitHub's Markdown."""
+def test_the_summary_has_a_paragraph_for_each_cause_and_a_table() -> None:
+    """In GitHub's Markdown: a sentence of ours is a heading, one that was raised is code."""
     text = step_summary(mixed_grade())
     assert text.startswith("## alice: 5 of 10 points\n")
     assert r"| run\_mha | 3 / 4.5 | 1 of 2 | values right, generality not yet |" in text
-    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == [r"run\_mha", r"run\_rope"]
-    assert "hint: Which pairs turn together?" in text
+    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == [
+        r"run\_mha \(\-1\.5 points\)",
+        r"Halves are paired\. \[rope\-half\-split\] \(\-2 points\)",
+    ]
+    assert "```text\n2 axes were wanted\nat attention.py, line 12\n" in text
+    assert "Hint: Which pairs turn together?" in text
 
 
 def outside_of_code(markdown: str) -> str:
@@ -256,10 +261,10 @@ def test_a_step_tells_the_runner_all_and_the_submission_nothing(
     obeyed = a_runner_obeys(done.stdout + done.stderr)
     assert "error" in {command.name for command in obeyed} <= {"error", "warning"}
     for command in obeyed:
-        assert command.properties["title"].startswith("run_double: ")
+        assert command.properties["title"].startswith("ValueError: ")
         assert command.properties["file"] == "::error::name/adapters.py"
         assert command.properties["line"] == "10"
-        assert "ValueError" in command.data
+        assert "run_double" in command.data
     assert "run_double" in done.stdout, "the grade itself is printed, fenced"
     assert "1 of 5 points" in files["GITHUB_STEP_SUMMARY"].read_text()
     earlier, result = files["GITHUB_OUTPUT"].read_text().splitlines()

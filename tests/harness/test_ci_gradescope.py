@@ -19,8 +19,8 @@ from grader.export.platforms.gradescope import (
     total_points,
 )
 from grader.judge.gate import gated
-from grader.verdict import Aspect, Grade, Status, Visibility
-from tests.harness.ci_fixtures import hostile_grade, mixed_grade
+from grader.verdict import Aspect, Grade, Status, Visibility, Where
+from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, unreadable
 from tests.harness.export_fixtures import not_graded as a_grade_that_is_none
 
@@ -76,19 +76,36 @@ def test_an_exercise_is_one_entry_in_the_order_of_the_assignment() -> None:
     ]
     assert [t["status"] for t in found["tests"]] == ["passed", "failed", "failed", "failed"]
     assert found["score"] == 5.0
-    assert found["output"].startswith("5 of 10 points")
+    assert found["output"].startswith(
+        "5 of 10 points. Halves are paired [rope-half-split]: run_rope; "
+        "run_mask is not implemented yet; 2 axes were wanted (attention.py, line 12): run_mha"
+    )
+
+
+def test_what_follows_from_another_exercise_is_told_there() -> None:
+    """Its own entry names the cause, and where to look."""
+    where = Where("attention.py", 12)
+    wrong = {"diagnosis": DIAGNOSIS, "where": where, "message": "4 of 6 numbers are wrong"}
+    tests = [a_verdict(name, 0.0, 2.0, **wrong) for name in ("run_rope", "run_mha")]
+    root, follows = read(results(a_grade("alice", *tests), Display()))["tests"]
+    assert "1 test of run_rope; also fails run_mha: 1 test (-4 points)" in root["output"]
+    assert follows["output"] == (
+        "Halves are paired. [rope-half-split]\n"
+        "  Follows from run_rope (attention.py, line 12): see there.\n\n"
+        "wrong values; 0 of 1 tests passed"
+    )
 
 
 def test_an_entry_says_what_is_wrong_and_what_is_right() -> None:
     """The message, the line, the mistake and its hint; not just that something failed."""
     _, mha, rope, mask = read(results(mixed_grade(), Display()))["tests"]
     assert mha["output"] == (
-        "values right, generality not yet; 1 of 2 tests passed\n\n"
-        "generality: failed (-1.5 points)\n  2 axes were wanted\n  at attention.py, line 12"
+        "2 axes were wanted\n  at attention.py, line 12\n  1 test of run_mha (-1.5 points)\n\n"
+        "values right, generality not yet; 1 of 2 tests passed"
     )
     assert mha["tags"] == ["generality"]
-    assert "mistake: Halves are paired. [rope-half-split]" in rope["output"]
-    assert "hint: Which pairs turn together?" in rope["output"]
+    assert rope["output"].startswith("Halves are paired. [rope-half-split]\n")
+    assert "Hint: Which pairs turn together?" in rope["output"]
     assert rope["extra_data"] == {"mistakes": ["rope-half-split"]}
     assert mask["output"] == "run_mask is not implemented yet"
 
@@ -153,6 +170,25 @@ def test_visible_points_tell_nothing_of_hidden_values() -> None:
         seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
     assert seen[0] == seen[1]
     assert [(test["score"], test["max_score"]) for test in seen[0]] == [(2.0, 2.0)]
+
+
+def test_visible_words_tell_nothing_of_hidden_values() -> None:
+    """Not what is at the root of hidden tests alone, nor what wrong values cost other tests."""
+    seen = []
+    for right in (True, False):
+        hidden = a_verdict("run_rope", 2.0 * right, 2.0, diagnosis=None if right else DIAGNOSIS)
+        public = a_verdict(
+            "run_mha", 0.0, 2.0, visibility=Visibility.PUBLIC, diagnosis=DIAGNOSIS, message="wrong"
+        )
+        also = a_verdict("run_mha", 2.0 * right, 2.0, message=None if right else "hidden and wrong")
+        other = public._replace(
+            aspect=Aspect.DISCIPLINE, status=Status.PASSED, score=1.0, max_score=1.0,
+            diagnosis=None, message=None,
+        )  # fmt: skip
+        grade = a_grade("alice", *gated([hidden, public, also, other]))
+        found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+        seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_the_score_is_a_share_and_each_exercise_a_test() -> None:
         ("run_mask", 0.0, 1.5),
     ]
     assert found["tests"][1]["description"] == "values right, generality not yet"
-    assert "hint: Which pairs turn together?" in found["tests"][2]["output"]
+    assert "Hint: Which pairs turn together?" in found["tests"][2]["output"]
 
 
 def test_what_cannot_be_read_is_a_format_error() -> None:

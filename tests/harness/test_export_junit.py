@@ -98,9 +98,25 @@ def test_a_failure_tells_the_line_the_mistake_and_the_hint() -> None:
     verdict = a_verdict("run_rope", 0, message="wrong", diagnosis=diagnosis, where=where)
     failure = read(a_grade("bob", verdict)).find(".//failure")
     assert failure is not None
+    assert failure.attrib["message"] == "It pairs halves. [rope-half-split]"
     assert failure.text == (
         "wrong\nat attention.py, line 42: rotated\n"
-        "mistake: It pairs halves. [rope-half-split]\nhint: Which two make a pair?"
+        "It pairs halves. [rope-half-split]\nHint: Which two make a pair?"
+    )
+
+
+def test_a_failure_that_follows_from_another_says_so_and_why() -> None:
+    """Its own words would only be that it is the same mistake."""
+    root = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
+    again = Diagnosis("rope-half-split", "The same mistake as in run_rope.", "Fix run_rope first.")
+    tests = [
+        a_verdict(name, 0, message="wrong", diagnosis=said)
+        for name, said in (("run_rope", root), ("run_mha", again))
+    ]
+    _, follows = read(a_grade("bob", *tests)).findall(".//failure")
+    assert follows.attrib["message"] == "It pairs halves. [rope-half-split]"
+    assert (follows.text or "").endswith(
+        "Hint: Which two make a pair?\nFollows from run_rope: mend that first."
     )
 
 

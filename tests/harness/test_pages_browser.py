@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from grader.pages import write_report
 from grader.store import Store
-from tests.harness.pages_browser import PHONE, opened
-from tests.harness.pages_fixtures import a_class, regraded, store_class
+from tests.harness.pages_browser import DESK, PHONE, opened
+from tests.harness.pages_fixtures import a_class, regraded, store_class, with_a_shared_mistake
 
 COUNT = 60
 
@@ -196,6 +196,22 @@ def test_a_picture_has_a_slider_and_numbers(chromium: Browser, report: Path):
         found.page.keyboard.press("ArrowDown")
         assert told.inner_text() != before
         assert re.match(r"queries \d, keys \d: expected .*, got .*, difference ", told.inner_text())
+
+
+def test_a_page_is_as_long_as_there_are_causes(chromium: Browser, tmp_path: Path):
+    """One wrong line that fails eight exercises takes one section; what it fails is folded."""
+    results = store_class(tmp_path / "results", iter([with_a_shared_mistake()]))
+    index = write_report(Store.read(results), tmp_path / "pages").index
+    (page,) = (index.parent / "submissions").iterdir()
+    for viewport, most in ((DESK, 4000), (PHONE, 6000)):
+        with opened(chromium, page, viewport=viewport) as found:
+            assert found.page.evaluate("document.documentElement.scrollHeight") <= most
+            expect(found.page.locator(".cause")).to_have_count(1)
+            expect(found.page.locator("pre.message:visible")).to_have_count(1)
+            expect(found.page.locator(".failing li:visible")).to_have_count(0)
+            found.page.locator(".failing summary").click()
+            expect(found.page.locator(".failing li:visible")).to_have_count(8)
+            expect(found.page.locator("tbody a[href='#cause-0']")).to_have_count(8)
 
 
 def test_what_is_no_number_is_marked(chromium: Browser, report: Path):

@@ -83,7 +83,7 @@ def test_pictures_are_of_public_tests_only(tmp_path):
 
 
 def test_a_page_shows_each_line_once(tmp_path):
-    """The lines around a place are there where they are first needed, and linked to after that."""
+    """A line is one cause, whatever it fails; the exercises lead to it."""
     where = Where("attention.py", 3)
     verdicts = [
         a_verdict(f"run_{n}", 0.0, message=f"wrong {n}", where=where, id=f"t{n}") for n in "abc"
@@ -92,7 +92,7 @@ def test_a_page_shows_each_line_once(tmp_path):
     evidence = replace(evidence, excerpts=(an_excerpt(0.5),))
     (page,) = report_of(tmp_path, a_grade("ann", *verdicts, evidence=evidence)).values()
     assert page.count('class="marked"') == 1
-    assert page.count('href="#source-0"') == 2
+    assert page.count('href="#cause-0"') == 3
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from grader.pages.of_changes.changes import Changes
 from grader.pages.of_class.similarity import by_similarity
 from grader.pages.of_class.tally import Tally, ranked
 from grader.pages.of_submission.graded import Graded
-from grader.report.standing import standings
 from grader.store import Store
 from grader.verdict import Diagnosis, Grade, Status
 from tests.harness.conftest import RIGHT, write_files
@@ -127,8 +126,7 @@ def test_mistakes_are_ranked_by_who_made_them():
             a_verdict(exercise, 0.0, diagnosis=diagnosis, message="wrong")
             for exercise, diagnosis in made
         ]
-        grade = a_grade(f"s{place}", *verdicts)
-        tally.add(place, grade, standings(grade))
+        tally.add(place, Graded.of(a_grade(f"s{place}", *verdicts)))
     found, more = ranked(tally.mistakes.values())
     assert [(kind.words, kind.who) for kind in found] == [("mask", [1, 2]), ("half", [0])]
     assert found[1].exercises == {"run_x": 1, "run_y": 1}

@@ -111,6 +111,24 @@ def test_whatever_a_worker_claims_following_its_steps_raises_nothing(stack):
 
 
 @pytest.mark.parametrize(
+    ("source", "shape"),
+    [
+        ("torch.nn.functional.linear(x, w)", (2, 7, 8)),
+        ("x.reshape(14, 4) @ w.T", (14, 8)),
+        ("torch.einsum('bsd,od->sbo', x, w)", (7, 2, 8)),
+        ("(x @ w.T).view(2, 7, 8).transpose(0, 1)", (7, 2, 8)),
+    ],
+)
+def test_steps_have_the_shapes_of_the_submission_s_own_tensors(tmp_path, source, shape):
+    """Torch multiplies a batch of matrices as one large one: no line of a student's says so."""
+    x, w = torch.randn(2, 7, 4), torch.randn(8, 4)
+    code = f"import torch\n\ndef run(x, w):\n    y = {source}\n    return y.sum()\n"
+    records = recorded(tmp_path, {"x": x, "w": w}, attention=code)
+    queries, *_ = steps_seen(records, {"queries": [x @ w.T], "result": [torch.randn(3)]})
+    assert (queries.shape, queries.own_shape) == ((2, 7, 8), shape)
+
+
+@pytest.mark.parametrize(
     ("count", "numbers"), [(1, MAX_NUMBERS + 1), (MAX_TOGETHER // MAX_NUMBERS + 1, MAX_NUMBERS)]
 )
 def test_records_that_hold_more_than_they_may_are_refused(count, numbers):

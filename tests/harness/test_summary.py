@@ -137,36 +137,34 @@ def test_a_partial_standing_says_which_aspects_are_not_there_yet() -> None:
     assert (other.exercise, other.words) == ("run_softmax", "right")
 
 
-def test_the_commonest_fault_comes_first() -> None:
-    """The instructor reads one line for each student."""
+def test_what_makes_plain_answers_wrong_comes_first() -> None:
+    """The instructor reads one line for each student; what is missing is counted."""
+    place = {"message": "ValueError: 3 axes (a.py, line 7)", "where": Where("a.py", 7)}
     words = complaints(
         a_grade(
-            a_verdict("run_softmax", FAILED),
             *(
-                a_verdict(f"run_{name}", aspect=aspect, status=status)
+                verdict
                 for name in ("rope", "mha")
-                for status, aspect in ((PASSED, VALUES), (FAILED, GENERALITY))
+                for verdict in (
+                    a_verdict(f"run_{name}"),
+                    a_verdict(f"run_{name}", ERROR, GENERALITY, **place),
+                )
             ),
+            a_verdict("run_softmax", FAILED, message="6 of 6 are wrong; the worst by 1"),
             *(a_verdict(f"run_{number}", MISSING) for number in range(5)),
         )
     )
     assert words == (
-        "missing: 5 exercises; values right, generality not yet: run_rope, run_mha; "
-        "wrong values: run_softmax"
+        "6 of 6 are wrong: run_softmax; 5 exercises are not written yet; "
+        "ValueError: 3 axes (a.py, line 7): run_rope, run_mha (values right)"
     )
 
 
-def test_what_is_beyond_the_three_commonest_faults_is_counted() -> None:
-    """A row that fills the screen is read by nobody; exercises that lack much share a word."""
-    partial = [
-        a_verdict(f"run_{number}", status, aspect)
-        for number, aspects in enumerate([[GENERALITY], [GENERALITY, NUMERICS], [NUMERICS]])
-        for status, aspect in [(PASSED, VALUES), *((FAILED, aspect) for aspect in aspects)]
-    ]
-    others = [a_verdict("run_a", Status.TIMEOUT), a_verdict("run_b", Status.CRASHED)]
-    assert complaints(a_grade(*partial, *others)) == (
-        "values right, generality not yet: run_0, run_1; no answer in time: run_a; "
-        "crashed: run_b; and 1 other exercise"
+def test_what_is_beyond_three_causes_is_counted() -> None:
+    """A row that fills the screen is read by nobody."""
+    tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is wrong") for n in range(5)]
+    assert complaints(a_grade(*tests)) == (
+        "a is wrong: run_0; b is wrong: run_1; c is wrong: run_2; and 2 more causes"
     )
 
 
@@ -182,18 +180,17 @@ def test_the_same_slip_at_two_lines_is_one_fault() -> None:
         )
         for line in range(4)
     ]
-    assert complaints(a_grade(*tests)) == f"all 4 exercises: error {raised}"
-    assert complaints(a_grade(*tests[:2])) == f"run_0, run_1: error {raised}"
-    assert complaints(a_grade(*tests, a_verdict("run_4"))) == (
-        f"run_0, run_1, run_2 and 1 more: error {raised}"
-    )
+    assert complaints(a_grade(*tests)) == f"{raised}: run_0, run_1 and 2 more"
+    assert complaints(a_grade(*tests[:1])) == f"{raised} (model.py, line 0): run_0"
 
 
-def test_a_known_mistake_is_named() -> None:
-    """Wrong values say less than what made them wrong."""
+def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
+    """An id alone says nothing to a student."""
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     tests = (a_verdict("run_rope", FAILED), a_verdict("run_rope", FAILED, diagnosis=diagnosis))
-    assert complaints(a_grade(*tests, a_verdict("run_softmax"))) == "rope-half-split: run_rope"
+    assert complaints(a_grade(*tests, a_verdict("run_softmax"))) == (
+        "It pairs halves [rope-half-split]: run_rope"
+    )
 
 
 @pytest.mark.parametrize("status", [GradeStatus.UNREADABLE, GradeStatus.NOT_GRADED])
@@ -214,7 +211,9 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) ->
     """Mean and median are what an instructor looks at first."""
     grades = [
         a_grade(a_verdict("run_rope"), a_verdict("run_softmax"), name="alice"),
-        a_grade(a_verdict("run_rope", FAILED), a_verdict("run_softmax"), name="bob"),
+        a_grade(
+            a_verdict("run_rope", FAILED, message="wrong"), a_verdict("run_softmax"), name="bob"
+        ),
         a_grade(name="carol", status=GradeStatus.UNREADABLE, max_score=4.0, message="no adapters"),
     ]
     file = io.StringIO()
@@ -228,14 +227,14 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) ->
     rows = [line.split(maxsplit=4) for line in output.splitlines() if " / " in line]
     assert [" ".join(row).strip() for row in rows] == [
         "alice 4 / 4 everything right",
-        "bob 2 / 4 wrong values: run_rope",
+        "bob 2 / 4 wrong: run_rope",
         "carol 0 / 4 no adapters",
     ]
 
 
 def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored) -> None:
     """Our fault costs nobody points, and nobody may overlook it."""
-    fault = a_verdict("run_rope", Status.NOT_GRADED, message="the grader's own fault")
+    fault = a_verdict("run_rope", Status.NOT_GRADED, message="wrong")
     grades = [
         a_grade(a_verdict("run_rope"), name="alice"),
         a_grade(name="bob", status=GradeStatus.NOT_GRADED, message="the judge was lost"),
@@ -246,7 +245,7 @@ def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored
     table, _, alarm = file.getvalue().partition("2 NOT GRADED")
     assert "1 graded, 0 unreadable, 2 not graded; mean 2, median 2 of 2 points" in table
     assert "bob: the judge was lost" in alarm
-    assert "dan: not graded: run_rope" in alarm
+    assert "dan: not graded: wrong: run_rope" in alarm
     assert "run the same command again" in alarm
 
 
@@ -346,7 +345,7 @@ def test_colours_are_for_terminals_without_no_color(
     assert "\x1b[3" not in file.getvalue()
 
 
-def test_one_grade_is_told_exercise_by_exercise_then_fault_by_fault() -> None:
+def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
     """What failed alike is told once; what is missing takes one line in the table."""
     why = "3 of 6 numbers in the result are wrong"
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
@@ -374,14 +373,13 @@ def test_one_grade_is_told_exercise_by_exercise_then_fault_by_fault() -> None:
     assert ["run_rope", "0", "/", "12", "0", "of", "6", "wrong", "values"] in map(
         str.split, output.splitlines()
     )
-    assert "run_rope, values: failed (-10 points)" in output
+    assert output.index("It pairs halves. [rope-half-split]") < output.index("run_softmax")
+    assert "(-2 points)\n  Hint: Which two make a pair?" in output
+    assert "at attention.py, line 42" in output
     assert output.count(why) == 1
     assert "test_0" in output
     assert "test_4" not in output
-    assert "and 2 more tests" in output
-    assert 'at attention.py, line 42, where "rotated" goes astray' in output
-    assert "mistake: It pairs halves. [rope-half-split]" in output
-    assert "hint: Which two make a pair?" in output
+    assert "5 tests of run_rope" in output
     assert "test_mha" not in output
     assert "run_device: on a GPU this may fail" in output
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
@@ -104,18 +105,7 @@ def steps_seen(
     Raises:
         TooLate: if the deadline passes.
     """
-    known = KnownSteps.of(right)
-    shapes: dict[str, tuple[int, ...]] = {}
-    lines: dict[str, tuple[Line, ...]] = {}
-    settled: set[str] = set()
-    for record in deadline.each(records):
-        for name in known.most_like(record.value):
-            # One line of code may be several operations of torch's, on axes that are merged
-            # meanwhile: the shape is that in which the line has it, which is the step's own.
-            if lines.setdefault(name, record.stack) == record.stack and name not in settled:
-                shapes[name] = tuple(record.value.shape)
-                if known.likeness(record.value).get(name) is Likeness.SAME:
-                    settled.add(name)
+    shapes = _shapes(records, KnownSteps.of(right), deadline)
     names = list(right)
     wrong = max((names.index(name) for name in shapes), default=-1) + 1
     if not 0 < wrong < len(names):
@@ -129,6 +119,28 @@ def steps_seen(
         )
         for name, forms in right.items()
     )
+
+
+def _shapes(
+    records: Sequence[Record], known: KnownSteps, deadline: Deadline
+) -> dict[str, tuple[int, ...]]:
+    """The steps that are recognised, each in the shape that the submission's own code has it in.
+
+    What torch makes of it on the way (a batch of matrices as one, for a product) is none of that
+    code's: of what follows each other on one line, the last counts. Of several lines, that which is
+    most like the reference.
+    """
+    seen: dict[str, tuple[Likeness, tuple[int, ...]]] = {}
+    for _, on_a_line in itertools.groupby(deadline.each(records), lambda record: record.stack):
+        last: dict[str, tuple[Likeness, tuple[int, ...]]] = {}
+        for record in on_a_line:
+            alike = known.likeness(record.value)
+            for name in known.most_like(record.value):
+                last[name] = alike[name], tuple(record.value.shape)
+        for name, found in last.items():
+            if name not in seen or found[0] > seen[name][0]:
+                seen[name] = found
+    return {name: shape for name, (_, shape) in seen.items()}
 
 
 def _chosen(

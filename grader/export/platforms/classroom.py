@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from grader.points import hundredths, points_of
+from grader.report.account import causes_of
 from grader.report.feedback import feedback
 from grader.report.standing import ExerciseStanding, by_exercise, standings
 from grader.report.text import one_line
@@ -34,7 +35,8 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
     unit = max(_POINT, -(-hundredths(grade.max_score) // _MOST_TESTS))
     whole = _passes(exercises, grade, unit)
     readable = grade.status is GradeStatus.GRADED
-    told = {name: feedback(own) for name, own in by_exercise(grade.tests).items()}
+    found = causes_of(grade.tests)
+    told = {name: feedback(own, found) for name, own in by_exercise(grade.tests).items()}
     tests = [
         test
         for each in exercises

@@ -12,17 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from grader.causes import Cause
 from grader.plain_text import plain
-from grader.points import total
-from grader.report.failures import Failure, account, failures, notes
-from grader.report.feedback import feedback, shortened
-from grader.report.standing import Standing, by_exercise, enumerated, standings
+from grader.report.account import account, causes_of, cost, extent, is_of_values, title
+from grader.report.feedback import shortened
+from grader.report.notes import notes_in_short
+from grader.report.standing import enumerated, standings
 from grader.report.text import one_line, points
-from grader.verdict import Aspect, Grade, GradeStatus, Verdict, Where
+from grader.verdict import Grade, GradeStatus, Status, Verdict, Where
 
 _OF_A_KIND = 10
 _SUMMARY_BYTES = 1000 << 10
-_TITLE = 200
+_TITLE, _SENTENCE = 200, 150
 _NESTED = 4
 _LARGEST_SOURCE = 1 << 20
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
@@ -105,11 +106,9 @@ def annotated(grade: Grade, sources: Sources) -> list[Annotation]:
     """The best of what can be said on lines of code: at most ten of each kind, worst first."""
     if grade.status is not GradeStatus.GRADED or not grade.is_complete:
         return [_of_the_whole(grade, sources)]
-    exercises = by_exercise(grade.tests)
-    quiet = {each.exercise for each in standings(grade) if each.standing is Standing.MISSING}
-    loud = [verdict for name in exercises if name not in quiet for verdict in exercises[name]]
-    found = [_of_failures(group, sources) for group in _ranked(failures(loud))]
-    found += [_of_note(note, verdicts) for note, verdicts in notes(loud).items()]
+    found = [_of_cause(cause, sources) for cause in sorted(_written(grade), key=_rank)]
+    remarks = notes_in_short(grade.tests).items()
+    found += [_of_note(note, verdicts) for note, verdicts in remarks if verdicts]
     kinds = ("error", "warning", "notice")
     return [
         annotation
@@ -141,46 +140,38 @@ def _headline(grade: Grade) -> str:
 
 
 def _sections(grade: Grade) -> Iterator[str]:
-    exercises = standings(grade)
+    for cause in _written(grade):
+        # What the submission raised is shown as code alone: GitHub makes links of addresses.
+        heading, above = (title(cause), []) if cause.id else (cause.exercises[0], [title(cause)])
+        said = "\n".join(map(shortened, [*above, *account(cause), extent(cause)]))
+        heading = _escaped_markdown(f"{one_line(heading, _TITLE)} {cost(cause)}".rstrip())
+        yield f"### {heading}\n\n{_fenced(said)}\n"
     rows = [
         f"| {_escaped_markdown(one_line(each.exercise))} | {points(each.score)} / "
         f"{points(each.max_score)} | {each.passed} of {each.tests} | {each.words} |\n"
-        for each in exercises
+        for each in standings(grade)
     ]
     yield "".join(["| exercise | points | passed | |\n| --- | ---: | ---: | --- |\n", *rows])
-    verdicts = by_exercise(grade.tests)
-    for each in exercises:
-        if each.standing not in (Standing.FULL, Standing.MISSING):
-            title = _escaped_markdown(one_line(each.exercise))
-            yield f"### {title}\n\n{_fenced(feedback(verdicts[each.exercise]))}\n"
 
 
-def _ranked(found: Sequence[Failure]) -> list[list[Failure]]:
-    """Failures in several exercises for one reason together; first what helps and costs most."""
-    alike: dict[object, list[Failure]] = {}
-    for failure in found:
-        reason = failure.diagnosis.mistake if failure.diagnosis else failure.message
-        alike.setdefault((reason, failure.where), []).append(failure)
-
-    def rank(group: list[Failure]) -> tuple[bool, bool, float]:
-        first = group[0]
-        lost = sum(failure.lost for failure in group)
-        return first.where is None, first.diagnosis is None, -lost
-
-    return sorted(alike.values(), key=rank)
+def _written(grade: Grade) -> list[Cause]:
+    """The causes, without what is not written yet: that has no line to look at."""
+    found = causes_of(grade.tests)
+    return [cause for cause in found if cause.shown.status is not Status.MISSING]
 
 
-def _of_failures(group: Sequence[Failure], sources: Sources) -> Annotation:
-    first = group[0]
-    wrong = any(Aspect.VALUES in failure.aspects for failure in group)
-    names = enumerated(list(dict.fromkeys(failure.exercise for failure in group)))
-    lost = points(total(failure.lost for failure in group))
-    what = first.diagnosis.mistake if first.diagnosis else str(first.status)
-    file, line = sources.place(first.where, first.exercise)
+def _rank(cause: Cause) -> tuple[bool, bool, float]:
+    """First what helps and costs most."""
+    return not cause.places, cause.mistake is None, -cause.lost
+
+
+def _of_cause(cause: Cause, sources: Sources) -> Annotation:
+    where = Where(*cause.places[0]) if cause.places else None
+    file, line = sources.place(where, cause.exercises[0])
     return Annotation(
-        "error" if wrong else "warning",
-        one_line(f"{names}: {what} (-{lost} points)", _TITLE),
-        "\n".join(map(shortened, account(first))),
+        "error" if is_of_values(cause) else "warning",
+        one_line(f"{title(cause, _SENTENCE)} {cost(cause)}", _TITLE),
+        "\n".join(map(shortened, [*account(cause), extent(cause)])),
         file,
         line,
     )

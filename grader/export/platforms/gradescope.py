@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grader.causes import Cause
 from grader.plain_text import plain
 from grader.points import OF_THE_VALUES, scaled, total
+from grader.report.account import causes_of
 from grader.report.complaints import complaints
 from grader.report.feedback import feedback, shortened
 from grader.report.standing import Standing, by_exercise, standing_of
@@ -87,7 +89,7 @@ def progress(
     `worth` are the points of each exercise. Public and hidden tests are not told apart here, so
     that everything is shown only when the hidden tests are.
     """
-    found = by_exercise(reached)
+    found, causes = by_exercise(reached), causes_of(reached)
     own = {exercise: found.get(exercise, []) for exercise in worth}
     earned = [(total(v.score for v in own[exercise]), most) for exercise, most in worth.items()]
     points_of_each = zip(own, scaled(earned, display.total), strict=True)
@@ -98,7 +100,7 @@ def progress(
             "score": score,
             "max_score": most,
             "status": "passed" if score == most else "failed",
-            "output": feedback(own[exercise]) if own[exercise] else _NOT_YET,
+            "output": feedback(own[exercise], causes) if own[exercise] else _NOT_YET,
             "visibility": display.hidden_tests,
         }
         for number, (exercise, (score, most)) in enumerate(points_of_each, 1)
@@ -168,8 +170,11 @@ def _entries(grade: Grade, display: Display) -> list[dict[str, Any]]:
         (total(v.score for v in part.counted), total(v.max_score for v in part.counted))
         for part in parts
     ]
+    known = {display.hidden_tests: causes_of(grade.tests)}
+    public = (test for test in grade.tests if test.visibility is Visibility.PUBLIC)
+    known.setdefault(Shown.VISIBLE, causes_of(_ungated(public)))
     return [
-        _entry(part, *reached)
+        _entry(part, known[part.shown], *reached)
         for part, reached in zip(parts, scaled(earned, display.total), strict=True)
     ]
 
@@ -211,7 +216,7 @@ def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
         yield verdict._replace(message=left or None)
 
 
-def _entry(part: _Part, score: float, most: float) -> dict[str, Any]:
+def _entry(part: _Part, causes: Sequence[Cause], score: float, most: float) -> dict[str, Any]:
     standing = standing_of(part.told)
     mistakes = dict.fromkeys(v.diagnosis.mistake for v in part.told if v.diagnosis)
     return {
@@ -220,7 +225,7 @@ def _entry(part: _Part, score: float, most: float) -> dict[str, Any]:
         "score": score,
         "max_score": most,
         "status": "passed" if standing.standing is Standing.FULL else "failed",
-        "output": "\n\n".join(filter(None, [feedback(part.told), part.remark])),
+        "output": "\n\n".join(filter(None, [feedback(part.told, causes), part.remark])),
         "visibility": part.shown,
         "tags": [str(aspect) for aspect in standing.lacking],
         "extra_data": {"mistakes": [one_line(mistake) for mistake in mistakes]},

@@ -6,6 +6,7 @@ from typing import Any
 
 from grader.plain_text import plain
 from grader.points import hundredths
+from grader.report.account import causes_of
 from grader.report.complaints import complaints
 from grader.report.feedback import feedback, shortened
 from grader.report.standing import by_exercise, standing_of
@@ -29,19 +30,19 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
     if grade.status is GradeStatus.UNREADABLE:
         reason = shortened(plain(grade.message or "nothing is known of why"), _MESSAGE)
         return {"gradable": False, "format_errors": [reason]}
-    exercises = by_exercise(grade.tests)
+    exercises, found = by_exercise(grade.tests), causes_of(grade.tests)
     longest = _ALL_OUTPUTS // max(len(exercises), 1)
     return {
         "gradable": True,
         "score": _share(grade),
-        "message": plain(complaints(grade)),
+        "message": plain(complaints(grade, found)),
         "tests": [
             {
                 "name": one_line(exercise),
                 "description": standing_of(verdicts).words,
                 "points": standing_of(verdicts).score,
                 "max_points": standing_of(verdicts).max_score,
-                "output": shortened(feedback(verdicts), longest),
+                "output": shortened(feedback(verdicts, found), longest),
             }
             for exercise, verdicts in exercises.items()
         ],

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from grader.causes import without_numbers
 from grader.pages.of_submission.graded import Graded
-from grader.report.failures import without_numbers
 from grader.report.standing import standings
 from grader.report.text import first_line, one_line, points
 from grader.verdict import Grade, GradeStatus, Status, Verdict

@@ -32,7 +32,7 @@ _ABSENT = "."
 # A test that passed and one that there was not are alike in that nothing went wrong.
 _ALIKE = "p."
 _LONGEST_NAME = 80
-_LONGEST_WORDS = 160
+_LONGEST_WORDS = 240
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class ClassData:
             count = self.exercises.setdefault(name, ExerciseCount(name))
             count.add(each.standing, each.score, each.max_score)
         if grade.status is GradeStatus.GRADED:
-            self.tally.add(place, grade, graded.exercises)
+            self.tally.add(place, graded)
         self._outcomes.append(self._add_tests(grade))
 
     def extend(self, later: ClassData) -> None:
@@ -171,7 +171,7 @@ class ClassData:
             "patterns": list(patterns),
             "pattern": [patterns[pattern] for pattern in own],
             "similar": by_similarity(own, _ALIKE),
-            "kinds": [{"words": kind.words, "who": kind.who} for kind in kinds],
+            "kinds": [{"words": _option(kind), "who": kind.who} for kind in kinds],
             "spreads": [
                 [numbers[test], spread.counts, _times(spread.right), _times(spread.wrong)]
                 for test, spread in self._spreads.items()
@@ -223,6 +223,11 @@ def _entry(graded: Graded, authors: Collection[Author], late: bool) -> Entry:
 def person_in_words(author: Author) -> str:
     """A person's name, or whatever else is known of them."""
     return one_line(author.name or author.email or author.id)
+
+
+def _option(kind: Kind) -> str:
+    """What a kind is called where one is chosen of many: the sentence, the id beside it."""
+    return f"{one_line(kind.explanation, 80)} [{kind.words}]" if kind.explanation else kind.words
 
 
 def _test(verdict: Verdict, exercises: Sequence[str]) -> list[Any]:

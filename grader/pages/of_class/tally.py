@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from grader.causes import Cause, FailedTest
+from grader.pages.of_submission.graded import Graded
 from grader.plain_text import plain
 from grader.points import OF_THE_VALUES
-from grader.report.complaints import kind_of
-from grader.report.failures import notes
+from grader.report.notes import notes
 from grader.report.standing import ExerciseStanding, Standing
 from grader.report.text import one_line
-from grader.verdict import Grade
 
 _LONGEST = 300
 # A submission can raise whatever it likes: kinds beyond this many are only counted.
@@ -52,18 +52,17 @@ class Tally:
     others: dict[str, Kind] = field(default_factory=dict)
     remarks: dict[str, Kind] = field(default_factory=dict)
 
-    def add(self, place: int, grade: Grade, exercises: Sequence[ExerciseStanding]) -> None:
+    def add(self, place: int, graded: Graded) -> None:
         """Adds a graded submission."""
-        self._add_mistakes(place, grade)
+        explained = self._add_mistakes(place, graded.causes)
         found: dict[str, list[str]] = {}
-        for exercise in exercises:
-            telling = exercise.telling
-            if exercise.standing is not Standing.FULL and not (telling and telling.diagnosis):
-                found.setdefault(kind_of(exercise), []).append(exercise.exercise)
+        for each in graded.exercises:
+            if each.standing is not Standing.FULL and each.exercise not in explained:
+                found.setdefault(_kind_of(each), []).append(each.exercise)
         for words, names in found.items():
             self.others.setdefault(words, Kind(words)).add(place, names)
         remarked: dict[str, set[str]] = {}
-        for note, verdicts in notes(grade.tests).items():
+        for note, verdicts in notes(graded.grade.tests).items():
             if note.endswith(OF_THE_VALUES):
                 continue  # that values are wrong is told already
             words = one_line(note, _LONGEST)
@@ -82,21 +81,35 @@ class Tally:
                 own = kinds.setdefault(words, Kind(words, kind.explanation, kind.hint))
                 own.extend(kind, place)
 
-    def _add_mistakes(self, place: int, grade: Grade) -> None:
-        made: dict[str, set[str]] = {}
-        for test in grade.tests:
-            if test.diagnosis is None:
-                continue
-            mistake = one_line(test.diagnosis.mistake)
-            made.setdefault(mistake, set()).add(test.exercise)
-            if mistake not in self.mistakes:
-                told = plain(test.diagnosis.explanation), plain(test.diagnosis.hint)
-                self.mistakes[mistake] = Kind(mistake, *told)
-        for mistake, exercises in made.items():
-            self.mistakes[mistake].add(place, sorted(exercises))
+    def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
+        """Adds the known mistakes; the exercises that they, and what follows from them, fail."""
+        made: dict[str, dict[str, None]] = {}
+        for cause in causes:
+            exercises = dict.fromkeys(cause.exercises)
+            for mistake in dict.fromkeys(test.mistake for test in cause.tests if test.mistake):
+                name = one_line(mistake.mistake)
+                made.setdefault(name, {}).update(exercises)
+                if name not in self.mistakes:
+                    # The first is at the root: others only say that it is the same.
+                    told = plain(mistake.explanation), plain(mistake.hint)
+                    self.mistakes[name] = Kind(name, *told)
+        for name, exercises in made.items():
+            self.mistakes[name].add(place, exercises)
+        return {exercise for exercises in made.values() for exercise in exercises}
 
 
 def ranked(kinds: Iterable[Kind]) -> tuple[list[Kind], int]:
     """The kinds that most submissions share, first, and how many more there are."""
     ordered = sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))
     return ordered[:_MOST], max(len(ordered) - _MOST, 0)
+
+
+def _kind_of(exercise: ExerciseStanding) -> str:
+    """What an exercise has in common with others that went wrong in the same way."""
+    telling = exercise.telling
+    if exercise.standing is Standing.ERROR and telling is not None:
+        return one_line(f"error {FailedTest.of(telling).outcome}")
+    if exercise.standing is Standing.PARTIAL:
+        # The first aspect alone: a line for each combination would hide what they share.
+        return f"values right, {exercise.lacking[0]} not yet"
+    return exercise.words

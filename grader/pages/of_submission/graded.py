@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.causes import Cause
 from grader.pages.page_names import page_name
+from grader.report.account import causes_of
 from grader.report.complaints import complaints
 from grader.report.standing import ExerciseStanding, by_exercise, standing_of
 from grader.verdict import Grade, Verdict
@@ -23,6 +25,7 @@ class Graded:
     complete: bool
     tests: Mapping[str, Sequence[Verdict]]
     exercises: Sequence[ExerciseStanding]
+    causes: Sequence[Cause]
     words: str
 
     @classmethod
@@ -30,5 +33,6 @@ class Graded:
         """What there is to say of a grade."""
         tests = by_exercise(grade.tests)
         exercises = [standing_of(of_one) for of_one in tests.values()]
-        words = complaints(grade, exercises)
-        return cls(grade, page_name(grade), grade.is_complete, tests, exercises, words)
+        causes = causes_of(grade.tests)
+        words = complaints(grade, causes)
+        return cls(grade, page_name(grade), grade.is_complete, tests, exercises, causes, words)
