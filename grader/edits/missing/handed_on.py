@@ -30,11 +30,24 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         return
     if any(keyword.arg is None for keyword in node.keywords):
         return
-    signature = setting.signatures.of(node)
+    signature = _of_parent(setting, node) or setting.signatures.of(node)
     if signature is not None:
         yield from _known(setting, node, signature)
     elif _is_ours(setting, node):
         yield from _any(setting, node)
+
+
+def _of_parent(setting: Setting, node: ast.Call) -> Signature | None:
+    """What `super().__init__` takes."""
+    match node.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"):
+            around = setting.program.scope(node)
+            while not isinstance(around, (ast.ClassDef, ast.Module)):
+                around = setting.program.scope(around)
+            name = around.name if isinstance(around, ast.ClassDef) else ""
+            return setting.signatures.of_parent(name)
+        case _:
+            return None
 
 
 def callee_or_call(node: ast.Call) -> str:
@@ -91,6 +104,9 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
         yield SLIP, f"self.{name}"
     for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
+    if default is not None and default[:1] in "\"'":
+        for word in setting.signatures.words[:_MOST_NAMES]:
+            yield CHANGE, repr(word)
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
     elif default is not None and re.fullmatch(r"\d+\.\d+", default):

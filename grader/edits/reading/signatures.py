@@ -38,7 +38,9 @@ class Declared:
     """What one file declares: signatures and attributes by name.
 
     `methods` are also those of classes under the class's name and a dot; `made` is the class that
-    a variable or an attribute is made of; `recipes` are the texts that variables are set to.
+    a variable or an attribute is made of; `recipes` are the texts that variables are set to;
+    `top` are the functions and classes that others can import, each with a class's bases; `words`
+    are those that something is compared with or looked up by.
     """
 
     functions: Mapping[str, Signature]
@@ -46,6 +48,8 @@ class Declared:
     attributes: Mapping[str, tuple[str, ...]]
     made: Mapping[str, str]
     recipes: Mapping[str, tuple[str, ...]]
+    top: Mapping[str, tuple[str, ...]]
+    words: tuple[str, ...]
 
 
 class Signatures:
@@ -59,6 +63,8 @@ class Signatures:
         self._functions = dict(ChainMap(*(dict(one.functions) for one in known)))
         self._methods = dict(ChainMap(*(dict(one.methods) for one in known)))
         self._made = dict(ChainMap(*(dict(one.made) for one in known)))
+        self._top = dict(ChainMap(*(dict(one.top) for one in known)))
+        self.words = tuple(dict.fromkeys(word for one in known for word in one.words))
         self._siblings: dict[str, tuple[str, ...]] = {}
         for attributes in (names for one in known for names in one.attributes.values()):
             for name in attributes:
@@ -78,6 +84,28 @@ class Signatures:
                 return self._of_class(name)
             case _:
                 return None
+
+    @functools.cached_property
+    def declared(self) -> dict[str, Signature]:
+        """The functions and the classes at the top of files, and what making one takes."""
+        found = ((name, self._inherited(name)) for name in self._top)
+        return {name: signature for name, signature in found if signature is not None}
+
+    def bases(self, name: str) -> tuple[str, ...]:
+        """The classes that a class is told to be derived from."""
+        return self._top.get(name, ())
+
+    def of_parent(self, name: str) -> Signature | None:
+        """What making an instance of the class that a class is derived from takes."""
+        found = (self._inherited(base) for base in self.bases(name))
+        return next((one for one in found if one is not None), None)
+
+    def _inherited(self, name: str, depth: int = 8) -> Signature | None:
+        own = self._function(name)
+        if own is not None or not depth:
+            return own
+        found = (self._inherited(base, depth - 1) for base in self._top.get(name, ()))
+        return next((one for one in found if one is not None), None)
 
     def attributes(self, name: str) -> tuple[str, ...]:
         """The attributes of a class that declares one of that name, without it."""
@@ -183,7 +211,46 @@ def _declared(tree: ast.Module) -> Declared:
                     recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
             case _:
                 pass
-    return Declared(functions, methods, attributes, made, recipes)
+    return Declared(
+        functions,
+        methods,
+        attributes,
+        made,
+        recipes,
+        _top(tree),
+        _words(tree),
+    )
+
+
+def _top(tree: ast.Module) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for node in tree.body:
+        if isinstance(node, _FUNCTIONS):
+            found[node.name] = ()
+        elif isinstance(node, ast.ClassDef):
+            parts = [one.attr if isinstance(one, ast.Attribute) else one for one in node.bases]
+            names = [one.id if isinstance(one, ast.Name) else one for one in parts]
+            found[node.name] = tuple(one for one in names if isinstance(one, str))
+    return found
+
+
+def _words(tree: ast.Module) -> tuple[str, ...]:
+    """The words that something is compared with, or that something is looked up by."""
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        parts: list[ast.AST | None] = []
+        match node:
+            case ast.Compare(comparators=given):
+                parts = [part for one in given for part in ast.walk(one)]
+            case ast.Dict(keys=keys):
+                parts = list(keys)
+            case ast.MatchValue(value=value):
+                parts = [value]
+            case _:
+                pass
+        texts = [one.value for one in parts if isinstance(one, ast.Constant)]
+        found |= {one: None for one in texts if isinstance(one, str) and one.isidentifier()}
+    return tuple(found)
 
 
 def _recipe(value: ast.expr) -> str:
