@@ -28,6 +28,7 @@ from grader.edits.exchanged import (
     strides,
 )
 from grader.edits.missing import (
+    counterparts,
     forgotten,
     forgotten_methods,
     handed_on,
@@ -71,6 +72,9 @@ OF_VALUES: tuple[Family, ...] = (
     forgotten_methods.complements,
     unread.attributes,
     unread.methods,
+    counterparts.inverses,
+    counterparts.normalised,
+    counterparts.logarithms,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (
@@ -98,6 +102,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         scales.divisors,
         nesting.widened,
         nesting.terms,
+        counterparts.terms,
     ),
     ast.Compare: (operators.comparisons, flags.missing),
     ast.BoolOp: (operators.logic,),
@@ -108,6 +113,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         names.targets,
         forgotten.lookups,
         written_out.instead_of_collections,
+        counterparts.factors,
+        counterparts.negations,
     ),
     ast.Attribute: (
         calls.loaded,
@@ -131,6 +138,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         masking.combined,
         halves.joined,
         halves.chunked,
+        halves.twice,
         halves.unflattened,
         bounds.ranges,
         handed_on.arguments,
@@ -142,6 +150,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         nesting.narrowed,
         nesting.signs,
         classes.called,
+        members.cut_out,
     ),
     ast.arguments: (bounds.parameters,),
     ast.Tuple: (
@@ -162,6 +171,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ),
     ast.ListComp: (entries.clauses,),
     ast.GeneratorExp: (entries.clauses,),
+    ast.JoinedStr: (patterns.patterns,),
     ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices, members.blocks),
     ast.Subscript: (

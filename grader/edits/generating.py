@@ -121,7 +121,7 @@ def _is_given(statement: Statement, lines: set[int] | None) -> bool:
 
 def _is_read(node: ast.expr) -> bool:
     """Whether a node is an expression whose value is used."""
-    if isinstance(node, (ast.Slice, ast.Starred, ast.Constant)):
+    if isinstance(node, (ast.Slice, ast.Starred, ast.Constant, ast.JoinedStr)):
         return False
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 

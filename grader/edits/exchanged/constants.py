@@ -12,6 +12,7 @@ _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
 _DTYPES = ("float32", "float64", "bool", "long")
 _INFINITY = 'float("-inf")'
+_LIMITS = ("min", "max", "eps", "tiny")
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -52,6 +53,10 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         for dtype in _DTYPES:
             if dtype != node.attr:
                 yield _other(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
+    elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
+        for other in _LIMITS:
+            yield _other(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a type")
+        yield _other(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a type")
     elif node.attr == "inf":
         yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
         yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
@@ -94,7 +99,8 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     others = {value + 1: SLIP, value - 1: SLIP, -value: SLIP, 0: CHANGE, 1: CHANGE, 2: CHANGE}
     for other, cost in others.items():
         yield _other(setting, node, str(other), "constant", cost, subject)
-    yield _other(setting, node, str(2 * value), "constant", WRAP, subject)
+    for other in (2 * value, value + 2, value - 2):
+        yield _other(setting, node, str(other), "constant", WRAP, subject)
     if value in (1, 2):
         yield _other(setting, node, "0.5", "constant", WRAP, subject)
     if abs(value) >= 1000:
@@ -128,7 +134,9 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
         others |= near | {0.5: WRAP}
     for other, cost in others.items():
         yield _other(setting, node, repr(other), "constant", cost, subject)
-    if abs(value) >= 1000 or value == 0.0:
+    if value <= 0 and not isinstance(setting.parent(node), ast.BinOp):
+        yield _other(setting, node, _INFINITY, "infinity", WRAP, subject)
+    elif abs(value) >= 1000:
         yield _other(setting, node, _INFINITY, "infinity", CHANGE, subject)
 
 

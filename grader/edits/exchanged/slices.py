@@ -66,8 +66,9 @@ def _others(
         return
     if upper is not None and lower is None:
         yield (upper, None, step), SLIP
+        yield (f"-{upper}", None, step), CHANGE
     elif lower is not None and upper is None:
-        yield (None, lower, step), SLIP
+        yield (None, lower.removeprefix("-"), step), SLIP
     bound = upper or lower or ""
     if "//" in bound or "half" in bound or not (upper and lower):
         yield ("0", None, "2"), CHANGE

@@ -124,6 +124,9 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         cost = CHANGE if nature is Nature.MASK or is_combined else WRAP
         for axis in ("-1", "-2", "-3", "0", "1") if is_passed else ("-1", "-2", "-3"):
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", cost, "an axis")
+    elif is_stored and isinstance(node, ast.Name):
+        for axis in ("-3", "-2", "1", "0", "-1"):
+            yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", WRAP, "an axis")
     if is_stored and isinstance(node, (ast.Name, ast.Call)):
         yield _around(setting, node, "", ".float()", "conversion", WRAP, "the type of a tensor")
     if is_stored and isinstance(node, ast.Name):

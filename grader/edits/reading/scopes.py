@@ -199,10 +199,11 @@ def _learn(statement: ast.stmt, names: Names) -> None:
 
 def _note_uses(statement: ast.stmt, names: Names) -> None:
     """Counts what a statement reads; what fills in or is inverted is a mask."""
+    own = _only_target(statement)
     for node in ast.walk(statement):
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
-                names.read[name] += 1
+                names.read[name] += name != own
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
                 names.read[f"self.{attr}"] += 1
             case (
@@ -228,6 +229,15 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
                     names.natures[name] = Nature.MASK
             case _:
                 pass
+
+
+def _only_target(statement: ast.stmt) -> str | None:
+    """The variable that a statement sets, and that it alone may read without any use."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+            return name
+        case _:
+            return None
 
 
 def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:
