@@ -75,6 +75,8 @@ OF_VALUES: tuple[Family, ...] = (
     counterparts.inverses,
     counterparts.normalised,
     counterparts.logarithms,
+    counterparts.counters,
+    counterparts.sums,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (
@@ -202,8 +204,12 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         likes.likes,
         entries.on_both_sides,
         entries.reversed_sides,
+        classes.members,
         unread.steps,
     ),
+    ast.ClassDef: (classes.bases,),
+    ast.FunctionDef: (classes.methods,),
+    ast.AnnAssign: (classes.members,),
     ast.Expr: (statements.statements, forgotten.results, likes.likes),
     ast.Return: (repeated.names_exchanged, likes.likes),
 }

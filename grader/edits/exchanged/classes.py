@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, Draft
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
+from grader.edits.reading.declared import Signature
 from grader.edits.reading.kinship import words
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
-from grader.edits.reading.signatures import Signature
 
 _MOST = 5
 
@@ -48,6 +48,65 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         subject = f"what is called where it says `{name}`"
         alike = ("function", name, other)
         yield Draft("function", cost, subject, node, (piece,), end - len(name), alike)
+
+
+def bases(setting: Setting, node: ast.ClassDef) -> Iterator[Draft]:
+    """Another class that a class is derived from, one more, or the same in another order."""
+    if not node.bases or not all(isinstance(one, (ast.Name, ast.Attribute)) for one in node.bases):
+        return
+    program = setting.program
+    start, end = program.span(node.bases[0]).start, program.span(node.bases[-1]).end
+    texts = [program.text(one) for one in node.bases]
+    own = [text.rpartition(".")[2] for text in texts]
+    visible = setting.seen.visible(node)
+    found: dict[str, float] = {}
+    if len(texts) > 1:
+        found[", ".join(reversed(texts))] = SLIP
+    for other in setting.signatures.classes:
+        if other in (node.name, *own) or other not in visible:
+            continue
+        cost = CHANGE if _is_kin(node.name, other) else WRAP
+        found[", ".join((other, *texts))] = cost
+        found[", ".join((other, *texts[1:]))] = cost
+    for text, cost in sorted(found.items(), key=lambda pair: pair[1])[: 2 * _MOST]:
+        piece = Replacement(start, end, text)
+        subject = f"what `{node.name}` is derived from"
+        yield Draft("bases", cost, subject, node, (piece,), start)
+
+
+def methods(setting: Setting, node: ast.FunctionDef) -> Iterator[Draft]:
+    """A method under the name of one that its class inherits, or that is called of it."""
+    around = setting.program.scope(node)
+    if not isinstance(around, ast.ClassDef) or not around.bases or node.decorator_list:
+        return
+    if node.name.startswith("__") or setting.seen.calls(node.name) > 0:
+        return
+    own = {one.name for one in around.body if isinstance(one, ast.FunctionDef)}
+    inherited = setting.signatures.inherited(around.name)
+    start = setting.program.span(node).start + len("def ")
+    for other in [one for one in inherited if one not in own and not one.startswith("__")][:_MOST]:
+        piece = Replacement(start, start + len(node.name), other)
+        subject = f"what `{node.name}` is called"
+        yield Draft("method-name", CHANGE, subject, node, (piece,), start)
+
+
+def members(setting: Setting, node: ast.Assign | ast.AnnAssign) -> Iterator[Draft]:
+    """An attribute of a class under the name of one that the class inherits."""
+    around = setting.program.scope(node)
+    match node:
+        case (
+            ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target)
+        ):
+            pass
+        case _:
+            return
+    if not isinstance(around, ast.ClassDef) or setting.seen.uses(target.id) > 0:
+        return
+    span = setting.program.span(target)
+    for other in setting.signatures.inherited(around.name)[:_MOST]:
+        piece = Replacement(span.start, span.end, other)
+        subject = f"what `{target.id}` is called"
+        yield Draft("member-name", CHANGE, subject, node, (piece,), span.start)
 
 
 def _is_kin(one: str, other: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from grader.edits.reading.setting import Setting, callee, known
 
 _PARTS = {"sin": "cos", "cos": "sin", "0::2": "1::2", "1::2": "0::2", "::2": "1::2"}
 _MOST_NAMES = 24
+_MOST_SIZES = 3
 _INVERSES = (("1 / ", ""), ("-", ""))
 
 
@@ -99,6 +101,8 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     )
     is_entry = isinstance(parent, (ast.Tuple, ast.List)) and isinstance(parent.ctx, ast.Load)
     is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    if isinstance(parent, ast.Attribute) and parent.attr in ("exp", "mul", "sin"):
+        yield wrap(setting.program, node, "-", "", "inverse", CHANGE, "a sign")
     if not (is_given or is_entry or is_value) or callee(node) in ("softmax", "einsum", "matmul"):
         return
     is_number = isinstance(node, ast.Call) and not is_value
@@ -119,6 +123,33 @@ def normalised(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for axis in (*axes, "-1"):
         after = f" / {node.id}.sum({axis}, keepdim=True)"
         yield wrap(setting.program, node, "", after, "share", CHANGE, "a division that is missing")
+
+
+def counters(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """One more or half of what counts features or tokens, where it is stored or returned."""
+    parent = setting.parent(node)
+    if not isinstance(parent, (ast.Assign, ast.Return)) or parent.value is not node:
+        return
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    if callee(node) == "arange" or isinstance(node, ast.Name):
+        for after in (" + 1", " - 1", " // 2", " * 2"):
+            subject = "what is counted"
+            yield wrap(setting.program, node, "", after, "counter", WRAP, subject)
+
+
+def sums(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A term more of a count: another size, or two of them multiplied."""
+    parent = setting.parent(node)
+    if not isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign)) or parent.value is not node:
+        return
+    if setting.scopes.nature(node) is not Nature.SIZE or isinstance(node, ast.Constant):
+        return
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for one, other in itertools.combinations_with_replacement(sizes[:_MOST_SIZES], 2):
+        subject = "a term that is missing"
+        after = f" + {one} * {other}"
+        yield wrap(setting.program, node, "", after, "term", WRAP, subject)
 
 
 def logarithms(setting: Setting, node: ast.expr) -> Iterator[Draft]:

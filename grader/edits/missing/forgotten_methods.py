@@ -25,14 +25,15 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     program = setting.program
     subject = "a call that is missing"
-    if isinstance(node, (ast.Name, ast.BinOp)):
+    if isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
+        is_call = isinstance(node, ast.Call)
         for after, cost in ((".exp()", CHANGE), (".sqrt()", WRAP), (".softmax(-1)", WRAP)):
-            yield wrap(program, node, "", after, "method", cost, subject)
+            yield wrap(program, node, "", after, "method", WRAP if is_call else cost, subject)
     if isinstance(setting.parent(node), ast.Return):
         for name in _tensors(setting, node)[:1]:
             yield wrap(program, node, "", f".to({name}.dtype)", "method", WRAP, subject)
-    if callee(node) in ("ones", "ones_like", "full", "zeros"):
-        for after in (".tril()", ".triu()", ".triu(1)"):
+    if callee(node) in ("ones", "ones_like", "full", "zeros", "zeros_like"):
+        for after in (".tril()", ".triu()", ".triu(1)", '.fill_(float("-inf"))'):
             yield wrap(program, node, "", after, "method", CHANGE, subject)
 
 

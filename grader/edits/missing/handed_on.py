@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
+from grader.edits.reading.declared import Parameter, Signature
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
-from grader.edits.reading.signatures import Parameter, Signature
 
 _MOST_PARAMETERS = 5
 _MOST_NAMES = 6

@@ -14,6 +14,7 @@ _SPACE = " \t\r\n\f\\"
 _TOO_LARGE = 400
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = Function | ast.ClassDef | ast.Module
+_WHOLE = (ast.ClassDef, ast.FunctionDef)
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Delete)
 
 
@@ -165,6 +166,8 @@ class Program:
             inner: Scope = statement
         else:
             inner = scope
+        if isinstance(statement, _WHOLE) and (field == "body"):
+            own.nodes.append(statement)
         if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []

@@ -211,6 +211,9 @@ def _default_swaps(old: object, new: object) -> Iterator[Swap]:
 
 
 def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
+    if old.__bases__ != new.__bases__:
+        yield Swap.of_attribute(old, "__bases__", new.__bases__)
+    yield from _renamed(old, new)
     for name, value in vars(new).items():
         held = vars(old).get(name)
         if isinstance(value, FunctionType):
@@ -218,6 +221,25 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
             yield from _made_swaps(held, value)
         elif name in vars(old) and isinstance(value, bool | int | float | str | tuple | list):
             yield Swap.of_attribute(old, name, value)
+
+
+def _renamed(old: type, new: type) -> Iterator[Swap]:
+    """A member that has another name now: the loaded one, under that name."""
+    before = [name for name in vars(old) if name not in vars(new)]
+    after = [name for name in vars(new) if name not in vars(old)]
+    if len(before) == len(after) == 1:
+        (gone,), (come,) = before, after
+        value = vars(old)[gone]
+
+        def apply() -> None:
+            setattr(old, come, value)
+            delattr(old, gone)
+
+        def undo() -> None:
+            setattr(old, gone, value)
+            delattr(old, come)
+
+        yield Swap(apply, undo)
 
 
 def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
