@@ -50,20 +50,31 @@ def together(
     single: Sequence[Finished],
 ) -> Iterator[Combination]:
     """All combinations of changes, and neighbours exchanged."""
-    yield from _at_like_places(finishing, single)
+    yield from _at_like_places(setting, finishing, single)
     yield from _conventions(finishing, single)
     yield from _contrary(setting, finishing, single)
     yield from _neighbours(setting, given)
 
 
-def _at_like_places(finishing: Finishing, single: Sequence[Finished]) -> Iterator[Combination]:
+def _at_like_places(
+    setting: Setting, finishing: Finishing, single: Sequence[Finished]
+) -> Iterator[Combination]:
     alike: dict[Hashable, list[Finished]] = defaultdict(list)
     for one in single:
         if one.draft.likeness is not None and one.function is not None:
             alike[one.function, one.draft.kind, one.draft.likeness].append(one)
     for group in alike.values():
-        if 2 <= len(group) <= _MOST_PLACES:
-            yield from _joined(finishing, group, group[0].draft.cost + _MORE * (len(group) - 1))
+        for own in (group, *_same_texts(setting, group)):
+            if 2 <= len(own) <= _MOST_PLACES:
+                yield from _joined(finishing, own, own[0].draft.cost + _MORE * (len(own) - 1))
+
+
+def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finished]]:
+    """Of changes at like places, those that change the same text; none if all do."""
+    found: dict[str, list[Finished]] = defaultdict(list)
+    for one in group:
+        found[setting.program.text(one.draft.node)].append(one)
+    return [] if len(found) == 1 else list(found.values())
 
 
 def _conventions(finishing: Finishing, single: Sequence[Finished]) -> Iterator[Combination]:

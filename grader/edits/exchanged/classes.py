@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
@@ -20,9 +21,9 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     name = callee(node)
     match node.func:
         case ast.Name():
-            is_near = True
+            is_elsewhere = name not in _bound(setting.program.tree)
         case ast.Attribute(value=ast.Name(id=holder)):
-            is_near = False
+            is_elsewhere = True
             if holder in LIBRARIES or holder in ("self", "cls"):
                 return
         case _:
@@ -38,7 +39,7 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         if other not in (name, own)
         and other[:1].isupper() == name[:1].isupper()
         and other.startswith("run_") == name.startswith("run_")
-        and (not is_near or other in visible)
+        and (is_elsewhere or other in visible)
         and _fits(signature, node)
     ]
     end = setting.program.span(node.func).end
@@ -107,6 +108,23 @@ def members(setting: Setting, node: ast.Assign | ast.AnnAssign) -> Iterator[Draf
         piece = Replacement(span.start, span.end, other)
         subject = f"what `{target.id}` is called"
         yield Draft("member-name", CHANGE, subject, node, (piece,), span.start)
+
+
+@functools.lru_cache(maxsize=8)
+def _bound(tree: ast.Module) -> frozenset[str]:
+    """What a file declares or imports; other names are those of a notebook's other cells."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found |= {one.asname or one.name for one in names}
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case _:
+                pass
+    return frozenset(found)
 
 
 def _is_kin(one: str, other: str) -> bool:

@@ -102,6 +102,10 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
         yield CHANGE, other
     if f"self.{name}" in names.natures:
         yield SLIP, f"self.{name}"
+    if name in setting.scopes.methods(node):
+        tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+        for given in ("", *tensors[:_MOST_RECIPES]):
+            yield CHANGE, f"self.{name}({given})"
     for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
     if default is not None and default[:1] in "\"'":

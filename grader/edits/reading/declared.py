@@ -1,4 +1,4 @@
-"""What one file declares: its functions and classes, what they take, and what values are made of."""
+"""What one file declares: functions and classes, what they take, what values are made of."""
 
 from __future__ import annotations
 

@@ -52,13 +52,15 @@ class Swap:
 class _Part:
     """Some whole lines of a file that stand at its top level: a function, a class, a constant.
 
-    `codes` are what they compile to, by qualified name and number among those of that name.
+    `codes` are what they compile to, by qualified name and number among those of that name;
+    `reads` are the names that are read as it is loaded: of a function those in its defaults.
     """
 
     start: int
     end: int
     first: int
     codes: Mapping[Key, CodeType]
+    reads: frozenset[str]
 
 
 class Source:
@@ -105,15 +107,16 @@ class Source:
                         found = True
                         yield Swap.of_attribute(function, "__code__", new)
         if not found:
-            yield from self._value_swaps(module)
+            yield from self._value_swaps(module, part)
 
-    def _value_swaps(self, module: CodeType) -> Iterator[Swap]:
+    def _value_swaps(self, module: CodeType, part: _Part) -> Iterator[Swap]:
         """Runs a statement of the top level again; its values go to who has the old ones."""
         if self._globals is None:
             raise CannotExchange
         fresh = dict(self._globals)
         try:
             exec(module, fresh)
+            self._load_what_reads(fresh, part)
         except BaseException as error:  # an edited statement may raise anything at all
             raise CannotExchange from error
         for name, value in fresh.items():
@@ -127,6 +130,13 @@ class Source:
             else:
                 for holder in _who_hold(name, old, self._globals):
                     yield Swap.of_name(holder, name, value)
+
+    def _load_what_reads(self, fresh: dict[str, Any], changed: _Part) -> None:
+        """Runs what stands below once more where it reads a value that is another one now."""
+        assert self._globals is not None
+        for part in self._parts[self._parts.index(changed) + 1 :]:
+            if any(fresh.get(name) is not self._globals.get(name) for name in part.reads):
+                exec(self._compiled(self._text[part.start : part.end], part.first), fresh)
 
     def _parts_of(self, text: str) -> Iterator[_Part]:
         lines = text.splitlines(keepends=True)
@@ -142,7 +152,8 @@ class Source:
             last = node.end_lineno or first
             start, end = starts[first - 1], starts[min(last, len(lines))]
             with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-                yield _Part(start, end, first, _codes_in(self._compiled(text[start:end], first)))
+                codes = _codes_in(self._compiled(text[start:end], first))
+                yield _Part(start, end, first, codes, frozenset(_read_as_loaded(node)))
 
     def _compiled(self, text: str, first: int) -> CodeType:
         source = "\n" * (first - 1) + text
@@ -166,6 +177,17 @@ def functions_below(
         ):
             found.setdefault(one.__code__.co_filename, []).append(one)
     return found
+
+
+def _read_as_loaded(node: ast.stmt) -> Iterator[str]:
+    parts: list[ast.AST] = []
+    if isinstance(node, ast.FunctionDef):
+        parts = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        parts = [node.value] if node.value is not None else []
+    for one in (inner for part in parts for inner in ast.walk(part)):
+        if isinstance(one, ast.Name):
+            yield one.id
 
 
 def _codes_in(module: CodeType) -> dict[Key, CodeType]:
