@@ -169,10 +169,9 @@ def _with_argument(
     name = callee(node)
     subject = f"an option of `{name}`"
     end = program.span(node.func).end
-    at = end - len(name)
-    pieces = (piece,) if renamed is None else (Replacement(at, end, renamed), piece)
+    pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
     alike = ("option", text, name in ("max", "min") and renamed is None)
-    return Draft("option-added", cost, subject, node, pieces, at, alike)
+    return Draft("option-added", cost, subject, node, pieces, place, alike)
 
 
 def is_module(node: ast.expr) -> bool:

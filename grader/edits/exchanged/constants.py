@@ -131,6 +131,7 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
         others |= {value / 10: CHANGE, value * 10: CHANGE, 0.0: WRAP}
     else:
         near = {value + 1: CHANGE, value - 1: CHANGE, 0.0: CHANGE, 1.0: CHANGE, 2.0: CHANGE}
+        near |= {2 * value: SLIP, value / 2: SLIP} if abs(value) in (1.0, 2.0) else {}
         others |= near | {0.5: WRAP}
     for other, cost in others.items():
         yield _other(setting, node, repr(other), "constant", cost, subject)

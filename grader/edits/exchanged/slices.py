@@ -94,7 +94,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
             yield put(program, node.slice, text, "index", SLIP, subject)
     if isinstance(node.slice, ast.Constant) and node.slice.value is None:
-        for text in ("..., None", ":, None"):
+        for text in ("..., None", ":, None", "..., None, :"):
             yield put(program, node.slice, text, "added-axis", SLIP, subject)
     if isinstance(node.slice, ast.Tuple):
         yield from _added_axes(setting, node.slice, subject)

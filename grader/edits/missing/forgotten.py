@@ -129,8 +129,9 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         start = program.span(node.func).end + 1 + len(before)
         lead = ", " if before and not before.endswith(",") else " " if before else ""
         piece = Replacement(start, start, f"{lead}{text}")
-        at = program.span(node.func).end - len(name)
-        yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+        yield Draft(
+            "argument-added", cost, subject, node, (piece,), start, ("argument", name, text)
+        )
 
 
 def _sized(setting: Setting, node: ast.Call) -> list[str]:

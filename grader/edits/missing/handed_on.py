@@ -191,5 +191,4 @@ def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft
         place = program.span(node).end - 1
         piece = Replacement(place, place, text)
     subject = f"what `{name}` is given"
-    at = program.span(node.func).end - len(callee(node))
-    return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+    return Draft("argument-added", cost, subject, node, (piece,), place, ("argument", name, text))

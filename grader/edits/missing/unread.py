@@ -31,6 +31,10 @@ def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             for before in _TERMS:
                 cost = CHANGE if before in (" * ", " / ") else WRAP
                 yield wrap(program, node, "", f"{before}{name}", "unread", cost, _SUBJECT)
+        if nature is Nature.WEIGHT:
+            for before, after in ((" @ ", ".T"), (" @ ", "")):
+                text = f"{before}{name}{after}"
+                yield wrap(program, node, "", text, "projection", CHANGE, _SUBJECT)
         if isinstance(node, (ast.Name, ast.Constant, ast.Attribute)):
             yield put(program, node, name, "unread", CHANGE, _SUBJECT)
         if isinstance(node, ast.Name):
