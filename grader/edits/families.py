@@ -117,6 +117,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         written_out.instead_of_collections,
         counterparts.factors,
         counterparts.negations,
+        forgotten_methods.starts,
     ),
     ast.Attribute: (
         calls.loaded,
@@ -148,6 +149,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         written_out.made_anew,
         written_out.variables,
         forgotten_methods.greatest,
+        forgotten_methods.operands,
+        forgotten_methods.ranges,
         nesting.order,
         nesting.narrowed,
         nesting.signs,

@@ -16,7 +16,8 @@ from grader.edits.reading.setting import Setting
 
 _MORE = 0.5
 _MOST_PLACES = 6
-_PAIR = 1.0
+# Of two changes that are one slip.
+_PAIR = -0.5
 _MOST_PAIRS = 4
 # What is added at one place of a statement may belong to another of the same.
 _WITHIN = ("sign", "operator")

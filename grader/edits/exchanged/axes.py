@@ -117,7 +117,7 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 def shaped_after_turning(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A transposition before a tensor is reshaped."""
     parent = setting.parent(node)
-    if not (isinstance(parent, ast.Attribute) and parent.attr in _SHAPING):
+    if not (isinstance(parent, ast.Attribute) and parent.attr in (*_SHAPING, "contiguous")):
         return
     if not isinstance(setting.parent(parent), ast.Call):
         return

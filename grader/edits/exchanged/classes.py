@@ -13,7 +13,7 @@ from grader.edits.reading.kinship import words
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
 
-_MOST = 5
+_MOST = 8
 
 
 def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -34,7 +34,7 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     visible = setting.seen.visible(node)
     own = setting.program.function(setting.program.scope(node))
     found = [
-        (not _is_kin(name, other), other)
+        (not _is_related(setting, name, other), not _is_kin(name, other), other)
         for other, signature in known.items()
         if other not in (name, own)
         and other[:1].isupper() == name[:1].isupper()
@@ -43,9 +43,14 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         and _fits(signature, node)
     ]
     end = setting.program.span(node.func).end
-    for is_far, other in sorted(found)[:_MOST]:
+    for is_other, is_far, other in sorted(found)[:_MOST]:
         piece = Replacement(end - len(name), end, other)
-        cost = CHANGE if is_far else SLIP
+        if name[:1].isupper():
+            cost = SLIP if not is_other or not is_far else CHANGE
+        elif is_far:
+            continue  # functions do so many things that any other may happen to be right
+        else:
+            cost = WRAP
         subject = f"what is called where it says `{name}`"
         alike = ("function", name, other)
         yield Draft("function", cost, subject, node, (piece,), end - len(name), alike)
@@ -125,6 +130,12 @@ def _bound(tree: ast.Module) -> frozenset[str]:
             case _:
                 pass
     return frozenset(found)
+
+
+def _is_related(setting: Setting, one: str, other: str) -> bool:
+    """Whether a class is derived from another, or both are from a third."""
+    bases = setting.signatures.bases
+    return one in bases(other) or other in bases(one) or bool(set(bases(one)) & set(bases(other)))
 
 
 def _is_kin(one: str, other: str) -> bool:

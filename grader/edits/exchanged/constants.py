@@ -101,8 +101,13 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _other(setting, node, str(other), "constant", cost, subject)
     for other in (2 * value, value + 2, value - 2):
         yield _other(setting, node, str(other), "constant", WRAP, subject)
-    if value in (1, 2):
-        yield _other(setting, node, "0.5", "constant", WRAP, subject)
+    if abs(value) in (1, 2):
+        match setting.parent(node):
+            case ast.BinOp(op=ast.Pow(), right=right) if right is node:
+                cost = SLIP
+            case _:
+                cost = WRAP
+        yield _other(setting, node, "0.5" if value > 0 else "-0.5", "constant", cost, subject)
     if abs(value) >= 1000:
         for text in (str(value // 10), str(value * 10)):
             yield _other(setting, node, text, "constant", CHANGE, subject)

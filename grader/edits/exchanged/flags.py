@@ -52,3 +52,6 @@ def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     for other in [one for one in absent if one != name][:_MOST]:
         subject = "the condition of a branch"
         yield put(setting.program, node.left, other, "condition", CHANGE, subject)
+    for text in (name, f"not {name}"):
+        subject = "a condition"
+        yield put(setting.program, node, text, "condition", CHANGE, subject)

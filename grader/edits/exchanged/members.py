@@ -184,5 +184,7 @@ def _is_object(node: ast.expr) -> bool:
             return name not in LIBRARIES
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
             return name not in LIBRARIES and attr not in _OF_TENSORS
+        case ast.Call():
+            return callee(node)[:1].isupper()
         case _:
             return False

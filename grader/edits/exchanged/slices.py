@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, keep, put
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting
+from grader.edits.reading.setting import Setting, argument_of, callee
 
 
 def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
@@ -87,7 +87,9 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     program = setting.program
     subject = f"an index of `{program.text(node.value)}`"
     is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if not is_shape:
+    given = argument_of(setting, node)
+    is_size = given is not None and callee(given[0]).startswith(("rand", "zeros", "ones", "empty"))
+    if not is_shape or is_size:
         alike = ("index", program.text(node.slice))
         yield keep(program, node, node.value, "index-dropped", CHANGE, subject, alike)
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:

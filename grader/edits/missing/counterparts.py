@@ -92,6 +92,7 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if setting.scopes.nature(node) is not Nature.TENSOR or isinstance(parent, ast.BinOp):
         return
+    yield from _exponents(setting, node, parent)
     if not isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
         return
     is_given = (
@@ -101,8 +102,6 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     )
     is_entry = isinstance(parent, (ast.Tuple, ast.List)) and isinstance(parent.ctx, ast.Load)
     is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
-    if isinstance(parent, ast.Attribute) and parent.attr in ("exp", "mul", "sin"):
-        yield wrap(setting.program, node, "-", "", "inverse", CHANGE, "a sign")
     if not (is_given or is_entry or is_value) or callee(node) in ("softmax", "einsum", "matmul"):
         return
     is_number = isinstance(node, ast.Call) and not is_value
@@ -111,6 +110,20 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         if before == "-" or is_number or is_value:
             subject = "a sign" if before == "-" else "an inverse"
             yield wrap(setting.program, node, before, after, "inverse", cost, subject)
+
+
+def _exponents(setting: Setting, node: ast.expr, parent: ast.AST) -> Iterator[Draft]:
+    """The sign of what is exponentiated."""
+    match parent:
+        case ast.Attribute(attr="exp"):
+            cost = SLIP
+        case ast.Attribute(attr="mul" | "sin"):
+            cost = CHANGE
+        case ast.Call(args=[*_, last]) if last is node and callee(parent) in ("exp", "pow"):
+            cost = SLIP
+        case _:
+            return
+    yield wrap(setting.program, node, "-", "", "inverse", cost, "a sign")
 
 
 def normalised(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -199,13 +199,14 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     targets: dict[str, None] = {}
     if isinstance(node.value, ast.Tuple):
         targets[", ".join(_first_argument(one) for one in node.value.elts)] = None
-    if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
-        given = [one.id for one in node.value.args if isinstance(one, ast.Name)]
-        targets |= {", ".join(given[:count]): None for count in range(min(3, len(given)), 1, -1)}
     for one in ast.walk(node.value):
         if isinstance(one, ast.Name) and natures.get(one.id, Nature.OTHER).is_tensor:
             targets[one.id] = None
-    for target in list(targets)[:_MOST]:
+    several: list[str] = []
+    if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
+        given = [one.id for one in node.value.args if isinstance(one, ast.Name)]
+        several = [", ".join(given[:count]) for count in range(min(3, len(given)), 1, -1)]
+    for target in [*list(targets)[:_MOST], *several]:
         piece = Replacement(span.start, span.start, f"{target} = ")
         yield Draft("result", SLIP, subject, node, (piece,), span.start)
 

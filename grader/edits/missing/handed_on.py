@@ -26,12 +26,13 @@ _NOT_OURS = frozenset(
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """One argument more: for a parameter that is known, or any variable."""
-    if any(isinstance(one, ast.Starred) for one in node.args) or not callee_or_call(node):
-        return
-    if any(keyword.arg is None for keyword in node.keywords):
+    if not callee_or_call(node) or any(keyword.arg is None for keyword in node.keywords):
         return
     signature = _of_parent(setting, node) or setting.signatures.of(node)
-    if signature is not None:
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        if signature is not None:
+            yield from _by_keyword(setting, node, signature)
+    elif signature is not None:
         yield from _known(setting, node, signature)
     elif _is_ours(setting, node):
         yield from _any(setting, node)
@@ -60,12 +61,24 @@ def _known(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[D
     count = len(node.args)
     left = [*signature.positional[count:], *signature.by_keyword]
     missing = [one for one in left if one.name not in given]
+    known = [one.name for one in setting.seen.variables(node)]
+    missing.sort(key=lambda one: not any(kinship(one.name, name) for name in known))
     for parameter in missing[:_MOST_PARAMETERS]:
         follows = not given and parameter in signature.positional[count : count + 1]
         for cost, text in _values(setting, node, parameter):
             shown = text if follows else f"{parameter.name}={text}"
             yield _appended(setting, node, shown, cost)
     yield from _inserted(setting, node, signature, given)
+
+
+def _by_keyword(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[Draft]:
+    """Options of what is given no one knows how many arguments."""
+    given = {keyword.arg for keyword in node.keywords}
+    optional = [one for one in signature.positional if one.default is not None]
+    for parameter in [*optional, *signature.by_keyword][:_MOST_PARAMETERS]:
+        if parameter.name not in given:
+            for cost, text in _values(setting, node, parameter):
+                yield _appended(setting, node, f"{parameter.name}={text}", cost)
 
 
 def _inserted(

@@ -37,6 +37,8 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if not _is_value(setting, node) or is_axis(setting, node):
         return
     nature, parent = setting.scopes.nature(node), setting.parent(node)
+    if nature is Nature.FLAG and isinstance(parent, ast.BinOp):
+        yield _around(setting, node, "3 * ", "", "factor", WRAP, "a factor")
     if isinstance(parent, ast.UnaryOp) or not (nature.is_number or nature is Nature.TENSOR):
         return
     scaled = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div))
@@ -57,7 +59,9 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
         if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
-            likely = before == "1 - " and nature is Nature.NUMBER
+            likely = nature is Nature.NUMBER and (
+                before == "1 - " or (before == "1 / " and not is_operand)
+            )
             cost = CHANGE if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
     if is_operand and isinstance(node, ast.Name):

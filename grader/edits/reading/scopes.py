@@ -128,6 +128,10 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
                 found[f"self.{attr}"] = _of_attribute(attr, node.value)
+            case ast.FunctionDef(
+                name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
+            ):
+                found[f"self.{name}"] = nature_of_name(name) or Nature.OTHER
             case ast.Call(
                 func=ast.Attribute(attr="register_buffer"),
                 args=[ast.Constant(value=str(attr)), *_],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,6 +21,7 @@ from grader.edits.reading.declared import (
 
 _MOST_ATTRIBUTES = 20
 _DEEPEST = 8
+_MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 
 
 class Signatures:
@@ -102,7 +104,7 @@ class Signatures:
     @functools.cached_property
     def mask_makers(self) -> list[str]:
         """The functions that, by their names, make a mask of one argument, a length."""
-        return [name for name, rest in self.of_first if "mask" in name.lower() and not rest]
+        return [name for name, rest in self.of_first if not rest and _MASKING.search(name.lower())]
 
     @functools.cached_property
     def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
