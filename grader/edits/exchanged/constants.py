@@ -140,9 +140,7 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
         others |= near | {0.5: WRAP}
     for other, cost in others.items():
         yield _other(setting, node, repr(other), "constant", cost, subject)
-    if value <= 0 and not isinstance(setting.parent(node), ast.BinOp):
-        yield _other(setting, node, _INFINITY, "infinity", WRAP, subject)
-    elif abs(value) >= 1000:
+    if (value <= 0 and not isinstance(setting.parent(node), ast.BinOp)) or abs(value) >= 1000:
         yield _other(setting, node, _INFINITY, "infinity", CHANGE, subject)
 
 

@@ -90,6 +90,8 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
         return []
     like = _LIKE.get(nature, set())
     in_function = isinstance(setting.program.scope(node), (ast.FunctionDef, ast.AsyncFunctionDef))
+    tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    latest = max(tensors, key=lambda one: one.first).name if tensors else None
     beside = _subscripted_beside(setting, node)
     found = []
     for place, (name, other) in enumerate(names.natures.items()):
@@ -107,6 +109,8 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             cost = WRAP
         if kin == 2 and nature is Nature.SIZE is not other:
             cost = CHANGE
+        if name == latest and nature is other is Nature.TENSOR:
+            cost = min(cost, CHANGE)
         if name in beside:
             cost = min(cost, WRAP)
         found.append((cost, -names.first.get(name, 0), place, name))

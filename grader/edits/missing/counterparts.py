@@ -107,6 +107,8 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_number = isinstance(node, ast.Call) and not is_value
     for before, after in _INVERSES:
         cost = CHANGE if before == "-" else WRAP
+        if before == "1 / " and is_value and callee(node) in ("pow", "exp", "sqrt"):
+            cost = SLIP + 0.25
         if before == "-" or is_number or is_value:
             subject = "a sign" if before == "-" else "an inverse"
             yield wrap(setting.program, node, before, after, "inverse", cost, subject)

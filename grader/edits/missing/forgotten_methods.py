@@ -110,7 +110,7 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     program = setting.program
     if isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
         subject = "a root that is missing"
-        cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else CHANGE
+        cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else SLIP + 0.25
         yield wrap(program, node, "", " ** 0.5", "root", cost, subject)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left:
         return

@@ -59,9 +59,10 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
         if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
-            likely = nature is Nature.NUMBER and (
-                before == "1 - " or (before == "1 / " and not is_operand)
-            )
+            if nature is Nature.NUMBER and before == "1 / " and not is_operand:
+                yield _around(setting, node, before, after, "factor", SLIP + 0.25, subject)
+                continue
+            likely = before == "1 - " and nature is Nature.NUMBER
             cost = CHANGE if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
     if is_operand and isinstance(node, ast.Name):

@@ -18,6 +18,8 @@ from grader.wire.trials import Change
 
 Key = tuple[str, int]
 
+_PLAIN = (bool, int, float, str, tuple, list)
+
 
 class CannotExchange(Exception):
     """An edited source has no code that could take the place of what was loaded."""
@@ -241,8 +243,13 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
         if isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
             yield from _made_swaps(held, value)
-        elif name in vars(old) and isinstance(value, bool | int | float | str | tuple | list):
+        elif name in vars(old) and (isinstance(value, _PLAIN) or _is_field(value)):
             yield Swap.of_attribute(old, name, value)
+
+
+def _is_field(value: object) -> bool:
+    """Whether it reads a field of a named tuple."""
+    return type(value).__name__ == "_tuplegetter"
 
 
 def _renamed(old: type, new: type) -> Iterator[Swap]:
