@@ -19,6 +19,7 @@ _MOST_PLACES = 6
 # Of two changes that are one slip.
 _PAIR = -0.5
 _MOST_PAIRS = 4
+_MOST_TURNED = 24
 # What is added at one place of a statement may belong to another of the same.
 _WITHIN = ("sign", "operator")
 _SIGNS = ("sign", "sign-dropped")
@@ -54,6 +55,7 @@ def together(
     yield from _at_like_places(setting, finishing, single)
     yield from _conventions(finishing, single)
     yield from _contrary(setting, finishing, single)
+    yield from _sizes_and_axes(setting, finishing, single)
     yield from _neighbours(setting, given)
 
 
@@ -135,6 +137,25 @@ def _contrary(
                 ):
                     cost = one.draft.cost + contrary.draft.cost + _PAIR
                     yield from _joined(finishing, (one, contrary), cost)
+
+
+def _sizes_and_axes(
+    setting: Setting, finishing: Finishing, single: Sequence[Finished]
+) -> Iterator[Combination]:
+    """Sizes in another order, and the axes that the next statement turns: heads split otherwise."""
+    sizes: dict[ast.stmt, list[Finished]] = defaultdict(list)
+    axes: dict[ast.stmt, list[Finished]] = defaultdict(list)
+    for one in single:
+        if one.draft.kind == "elements" and isinstance(one.draft.node, (ast.Tuple, ast.List)):
+            sizes[one.statement].append(one)
+        elif one.draft.kind == "transposed-axes":
+            axes[one.statement].append(one)
+    for statement, orders in sizes.items():
+        following = block_after(setting.program, statement)
+        turned = axes.get(following, ()) if following is not None else ()
+        for one, other in itertools.islice(itertools.product(orders, turned), _MOST_TURNED):
+            cost = one.draft.cost + other.draft.cost
+            yield from _joined(finishing, (one, other), cost)
 
 
 def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:

@@ -29,7 +29,7 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         case _:
             return
     known = setting.signatures.declared
-    if name not in known or any(isinstance(one, ast.Starred) for one in node.args):
+    if name not in known:
         return
     visible = setting.seen.visible(node)
     own = setting.program.function(setting.program.scope(node))
@@ -47,10 +47,10 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         piece = Replacement(end - len(name), end, other)
         if name[:1].isupper():
             cost = SLIP if not is_other or not is_far else CHANGE
-        elif is_far:
-            continue  # functions do so many things that any other may happen to be right
-        else:
+        elif _differ_in_a_word(name, other):
             cost = WRAP
+        else:
+            continue  # another implementation of the same mends whatever is wrong with one
         subject = f"what is called where it says `{name}`"
         alike = ("function", name, other)
         yield Draft("function", cost, subject, node, (piece,), end - len(name), alike)
@@ -138,6 +138,10 @@ def _is_related(setting: Setting, one: str, other: str) -> bool:
     return one in bases(other) or other in bases(one) or bool(set(bases(one)) & set(bases(other)))
 
 
+def _differ_in_a_word(one: str, other: str) -> bool:
+    return len(set(words(one)) ^ set(words(other))) == 1
+
+
 def _is_kin(one: str, other: str) -> bool:
     """Whether two names share a word."""
     return bool(set(words(one)) & set(words(other)))
@@ -145,6 +149,8 @@ def _is_kin(one: str, other: str) -> bool:
 
 def _fits(signature: Signature, node: ast.Call) -> bool:
     """Whether what is given could be taken."""
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        return True
     given = {one.arg for one in node.keywords}
     names = [one.name for one in (*signature.positional, *signature.by_keyword)]
     needed = [

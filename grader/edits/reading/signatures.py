@@ -61,8 +61,9 @@ class Signatures:
     @functools.cached_property
     def declared(self) -> dict[str, Signature]:
         """The functions and the classes at the top of files, and what making one takes."""
-        found = ((name, self._inherited(name)) for name in self._top)
-        return {name: signature for name, signature in found if signature is not None}
+        found = {name: self._inherited(name) for name in self._top}
+        found |= {name: Signature(()) for name in self.classes if found[name] is None}
+        return {name: signature for name, signature in found.items() if signature is not None}
 
     def bases(self, name: str) -> tuple[str, ...]:
         """The classes that a class is told to be derived from."""
