@@ -128,6 +128,10 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
                 found[f"self.{attr}"] = _of_attribute(attr, node.value)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+                for target in targets:
+                    if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
+                        found[f"self.{target.attr}"] = _of_attribute(target.attr, target)
             case ast.FunctionDef(
                 name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
             ):
