@@ -19,7 +19,7 @@ _MOST_PLACES = 6
 # Of two changes that are one slip.
 _PAIR = -0.5
 _MOST_PAIRS = 4
-_MOST_TURNED = 24
+_MOST_TURNED = 30
 # What is added at one place of a statement may belong to another of the same.
 _WITHIN = ("sign", "operator")
 _SIGNS = ("sign", "sign-dropped")
@@ -148,7 +148,7 @@ def _sizes_and_axes(
     for one in single:
         if one.draft.kind == "elements" and isinstance(one.draft.node, (ast.Tuple, ast.List)):
             sizes[one.statement].append(one)
-        elif one.draft.kind == "transposed-axes":
+        elif one.draft.kind in ("transposed-axes", "axis"):
             axes[one.statement].append(one)
     for statement, orders in sizes.items():
         following = block_after(setting.program, statement)
