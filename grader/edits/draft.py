@@ -16,7 +16,7 @@ CHANGE = 1.5
 WRAP = 2.0
 UNLIKELY = 3.0
 
-_PRIMARY = (
+PRIMARY = (
     ast.Name,
     ast.Attribute,
     ast.Subscript,
@@ -89,7 +89,7 @@ def wrap(
     """Something is put around a node; `loose` if it needs no parentheses there."""
     span = program.outer_span(node)
     bare = span == program.span(node)
-    holds = isinstance(node, (*_PRIMARY, ast.Tuple))
+    holds = isinstance(node, (*PRIMARY, ast.Tuple))
     if isinstance(node, ast.Constant):
         holds = not after.startswith(".")
     if bare and not loose and not holds:

@@ -19,8 +19,8 @@ from grader.edits.reading.setting import Setting
 from grader.edits.reading.signatures import Signatures
 from grader.edits.together import Combination, together
 
-_FEWEST = 80
-_MOST_OF_A_LINE = 220
+_FEWEST = 120
+_MOST_OF_A_LINE = 320
 # What a program may cost that was written to cost much.
 _MOST = 12_000
 
@@ -68,7 +68,7 @@ class _Generation:
         """The cheapest edits of one statement, no two of them equal."""
         drafts = _likeliest_first(self._drafts(statement))
         found: dict[int, Finished] = {}
-        most = min(_MOST_OF_A_LINE, _FEWEST + 5 * len(statement.nodes))
+        most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
         most *= _head_lines(statement.node)
         for draft in drafts:
             if len(found) >= most:
@@ -121,7 +121,7 @@ def _is_given(statement: Statement, lines: set[int] | None) -> bool:
 
 def _is_read(node: ast.expr) -> bool:
     """Whether a node is an expression whose value is used."""
-    if isinstance(node, (ast.Slice, ast.Starred, ast.Constant)):
+    if isinstance(node, (ast.Slice, ast.Starred, ast.Constant, ast.JoinedStr)):
         return False
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 

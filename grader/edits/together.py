@@ -16,8 +16,10 @@ from grader.edits.reading.setting import Setting
 
 _MORE = 0.5
 _MOST_PLACES = 6
-_PAIR = 1.0
+# Of two changes that are one slip.
+_PAIR = -0.5
 _MOST_PAIRS = 4
+_MOST_TURNED = 30
 # What is added at one place of a statement may belong to another of the same.
 _WITHIN = ("sign", "operator")
 _SIGNS = ("sign", "sign-dropped")
@@ -50,20 +52,32 @@ def together(
     single: Sequence[Finished],
 ) -> Iterator[Combination]:
     """All combinations of changes, and neighbours exchanged."""
-    yield from _at_like_places(finishing, single)
+    yield from _at_like_places(setting, finishing, single)
     yield from _conventions(finishing, single)
     yield from _contrary(setting, finishing, single)
+    yield from _sizes_and_axes(setting, finishing, single)
     yield from _neighbours(setting, given)
 
 
-def _at_like_places(finishing: Finishing, single: Sequence[Finished]) -> Iterator[Combination]:
+def _at_like_places(
+    setting: Setting, finishing: Finishing, single: Sequence[Finished]
+) -> Iterator[Combination]:
     alike: dict[Hashable, list[Finished]] = defaultdict(list)
     for one in single:
         if one.draft.likeness is not None and one.function is not None:
             alike[one.function, one.draft.kind, one.draft.likeness].append(one)
     for group in alike.values():
-        if 2 <= len(group) <= _MOST_PLACES:
-            yield from _joined(finishing, group, group[0].draft.cost + _MORE * (len(group) - 1))
+        for own in (group, *_same_texts(setting, group)):
+            if 2 <= len(own) <= _MOST_PLACES:
+                yield from _joined(finishing, own, own[0].draft.cost + _MORE * (len(own) - 1))
+
+
+def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finished]]:
+    """Of changes at like places, those that change the same text; none if all do."""
+    found: dict[str, list[Finished]] = defaultdict(list)
+    for one in group:
+        found[setting.program.text(one.draft.node)].append(one)
+    return [] if len(found) == 1 else list(found.values())
 
 
 def _conventions(finishing: Finishing, single: Sequence[Finished]) -> Iterator[Combination]:
@@ -123,6 +137,25 @@ def _contrary(
                 ):
                     cost = one.draft.cost + contrary.draft.cost + _PAIR
                     yield from _joined(finishing, (one, contrary), cost)
+
+
+def _sizes_and_axes(
+    setting: Setting, finishing: Finishing, single: Sequence[Finished]
+) -> Iterator[Combination]:
+    """Sizes in another order, and the axes that the next statement turns: heads split otherwise."""
+    sizes: dict[ast.stmt, list[Finished]] = defaultdict(list)
+    axes: dict[ast.stmt, list[Finished]] = defaultdict(list)
+    for one in single:
+        if one.draft.kind == "elements" and isinstance(one.draft.node, (ast.Tuple, ast.List)):
+            sizes[one.statement].append(one)
+        elif one.draft.kind in ("transposed-axes", "axis"):
+            axes[one.statement].append(one)
+    for statement, orders in sizes.items():
+        following = block_after(setting.program, statement)
+        turned = axes.get(following, ()) if following is not None else ()
+        for one, other in itertools.islice(itertools.product(orders, turned), _MOST_TURNED):
+            cost = one.draft.cost + other.draft.cost
+            yield from _joined(finishing, (one, other), cost)
 
 
 def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:

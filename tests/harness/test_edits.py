@@ -22,7 +22,7 @@ EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 MOST_ON_AVERAGE = 80
 EVERY = 11
 WITHIN_REACH = 0.5
-MOST_OF_A_LINE = 250
+MOST_OF_A_LINE = 320
 
 ATTENTION = """
 import math

@@ -66,6 +66,10 @@ def _orders(
         cost = SLIP if near else CHANGE
         alike = (around, count)
         yield exchange(setting.program, node, parts, order, kind, cost, subject, alike)
-    if count == 3 and len(set(texts)) == 3 and not any(fixed):
-        for turned in ((1, 2, 0), (2, 0, 1)):
-            yield exchange(setting.program, node, parts, turned, kind, WRAP, subject, around)
+    for first in range(count - 2) if count <= _MANY else ():
+        places = range(first, first + 3)
+        if len({texts[place] for place in places}) == 3 and not any(fixed[p] for p in places):
+            for one, second, third in ((1, 2, 0), (2, 0, 1)):
+                turned = list(range(count))
+                turned[first : first + 3] = first + one, first + second, first + third
+                yield exchange(setting.program, node, parts, turned, kind, WRAP, subject, around)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, exchange, wrap
@@ -22,10 +23,16 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     if callee(node) not in _TURNING or len(node.args) < 2:
         return
     first, second = node.args[-2:]
-    own = {integer(first), integer(second)}
+    own = (integer(first), integer(second))
     program = setting.program
-    for pair in _PAIRS:
-        if {int(axis) for axis in pair} != own:
+    pairs: list[tuple[str, str]] = list(_PAIRS)
+    if callee(node) == "movedim":  # of which the order matters
+        pairs += [(after, before) for before, after in _PAIRS]
+        kept = {own}
+    else:
+        kept = {own, own[::-1]}
+    for pair in pairs:
+        if (int(pair[0]), int(pair[1])) not in kept:
             span = (program.outer_span(first).start, program.outer_span(second).end)
             piece = Replacement(*span, ", ".join(pair))
             subject = "the axes that a transposition exchanges"
@@ -42,6 +49,17 @@ def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         if len(node.args) == 1 and isinstance(node.args[0], ast.Tuple)
         else node.args
     )
+    if len(axes) != 4 and all(integer(axis) is not None for axis in axes):
+        texts = [setting.program.text(axis) for axis in axes]
+        start = setting.program.outer_span(axes[0]).start
+        end = setting.program.outer_span(axes[-1]).end
+        for one, other in itertools.combinations(range(len(axes)), 2):
+            moved = list(texts)
+            moved[one], moved[other] = moved[other], moved[one]
+            piece = Replacement(start, end, ", ".join(moved))
+            subject = "the order of axes in a `permute`"
+            alike = ("permute", one, other)
+            yield Draft("transposed-axes", SLIP, subject, node, (piece,), start, alike)
     if len(axes) == 4 and all(integer(axis) is not None for axis in axes):
         program = setting.program
         for order in ("0, 2, 1, 3", "0, 1, 3, 2", "0, 2, 3, 1", "0, 3, 1, 2", "0, 1, 2, 3"):
@@ -99,7 +117,7 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 def shaped_after_turning(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A transposition before a tensor is reshaped."""
     parent = setting.parent(node)
-    if not (isinstance(parent, ast.Attribute) and parent.attr in _SHAPING):
+    if not (isinstance(parent, ast.Attribute) and parent.attr in (*_SHAPING, "contiguous")):
         return
     if not isinstance(setting.parent(parent), ast.Call):
         return

@@ -7,59 +7,9 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, put, without
 from grader.edits.edit import Replacement
+from grader.edits.exchanged.siblings import siblings
 from grader.edits.reading.kinship import kinship, words
 from grader.edits.reading.setting import Setting, callee
-
-# Functions of which one is easily called for another: those of one group.
-_SIBLINGS = (
-    ("sin", "cos"),
-    ("sinh", "tanh", "sigmoid"),
-    ("tril", "triu"),
-    ("softmax", "log_softmax"),
-    ("sqrt", "rsqrt", "square"),
-    ("mean", "sum"),
-    ("sum", "amax", "logsumexp"),
-    ("max", "min"),
-    ("amax", "amin"),
-    ("var", "std"),
-    ("floor", "ceil"),
-    ("cat", "stack"),
-    ("concat", "stack"),
-    ("repeat", "repeat_interleave"),
-    ("repeat", "tile"),
-    ("zeros", "ones"),
-    ("zeros", "arange"),
-    ("ones", "arange"),
-    ("sqrt", "log"),
-    ("zeros_like", "ones_like"),
-    ("empty_like", "zeros_like"),
-    ("rand", "randn"),
-    ("rand_like", "randn_like"),
-    ("matmul", "mul"),
-    ("bmm", "mul"),
-    ("add", "sub"),
-    ("mul", "div"),
-    ("exp", "log"),
-    ("exp2", "exp"),
-    ("log", "log2", "log10"),
-    ("relu", "gelu", "silu"),
-    ("logical_and", "logical_or"),
-    ("masked_fill", "masked_fill_"),
-    ("argmax", "argmin"),
-    ("lt", "le"),
-    ("gt", "ge"),
-    ("eq", "ne"),
-    ("range", "len"),
-    ("isnan", "isinf"),
-    ("transpose", "reshape"),
-    ("expand", "repeat"),
-    ("view", "transpose"),
-)
-_OTHERS: dict[str, tuple[str, ...]] = {}
-for _group in _SIBLINGS:
-    for _name in _group:
-        known = _OTHERS.get(_name, ())
-        _OTHERS[_name] = (*known, *(o for o in _group if o != _name and o not in known))
 
 _REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
 _WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
@@ -75,7 +25,9 @@ def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     end = program.span(node.func).end
     place = Replacement(end - len(name), end, "")
     subject = f"the function that is called where it says `{name}`"
-    others = {other: SLIP for other in _OTHERS.get(name, ())}
+    others = {other: SLIP for other in siblings(name)}
+    if isinstance(setting.parent(node), ast.Expr) and isinstance(node.func, ast.Attribute):
+        others[f"{name.removesuffix('_')}_"] = SLIP
     for other, cost in {**_of_file(setting, node), **others}.items():
         piece = Replacement(place.start, place.end, other)
         yield Draft(
@@ -129,7 +81,7 @@ def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         return
     subject = f"a call of `{name}` that may not belong there"
     options: list[ast.expr] = [one for one in node.args[:2] if not isinstance(one, ast.Constant)]
-    is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+    is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
     if isinstance(node.func, ast.Attribute) and is_method:
         options = [node.func.value]
         if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
@@ -174,7 +126,7 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def _missing_options(
     node: ast.Call, name: str, given: set[str | None], axes: list[str]
 ) -> Iterator[tuple[str, float]]:
-    is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+    is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
     own = len(node.args) + is_method
     if name in _WITH_AXIS and not given & {"dim", "axis"} and own == 1:
         for axis in (*axes, "-1", "-2", "0", "1"):
@@ -217,13 +169,13 @@ def _with_argument(
     name = callee(node)
     subject = f"an option of `{name}`"
     end = program.span(node.func).end
-    at = end - len(name)
-    pieces = (piece,) if renamed is None else (Replacement(at, end, renamed), piece)
+    pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
     alike = ("option", text, name in ("max", "min") and renamed is None)
-    return Draft("option-added", cost, subject, node, pieces, at, alike)
+    return Draft("option-added", cost, subject, node, pieces, place, alike)
 
 
-def _is_module(node: ast.expr) -> bool:
+def is_module(node: ast.expr) -> bool:
+    """Whether a node is a module of functions, not a value with methods."""
     match node:
         case ast.Name(id=name):
             return name in ("torch", "F", "math", "np", "nn", "einops", "functional")
@@ -235,8 +187,15 @@ def _is_module(node: ast.expr) -> bool:
 
 def weights(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """A softmax for another function that makes numbers positive or small."""
-    if callee(node) in ("sigmoid", "exp", "relu", "tanh") and len(node.args) == 1:
-        text = f"torch.softmax({setting.program.text(node.args[0])}, dim=-1)"
+    match node:
+        case ast.Call(func=ast.Attribute(value=of), args=[]) if not is_module(of):
+            pass
+        case ast.Call(args=[of]):
+            pass
+        case _:
+            return
+    if callee(node) in ("sigmoid", "exp", "relu", "tanh"):
+        text = f"torch.softmax({setting.program.text(of)}, dim=-1)"
         subject = f"the function that is called where it says `{callee(node)}`"
         yield put(setting.program, node, text, "softmax", WRAP, subject)
 

@@ -12,6 +12,7 @@ _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
 _DTYPES = ("float32", "float64", "bool", "long")
 _INFINITY = 'float("-inf")'
+_LIMITS = ("min", "max", "eps", "tiny")
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -52,6 +53,10 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         for dtype in _DTYPES:
             if dtype != node.attr:
                 yield _other(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
+    elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
+        for other in _LIMITS:
+            yield _other(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a type")
+        yield _other(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a type")
     elif node.attr == "inf":
         yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
         yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
@@ -94,9 +99,15 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     others = {value + 1: SLIP, value - 1: SLIP, -value: SLIP, 0: CHANGE, 1: CHANGE, 2: CHANGE}
     for other, cost in others.items():
         yield _other(setting, node, str(other), "constant", cost, subject)
-    yield _other(setting, node, str(2 * value), "constant", WRAP, subject)
-    if value in (1, 2):
-        yield _other(setting, node, "0.5", "constant", WRAP, subject)
+    for other in (2 * value, value + 2, value - 2):
+        yield _other(setting, node, str(other), "constant", WRAP, subject)
+    if abs(value) in (1, 2):
+        match setting.parent(node):
+            case ast.BinOp(op=ast.Pow(), right=right) if right is node:
+                cost = SLIP
+            case _:
+                cost = WRAP
+        yield _other(setting, node, "0.5" if value > 0 else "-0.5", "constant", cost, subject)
     if abs(value) >= 1000:
         for text in (str(value // 10), str(value * 10)):
             yield _other(setting, node, text, "constant", CHANGE, subject)
@@ -125,10 +136,11 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
         others |= {value / 10: CHANGE, value * 10: CHANGE, 0.0: WRAP}
     else:
         near = {value + 1: CHANGE, value - 1: CHANGE, 0.0: CHANGE, 1.0: CHANGE, 2.0: CHANGE}
+        near |= {2 * value: SLIP, value / 2: SLIP} if abs(value) in (1.0, 2.0) else {}
         others |= near | {0.5: WRAP}
     for other, cost in others.items():
         yield _other(setting, node, repr(other), "constant", cost, subject)
-    if abs(value) >= 1000 or value == 0.0:
+    if (value <= 0 and not isinstance(setting.parent(node), ast.BinOp)) or abs(value) >= 1000:
         yield _other(setting, node, _INFINITY, "infinity", CHANGE, subject)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, WRAP, Draft, put
+from grader.edits.draft import CHANGE, PRIMARY, WRAP, Draft, put
 from grader.edits.edit import Replacement
 from grader.edits.reading.setting import Setting, callee
 
@@ -45,6 +45,41 @@ def chunked(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         text = f"({whole}[..., 0::2], {whole}[..., 1::2])"
         subject = "which half of the features is which"
         yield put(setting.program, node, text, "halves", CHANGE, subject, "strided")
+
+
+def twice(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Each feature twice in a row for all features twice, and the other way round."""
+    name, program = callee(node), setting.program
+    subject = "how features are repeated"
+    match node:
+        case ast.Call(args=[ast.Tuple(elts=[one, other]) | ast.List(elts=[one, other]), *_]) if (
+            name in ("cat", "concat", "hstack")
+        ):
+            same = program.text(one) == program.text(other)
+        case ast.Call(args=[ast.BinOp(left=ast.List(elts=[one]), op=ast.Mult()), *_]) if name in (
+            "cat",
+            "concat",
+            "hstack",
+        ):
+            same = True
+        case ast.Call(func=ast.Attribute(value=one), args=[*_]) if name in (
+            "repeat",
+            "tile",
+            "repeat_interleave",
+        ):
+            same = True
+        case _:
+            return
+    if not same or isinstance(one, ast.Starred):
+        return
+    held = program.outer_text(one)
+    held = held if isinstance(one, PRIMARY) or held.startswith("(") else f"({held})"
+    texts = {
+        f"{held}.repeat_interleave(2, dim=-1)",
+        f"torch.cat(({program.text(one)}, {program.text(one)}), dim=-1)",
+    }
+    for text in sorted(texts):
+        yield put(program, node, text, "halves", CHANGE, subject, "twice")
 
 
 def unflattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -10,7 +10,7 @@ from grader.edits.edit import Replacement
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.seen import LIBRARIES
-from grader.edits.reading.setting import Setting
+from grader.edits.reading.setting import Setting, callee
 
 _MOST = 5
 _MOST_INDICES = 4
@@ -96,17 +96,41 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
     """The block of a loop's variable where the first one was taken: `[h * n : (h + 1) * n]`."""
-    if node.upper is None or node.step is not None or node.lower is not None:
-        return
     subscript = setting.parent(node)
     if isinstance(subscript, ast.Tuple):
         subscript = setting.parent(subscript)
+    if node.lower is None and node.step is None and node.upper is not None:
+        widths = [setting.program.outer_text(node.upper)]
+    elif node.step is not None and node.lower is not None and node.upper is None:
+        known = setting.seen.variables(node)
+        widths = [one.name for one in known if one.nature is Nature.SIZE][-_MOST:]
+    else:
+        return
     span = setting.program.span(node)
-    width = setting.program.outer_text(node.upper)
     for name in setting.seen.loops(node):
-        piece = Replacement(span.start, span.end, f"{name} * {width} : ({name} + 1) * {width}")
-        subject = "which part is taken"
-        yield Draft("slice", CHANGE, subject, subscript, (piece,), span.start)
+        for width in [one for one in widths if one != name]:
+            piece = Replacement(span.start, span.end, f"{name} * {width} : ({name} + 1) * {width}")
+            subject = "which part is taken"
+            yield Draft("slice", CHANGE, subject, subscript, (piece,), span.start)
+
+
+def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """The same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
+    if callee(node) != "slice" or not node.args or node.keywords:
+        return
+    program = setting.program
+    start, end = program.outer_span(node.args[0]).start, program.outer_span(node.args[-1]).end
+    widths = [
+        program.text(one)
+        for one in node.args
+        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.SIZE
+    ]
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for name in setting.seen.loops(node):
+        for width in [one for one in dict.fromkeys((*widths, *sizes)) if one != name][:_MOST]:
+            text = f"{name} * {width}, ({name} + 1) * {width}"
+            subject = "which part is taken"
+            yield Draft("slice", CHANGE, subject, node, (Replacement(start, end, text),), start)
 
 
 def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
@@ -160,5 +184,7 @@ def _is_object(node: ast.expr) -> bool:
             return name not in LIBRARIES
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
             return name not in LIBRARIES and attr not in _OF_TENSORS
+        case ast.Call():
+            return callee(node)[:1].isupper()
         case _:
             return False

@@ -10,7 +10,7 @@ from grader.edits.reading.kinship import kinship, words
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, is_axis
 
-_MOST = 6
+_MOST = 8
 _MOST_FOR_CONSTANTS = 4
 _LIKE = {
     Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
@@ -90,6 +90,9 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
         return []
     like = _LIKE.get(nature, set())
     in_function = isinstance(setting.program.scope(node), (ast.FunctionDef, ast.AsyncFunctionDef))
+    tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    latest = max(tensors, key=lambda one: one.first).name if tensors else None
+    beside = _subscripted_beside(setting, node)
     found = []
     for place, (name, other) in enumerate(names.natures.items()):
         if name == own or other is Nature.FUNCTION:
@@ -106,5 +109,22 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             cost = WRAP
         if kin == 2 and nature is Nature.SIZE is not other:
             cost = CHANGE
+        if name == latest and nature is other is Nature.TENSOR:
+            cost = min(cost, CHANGE)
+        if name in beside:
+            cost = min(cost, WRAP)
         found.append((cost, -names.first.get(name, 0), place, name))
     return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
+
+
+def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
+    """For what an index is of: the other variables of the statement that have an index."""
+    parent = setting.parent(node)
+    if not (isinstance(parent, ast.Subscript) and node is parent.value):
+        return set()
+    statement = setting.program.home(node).statement
+    return {
+        one.value.id
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
+    }

@@ -14,14 +14,16 @@ from grader.edits.reading.setting import Setting, argument_of, callee
 # What a change costs, the new pattern, and what the same change in another pattern shares with it.
 _Change = tuple[float, str, Hashable]
 _CALLS = {"einsum", "rearrange", "reduce", "repeat", "pack", "unpack", "parse_shape"}
-_MOST = 40
-_EINSUM = re.compile(r"\.\.\.|[A-Za-z]|->|,")
-_EINOPS = re.compile(r"\.\.\.|[A-Za-z_]\w*|\d+|->|,|[()]")
+_MOST = 60
+_EINSUM = re.compile(r"\.\.\.|\{[^{}]*\}|[A-Za-z]|->|,")
+_EINOPS = re.compile(r"\.\.\.|\{[^{}]*\}|[A-Za-z_]\w*|\d+|->|,|[()]")
+_FORMATTED = re.compile(r"[fF](\"|')([^\"'\\\n]*)\1")
 
 
-def patterns(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[Draft]:
     """Other patterns in the place of one."""
-    if not isinstance(node.value, str) or "->" not in node.value:
+    value = _value(setting, node)
+    if "->" not in value:
         return
     given = argument_of(setting, node)
     is_kept = isinstance(setting.parent(node), (ast.Assign, ast.AnnAssign, ast.Dict, ast.Tuple))
@@ -29,25 +31,33 @@ def patterns(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         return
     program = setting.program
     source = program.text(node)
-    start = source.find(node.value)
+    start = source.find(value)
     if start < 0:
         return
     start += program.span(node).start
     subject = f"the pattern of `{callee(given[0])}`" if given is not None else "a pattern"
-    spaced = " " in node.value.replace("->", "").replace(",", "").strip()
-    tokens = list((_EINOPS if spaced else _EINSUM).finditer(node.value))
-    seen = {node.value}
+    spaced = " " in value.replace("->", "").replace(",", "").strip()
+    tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
+    seen = {value}
     found = itertools.chain(
-        _repeated(node.value, tokens),
-        _exchanged(node.value, tokens),
-        _replaced(node.value, tokens),
-        _lengthened(node.value, tokens),
+        _repeated(value, tokens),
+        _exchanged(value, tokens),
+        _replaced(value, tokens),
+        _lengthened(value, tokens),
     )
     for cost, text, alike in itertools.islice(found, _MOST):
         if text not in seen:
             seen.add(text)
-            piece = Replacement(start, start + len(node.value), text)
+            piece = Replacement(start, start + len(value), text)
             yield Draft("pattern", cost, subject, node, (piece,), start, alike)
+
+
+def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
+    """What a text says; of one with names in braces, what is written."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    written = _FORMATTED.fullmatch(setting.program.text(node))
+    return "" if written is None else written[2]
 
 
 def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:

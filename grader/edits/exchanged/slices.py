@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, keep, put
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting
+from grader.edits.reading.setting import Setting, argument_of, callee
 
 
 def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
@@ -66,8 +66,9 @@ def _others(
         return
     if upper is not None and lower is None:
         yield (upper, None, step), SLIP
+        yield (f"-{upper}", None, step), CHANGE
     elif lower is not None and upper is None:
-        yield (None, lower, step), SLIP
+        yield (None, lower.removeprefix("-"), step), SLIP
     bound = upper or lower or ""
     if "//" in bound or "half" in bound or not (upper and lower):
         yield ("0", None, "2"), CHANGE
@@ -86,14 +87,16 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     program = setting.program
     subject = f"an index of `{program.text(node.value)}`"
     is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if not is_shape:
+    given = argument_of(setting, node)
+    is_size = given is not None and callee(given[0]).startswith(("rand", "zeros", "ones", "empty"))
+    if not is_shape or is_size:
         alike = ("index", program.text(node.slice))
         yield keep(program, node, node.value, "index-dropped", CHANGE, subject, alike)
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
         for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
             yield put(program, node.slice, text, "index", SLIP, subject)
     if isinstance(node.slice, ast.Constant) and node.slice.value is None:
-        for text in ("..., None", ":, None"):
+        for text in ("..., None", ":, None", "..., None, :"):
             yield put(program, node.slice, text, "added-axis", SLIP, subject)
     if isinstance(node.slice, ast.Tuple):
         yield from _added_axes(setting, node.slice, subject)

@@ -35,6 +35,11 @@ def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _B
     stop = given[1] if len(given) > 1 else given[0]
     last = program.outer_text(stop)
     if len(given) == 3:
+        if integer(given[2]) == -1:
+            for bound in dict.fromkeys((first, first.removesuffix(" - 1"), f"{first} + 1")):
+                yield CHANGE, ("0", bound)
+        if integer(given[2]) == -2:
+            yield CHANGE, (last, first, "2")
         if integer(given[2]) == 2:
             yield CHANGE, (first, f"{last} // 2")
         yield CHANGE, (first, last)

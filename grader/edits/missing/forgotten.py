@@ -129,8 +129,9 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         start = program.span(node.func).end + 1 + len(before)
         lead = ", " if before and not before.endswith(",") else " " if before else ""
         piece = Replacement(start, start, f"{lead}{text}")
-        at = program.span(node.func).end - len(name)
-        yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+        yield Draft(
+            "argument-added", cost, subject, node, (piece,), start, ("argument", name, text)
+        )
 
 
 def _sized(setting: Setting, node: ast.Call) -> list[str]:
@@ -201,7 +202,11 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     for one in ast.walk(node.value):
         if isinstance(one, ast.Name) and natures.get(one.id, Nature.OTHER).is_tensor:
             targets[one.id] = None
-    for target in list(targets)[:_MOST]:
+    several: list[str] = []
+    if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
+        given = [one.id for one in node.value.args if isinstance(one, ast.Name)]
+        several = [", ".join(given[:count]) for count in range(min(3, len(given)), 1, -1)]
+    for target in [*list(targets)[:_MOST], *several]:
         piece = Replacement(span.start, span.start, f"{target} = ")
         yield Draft("result", SLIP, subject, node, (piece,), span.start)
 

@@ -25,15 +25,48 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     program = setting.program
     subject = "a call that is missing"
-    if isinstance(node, (ast.Name, ast.BinOp)):
+    if isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
+        is_call = isinstance(node, ast.Call)
         for after, cost in ((".exp()", CHANGE), (".sqrt()", WRAP), (".softmax(-1)", WRAP)):
-            yield wrap(program, node, "", after, "method", cost, subject)
+            yield wrap(program, node, "", after, "method", WRAP if is_call else cost, subject)
     if isinstance(setting.parent(node), ast.Return):
         for name in _tensors(setting, node)[:1]:
             yield wrap(program, node, "", f".to({name}.dtype)", "method", WRAP, subject)
-    if callee(node) in ("ones", "ones_like", "full", "zeros"):
-        for after in (".tril()", ".triu()", ".triu(1)"):
+    if callee(node) in ("ones", "ones_like", "full", "zeros", "zeros_like"):
+        for after in (".tril()", ".triu()", ".triu(1)", '.fill_(float("-inf"))'):
             yield wrap(program, node, "", after, "method", CHANGE, subject)
+
+
+def operands(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A method of a number or a tensor that takes part in an operation."""
+    parent = setting.parent(node)
+    if not isinstance(parent, ast.BinOp) or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for after in (".log()", ".exp()", ".sqrt()"):
+        subject = "a call that is missing"
+        yield wrap(setting.program, node, "", after, "method", WRAP, subject)
+
+
+def starts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """Zeros of a tensor's shape where the tensor itself is filled."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Attribute) and parent.attr in ("masked_fill", "masked_fill_"):
+        subject = "what is filled"
+        text = f"torch.zeros_like({node.id})"
+        yield put(setting.program, node, text, "start", CHANGE, subject)
+
+
+def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Numbers that count where all are one and the same."""
+    if callee(node) not in ("full", "zeros", "ones") or not node.args:
+        return
+    size = node.args[0]
+    if isinstance(size, ast.Tuple) and len(size.elts) == 1:
+        size = size.elts[0]
+    if isinstance(size, (ast.Name, ast.Subscript)):
+        text = f"torch.arange({setting.program.text(size)})"
+        subject = f"what `{callee(node)}` makes"
+        yield put(setting.program, node, text, "range", WRAP, subject)
 
 
 def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -77,7 +110,7 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     program = setting.program
     if isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
         subject = "a root that is missing"
-        cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else CHANGE
+        cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else SLIP + 0.25
         yield wrap(program, node, "", " ** 0.5", "root", cost, subject)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left:
         return
@@ -171,6 +204,8 @@ def _is_whole(setting: Setting, node: ast.expr) -> bool:
     """Whether a node is all that is stored or returned, or an element of it."""
     home = setting.program.home(node)
     parent = home.parent
+    if isinstance(parent, ast.IfExp) and home.field in ("body", "orelse"):
+        return _is_whole(setting, parent)
     if isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign)):
         return home.field == "value"
     return isinstance(parent, ast.keyword) or (

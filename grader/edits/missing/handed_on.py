@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
+from grader.edits.reading.declared import Parameter, Signature
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
-from grader.edits.reading.signatures import Parameter, Signature
 
 _MOST_PARAMETERS = 5
 _MOST_NAMES = 6
@@ -26,15 +26,29 @@ _NOT_OURS = frozenset(
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """One argument more: for a parameter that is known, or any variable."""
-    if any(isinstance(one, ast.Starred) for one in node.args) or not callee_or_call(node):
+    if not callee_or_call(node) or any(keyword.arg is None for keyword in node.keywords):
         return
-    if any(keyword.arg is None for keyword in node.keywords):
-        return
-    signature = setting.signatures.of(node)
-    if signature is not None:
+    signature = _of_parent(setting, node) or setting.signatures.of(node)
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        if signature is not None:
+            yield from _by_keyword(setting, node, signature)
+    elif signature is not None:
         yield from _known(setting, node, signature)
     elif _is_ours(setting, node):
         yield from _any(setting, node)
+
+
+def _of_parent(setting: Setting, node: ast.Call) -> Signature | None:
+    """What `super().__init__` takes."""
+    match node.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"):
+            around = setting.program.scope(node)
+            while not isinstance(around, (ast.ClassDef, ast.Module)):
+                around = setting.program.scope(around)
+            name = around.name if isinstance(around, ast.ClassDef) else ""
+            return setting.signatures.of_parent(name)
+        case _:
+            return None
 
 
 def callee_or_call(node: ast.Call) -> str:
@@ -47,12 +61,24 @@ def _known(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[D
     count = len(node.args)
     left = [*signature.positional[count:], *signature.by_keyword]
     missing = [one for one in left if one.name not in given]
+    known = [one.name for one in setting.seen.variables(node)]
+    missing.sort(key=lambda one: not any(kinship(one.name, name) for name in known))
     for parameter in missing[:_MOST_PARAMETERS]:
         follows = not given and parameter in signature.positional[count : count + 1]
         for cost, text in _values(setting, node, parameter):
             shown = text if follows else f"{parameter.name}={text}"
             yield _appended(setting, node, shown, cost)
     yield from _inserted(setting, node, signature, given)
+
+
+def _by_keyword(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[Draft]:
+    """Options of what is given no one knows how many arguments."""
+    given = {keyword.arg for keyword in node.keywords}
+    optional = [one for one in signature.positional if one.default is not None]
+    for parameter in [*optional, *signature.by_keyword][:_MOST_PARAMETERS]:
+        if parameter.name not in given:
+            for cost, text in _values(setting, node, parameter):
+                yield _appended(setting, node, f"{parameter.name}={text}", cost)
 
 
 def _inserted(
@@ -89,8 +115,15 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
         yield CHANGE, other
     if f"self.{name}" in names.natures:
         yield SLIP, f"self.{name}"
+    if name in setting.scopes.methods(node):
+        tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+        for given in ("", *tensors[:_MOST_RECIPES]):
+            yield CHANGE, f"self.{name}({given})"
     for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
+    if default is not None and default[:1] in "\"'":
+        for word in setting.signatures.words[:_MOST_NAMES]:
+            yield CHANGE, repr(word)
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
     elif default is not None and re.fullmatch(r"\d+\.\d+", default):
@@ -171,5 +204,4 @@ def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft
         place = program.span(node).end - 1
         piece = Replacement(place, place, text)
     subject = f"what `{name}` is given"
-    at = program.span(node.func).end - len(callee(node))
-    return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+    return Draft("argument-added", cost, subject, node, (piece,), place, ("argument", name, text))

@@ -37,6 +37,8 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if not _is_value(setting, node) or is_axis(setting, node):
         return
     nature, parent = setting.scopes.nature(node), setting.parent(node)
+    if nature is Nature.FLAG and isinstance(parent, ast.BinOp):
+        yield _around(setting, node, "3 * ", "", "factor", WRAP, "a factor")
     if isinstance(parent, ast.UnaryOp) or not (nature.is_number or nature is Nature.TENSOR):
         return
     scaled = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div))
@@ -57,6 +59,9 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
         if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
+            if nature is Nature.NUMBER and before == "1 / " and not is_operand:
+                yield _around(setting, node, before, after, "factor", SLIP + 0.25, subject)
+                continue
             likely = before == "1 - " and nature is Nature.NUMBER
             cost = CHANGE if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
@@ -124,6 +129,9 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         cost = CHANGE if nature is Nature.MASK or is_combined else WRAP
         for axis in ("-1", "-2", "-3", "0", "1") if is_passed else ("-1", "-2", "-3"):
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", cost, "an axis")
+    elif is_stored and isinstance(node, ast.Name):
+        for axis in ("-3", "-2", "1", "0", "-1"):
+            yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", WRAP, "an axis")
     if is_stored and isinstance(node, (ast.Name, ast.Call)):
         yield _around(setting, node, "", ".float()", "conversion", WRAP, "the type of a tensor")
     if is_stored and isinstance(node, ast.Name):

@@ -12,6 +12,7 @@ from grader.edits.reading.kinship import kinship
 from grader.edits.reading.setting import Setting
 
 _MOST = 3
+_ENTRIES = {"0]": "1]", "1]": "0]"}
 _PARTS = {"sin": "cos", "cos": "sin", "0::2": "1::2", "1::2": "0::2"}
 
 
@@ -78,14 +79,37 @@ def counterparts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         kin.sort(key=lambda other: known[other])
         if kin and re.search(rf"\b{name}\b", text):
             became[name] = kin[0]
+    became |= _constants(setting, text)
     became |= {one: other for one, other in _PARTS.items() if re.search(rf"\b{one}\b", text)}
+    index = node.targets[0].slice
+    last = index.elts[-1] if isinstance(index, ast.Tuple) else index
+    entry = f"{program.text(last)}]"
+    if entry in _ENTRIES:
+        became[entry] = _ENTRIES[entry]
     if "\n" in text or not became:
         return
-    pattern = re.compile("|".join(rf"\b{re.escape(one)}(?!\w)" for one in became))
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in became))
     other = pattern.sub(lambda found: became[found[0]], text)
     piece = Replacement(span.end, span.end, f"; {other}")
     subject = "what is written into one part alone"
     yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
+
+
+def _constants(setting: Setting, text: str) -> dict[str, str]:
+    """The other of two constants of the file that are of a kin."""
+    names = [
+        target.id
+        for one in setting.program.tree.body
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    ]
+    return {
+        one: other
+        for one in names
+        for other in names
+        if one != other and kinship(one, other) == 2 and re.search(rf"\b{one}\b", text)
+    }
 
 
 def _is_in_loop(setting: Setting, node: ast.AST) -> bool:

@@ -9,7 +9,7 @@ from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put
 from grader.edits.missing.handed_on import recipes
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting, argument_of, callee
+from grader.edits.reading.setting import Setting, argument_of, callee, integer
 
 _MOST = 5
 
@@ -80,18 +80,20 @@ def divisors(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     """The variable of a loop where one element was written out."""
-    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, ast.Constant):
+    if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:
         return
-    if not isinstance(node.slice.value, int) or not isinstance(node.value, ast.Name):
+    if not isinstance(node.value, (ast.Name, ast.Attribute)):
         return
     given = argument_of(setting, node)
     taken = set()
     if given is not None:
         taken = {setting.program.text(one) for one in given[0].args}
     for name in setting.seen.loops(node):
-        cost = CHANGE if kinship(name, node.value.id) or name not in taken else WRAP
+        text = setting.program.text(node.value)
+        cost = CHANGE if kinship(name, text) or name not in taken else WRAP
         subject = "an element that is written out"
         yield put(setting.program, node, name, "name", cost, subject)
+        yield put(setting.program, node.slice, name, "index", cost, subject)
 
 
 def instead_of_collections(setting: Setting, node: ast.Name) -> Iterator[Draft]:

@@ -34,7 +34,7 @@ class Nature(Enum):
 
 _BY_NAME = (
     (Nature.FLAG, re.compile(r"^(is|has|use|return)_|^(training|causal|is_causal)$|_bias$|^bias$")),
-    (Nature.MASK, re.compile(r"mask|allowed|causal|keep|visible")),
+    (Nature.MASK, re.compile(r"mask|allowed|causal|keep|visible|forbidden|blocked|^future")),
     (Nature.WEIGHT, re.compile(r"^[Ww](_|[qkvo]$|$)|weight(?!s$)|_proj$|^proj_|^W\d$|^w\d$")),
     (
         Nature.SIZE,

@@ -14,6 +14,7 @@ _SPACE = " \t\r\n\f\\"
 _TOO_LARGE = 400
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = Function | ast.ClassDef | ast.Module
+_WHOLE = (ast.ClassDef, ast.FunctionDef)
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Delete)
 
 
@@ -165,6 +166,8 @@ class Program:
             inner: Scope = statement
         else:
             inner = scope
+        if isinstance(statement, _WHOLE) and (field == "body"):
+            own.nodes.append(statement)
         if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []
@@ -191,7 +194,11 @@ class Program:
     ) -> None:
         children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
         for index, child in children:
-            if isinstance(child, (ast.ExceptHandler, ast.match_case)):
+            if isinstance(child, ast.JoinedStr):  # what is inside has no place of its own
+                self._homes[child] = Home(parent, field, index, own.node, scope, editable)
+                if editable:
+                    own.nodes.append(child)
+            elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
                 self._settle_block(child, parent, field, index, own, scope)
             elif isinstance(child, ast.AST) and not isinstance(child, _UNPLACED):
                 home = Home(parent, field, index, own.node, scope, editable)
@@ -217,7 +224,7 @@ class Program:
             self._settle(one, block, "body", number, scope)
 
 
-_UNPLACED = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.JoinedStr)
+_UNPLACED = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 _UNEDITED = {"annotation", "returns", "decorator_list"}
 _WORDS = {"print", "warn", "warning", "info", "debug", "error"}
 

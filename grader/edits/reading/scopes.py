@@ -128,6 +128,14 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
                 found[f"self.{attr}"] = _of_attribute(attr, node.value)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+                for target in targets:
+                    if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
+                        found[f"self.{target.attr}"] = _of_attribute(target.attr, target)
+            case ast.FunctionDef(
+                name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
+            ):
+                found[f"self.{name}"] = nature_of_name(name) or Nature.OTHER
             case ast.Call(
                 func=ast.Attribute(attr="register_buffer"),
                 args=[ast.Constant(value=str(attr)), *_],
@@ -199,10 +207,11 @@ def _learn(statement: ast.stmt, names: Names) -> None:
 
 def _note_uses(statement: ast.stmt, names: Names) -> None:
     """Counts what a statement reads; what fills in or is inverted is a mask."""
+    own = _only_target(statement)
     for node in ast.walk(statement):
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
-                names.read[name] += 1
+                names.read[name] += name != own
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
                 names.read[f"self.{attr}"] += 1
             case (
@@ -228,6 +237,15 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
                     names.natures[name] = Nature.MASK
             case _:
                 pass
+
+
+def _only_target(statement: ast.stmt) -> str | None:
+    """The variable that a statement sets, and that it alone may read without any use."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+            return name
+        case _:
+            return None
 
 
 def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:

@@ -7,45 +7,21 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections import ChainMap, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_CALLED = ("__call__", "forward")
+from grader.edits.reading.declared import (
+    CALLED,
+    MOST_RECIPES,
+    Signature,
+    declarations,
+    declared_in,
+)
+
 _MOST_ATTRIBUTES = 20
-_MOST_RECIPES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter, and the text of its default; None if it has none."""
-
-    name: str
-    default: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """The parameters of what is called, without the one that a method is bound to."""
-
-    positional: tuple[Parameter, ...]
-    by_keyword: tuple[Parameter, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What one file declares: signatures and attributes by name.
-
-    `methods` are also those of classes under the class's name and a dot; `made` is the class that
-    a variable or an attribute is made of; `recipes` are the texts that variables are set to.
-    """
-
-    functions: Mapping[str, Signature]
-    methods: Mapping[str, Signature]
-    attributes: Mapping[str, tuple[str, ...]]
-    made: Mapping[str, str]
-    recipes: Mapping[str, tuple[str, ...]]
+_DEEPEST = 8
+_MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 
 
 class Signatures:
@@ -53,12 +29,15 @@ class Signatures:
 
     def __init__(self, tree: ast.Module, elsewhere: Iterable[str]) -> None:
         self._tree = tree
-        others = [one for text in elsewhere if (one := _declared_in(text)) is not None]
-        known = (_declared(tree), *others)
+        others = [one for text in elsewhere if (one := declared_in(text)) is not None]
+        known = (declarations(tree), *others)
         self._recipes = _merged([one.recipes for one in known])
         self._functions = dict(ChainMap(*(dict(one.functions) for one in known)))
         self._methods = dict(ChainMap(*(dict(one.methods) for one in known)))
         self._made = dict(ChainMap(*(dict(one.made) for one in known)))
+        self._members = dict(ChainMap(*(dict(one.members) for one in known)))
+        self._top = dict(ChainMap(*(dict(one.top) for one in known)))
+        self.words = tuple(dict.fromkeys(word for one in known for word in one.words))
         self._siblings: dict[str, tuple[str, ...]] = {}
         for attributes in (names for one in known for names in one.attributes.values()):
             for name in attributes:
@@ -79,6 +58,42 @@ class Signatures:
             case _:
                 return None
 
+    @functools.cached_property
+    def declared(self) -> dict[str, Signature]:
+        """The functions and the classes at the top of files, and what making one takes."""
+        found = {name: self._inherited(name) for name in self._top}
+        found |= {name: Signature(()) for name in self.classes if found[name] is None}
+        return {name: signature for name, signature in found.items() if signature is not None}
+
+    def bases(self, name: str) -> tuple[str, ...]:
+        """The classes that a class is told to be derived from."""
+        return self._top.get(name, ())
+
+    def of_parent(self, name: str) -> Signature | None:
+        """What making an instance of the class that a class is derived from takes."""
+        found = (self._inherited(base) for base in self.bases(name))
+        return next((one for one in found if one is not None), None)
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes that are declared at the top of files."""
+        return [name for name in self._top if name in self._members]
+
+    def inherited(self, name: str, depth: int = _DEEPEST) -> list[str]:
+        """The methods and attributes that a class has of those that it is derived from."""
+        found: dict[str, None] = {}
+        for base in self.bases(name) if depth else ():
+            found |= dict.fromkeys(self._members.get(base, ()))
+            found |= dict.fromkeys(self.inherited(base, depth - 1))
+        return list(found)
+
+    def _inherited(self, name: str, depth: int = _DEEPEST) -> Signature | None:
+        own = self._function(name)
+        if own is not None or not depth:
+            return own
+        found = (self._inherited(base, depth - 1) for base in self._top.get(name, ()))
+        return next((one for one in found if one is not None), None)
+
     def attributes(self, name: str) -> tuple[str, ...]:
         """The attributes of a class that declares one of that name, without it."""
         return self._siblings.get(name, ())
@@ -90,7 +105,7 @@ class Signatures:
     @functools.cached_property
     def mask_makers(self) -> list[str]:
         """The functions that, by their names, make a mask of one argument, a length."""
-        return [name for name, rest in self.of_first if "mask" in name.lower() and not rest]
+        return [name for name, rest in self.of_first if not rest and _MASKING.search(name.lower())]
 
     @functools.cached_property
     def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -116,7 +131,7 @@ class Signatures:
             pairs = [(one.name, given) for one, given in by_place]
             pairs += [(one.arg, one.value) for one in node.keywords if one.arg]
             for name, given in pairs:
-                if isinstance(given, ast.Call) and len(found[name]) < _MOST_RECIPES:
+                if isinstance(given, ast.Call) and len(found[name]) < MOST_RECIPES:
                     found[name].append(ast.unparse(given))
         return found
 
@@ -132,7 +147,7 @@ class Signatures:
         return None if around is None else self._of_class(around)
 
     def _of_class(self, name: str) -> Signature | None:
-        found = (self._method(f"{name}.{method}") for method in _CALLED)
+        found = (self._method(f"{name}.{method}") for method in CALLED)
         return next((one for one in found if one is not None), None)
 
 
@@ -143,110 +158,3 @@ def _merged(parts: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[s
         for name, texts in part.items():
             found[name] = (*found.get(name, ()), *texts)
     return found
-
-
-@functools.lru_cache(maxsize=512)
-def _declared_in(text: str) -> Declared | None:
-    try:
-        return _declared(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def _declared(tree: ast.Module) -> Declared:
-    functions: dict[str, Signature] = {}
-    methods: dict[str, Signature] = {}
-    attributes: dict[str, tuple[str, ...]] = {}
-    made: dict[str, str] = {}
-    recipes: dict[str, tuple[str, ...]] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.ClassDef(name=name):
-                _note_class(node, functions, methods)
-                attributes[name] = tuple(dict.fromkeys(_attributes(node)))
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                functions.setdefault(name, _signature(node.args))
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
-                functions.setdefault(name, _signature(given))
-            case ast.Assign(
-                targets=[ast.Name(id=name) | ast.Attribute(attr=name)],
-                value=(
-                    ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
-                    | ast.IfExp(
-                        body=ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
-                    )
-                ),
-            ):
-                if called[:1].isupper():
-                    made.setdefault(name, called)
-                if len(recipes.get(name, ())) < _MOST_RECIPES:
-                    recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
-            case _:
-                pass
-    return Declared(functions, methods, attributes, made, recipes)
-
-
-def _recipe(value: ast.expr) -> str:
-    return ast.unparse(value.body if isinstance(value, ast.IfExp) else value)
-
-
-def _note_class(
-    node: ast.ClassDef, functions: dict[str, Signature], methods: dict[str, Signature]
-) -> None:
-    for one in node.body:
-        if not isinstance(one, _FUNCTIONS):
-            continue
-        static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in one.decorator_list)
-        signature = _signature(one.args, bound=not static)
-        if one.name == "__init__":
-            functions[node.name] = signature
-        elif one.name in _CALLED:
-            methods[f"{node.name}.{one.name}"] = signature
-        else:
-            methods.setdefault(one.name, signature)
-    fields = tuple(_fields(node))
-    if fields and node.name not in functions:
-        functions[node.name] = Signature(fields)
-
-
-def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
-    """The fields that a dataclass is made with."""
-    if not any("dataclass" in ast.unparse(one) for one in node.decorator_list):
-        return
-    for one in node.body:
-        match one:
-            case ast.AnnAssign(target=ast.Name(id=name), value=value):
-                text = None if value is None else ast.unparse(value)
-                if text is None or "init=False" not in text:
-                    yield Parameter(name, text)
-            case _:
-                pass
-
-
-def _attributes(node: ast.ClassDef) -> Iterator[str]:
-    for one in node.body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            yield one.target.id
-    for part in ast.walk(node):
-        match part:
-            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
-                yield attr
-            case ast.Call(
-                func=ast.Attribute(attr="register_buffer"),
-                args=[ast.Constant(value=str(attr)), *_],
-            ):
-                yield attr
-            case _:
-                pass
-
-
-def _signature(given: ast.arguments, *, bound: bool = False) -> Signature:
-    positional = [*given.posonlyargs, *given.args]
-    missing = len(positional) - len(given.defaults)
-    defaults = [*([None] * missing), *map(ast.unparse, given.defaults)]
-    parameters = [Parameter(a.arg, d) for a, d in zip(positional, defaults, strict=True)]
-    by_keyword = [
-        Parameter(a.arg, None if d is None else ast.unparse(d))
-        for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
-    ]
-    return Signature(tuple(parameters[1:] if bound else parameters), tuple(by_keyword))

@@ -14,6 +14,8 @@ _ABOUT_THE_SAME = 0.3
 # Of more lines that are as likely as each other, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 3
+# What is as unlikely as this mends by chance as often as not.
+_UNLIKELY = 2.4
 
 Line = tuple[str, int]
 
@@ -78,6 +80,8 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
         lightest.setdefault((one.made.file, one.made.edit.line), (weight, one))
     ranked = list(lightest.values())
     lightest_of_all = ranked[0][0]
+    if lightest_of_all > _UNLIKELY:
+        return None
     if sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked) > _MOST_EQUAL:
         return None
     limit = lightest_of_all + _ABOUT_THE_SAME

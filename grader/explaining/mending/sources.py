@@ -100,13 +100,14 @@ class Sources:
             for node in self._files[name].body:
                 if own & _span(node):
                     used |= _used(node)
-                    own |= _headers(node, own)
+                    own |= _headers(node, own) | _inheriting(node, own)
         for name, file in self._files.items():
             for node in file.body:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_span(node))
                 elif isinstance(node, ast.ClassDef) and node.name in used:
-                    lines.setdefault(name, set()).update(_headers(node, _span(node)))
+                    own = lines.setdefault(name, set())
+                    own |= _headers(node, _span(node)) | _inheriting(node, own)
         return lines
 
 
@@ -151,6 +152,17 @@ def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
                 if isinstance(own, ast.Assign | ast.AnnAssign):
                     found |= _span(own)
     return found
+
+
+def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
+    """Where a class that is derived from others begins, and those of its methods nobody passed.
+
+    It may be derived from others, they may be called otherwise.
+    """
+    if not isinstance(node, ast.ClassDef) or not node.bases:
+        return set()
+    methods = (one for one in node.body if isinstance(one, ast.FunctionDef))
+    return {node.lineno} | {one.lineno for one in methods if not passed & _span(one)}
 
 
 def _used(node: ast.stmt) -> set[str]:

@@ -61,7 +61,7 @@ class Weighing:
         names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
         function = self._function(made.file, edit.line)
         if function is not None:
-            used = function.used_beside(edit.lines)
+            used = function.used_beside(edit.lines) | {"self", "cls"}
             if (others - names) & (function.bound - used):
                 weight += _USES_WHAT_IS_UNUSED
             elif (names - others) & (function.bound - used):

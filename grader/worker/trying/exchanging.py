@@ -18,6 +18,8 @@ from grader.wire.trials import Change
 
 Key = tuple[str, int]
 
+_PLAIN = (bool, int, float, str, tuple, list)
+
 
 class CannotExchange(Exception):
     """An edited source has no code that could take the place of what was loaded."""
@@ -52,13 +54,15 @@ class Swap:
 class _Part:
     """Some whole lines of a file that stand at its top level: a function, a class, a constant.
 
-    `codes` are what they compile to, by qualified name and number among those of that name.
+    `codes` are what they compile to, by qualified name and number among those of that name;
+    `reads` are the names that are read as it is loaded: of a function those in its defaults.
     """
 
     start: int
     end: int
     first: int
     codes: Mapping[Key, CodeType]
+    reads: frozenset[str]
 
 
 class Source:
@@ -105,15 +109,16 @@ class Source:
                         found = True
                         yield Swap.of_attribute(function, "__code__", new)
         if not found:
-            yield from self._value_swaps(module)
+            yield from self._value_swaps(module, part)
 
-    def _value_swaps(self, module: CodeType) -> Iterator[Swap]:
+    def _value_swaps(self, module: CodeType, part: _Part) -> Iterator[Swap]:
         """Runs a statement of the top level again; its values go to who has the old ones."""
         if self._globals is None:
             raise CannotExchange
         fresh = dict(self._globals)
         try:
             exec(module, fresh)
+            self._load_what_reads(fresh, part)
         except BaseException as error:  # an edited statement may raise anything at all
             raise CannotExchange from error
         for name, value in fresh.items():
@@ -127,6 +132,13 @@ class Source:
             else:
                 for holder in _who_hold(name, old, self._globals):
                     yield Swap.of_name(holder, name, value)
+
+    def _load_what_reads(self, fresh: dict[str, Any], changed: _Part) -> None:
+        """Runs what stands below once more where it reads a value that is another one now."""
+        assert self._globals is not None
+        for part in self._parts[self._parts.index(changed) + 1 :]:
+            if any(fresh.get(name) is not self._globals.get(name) for name in part.reads):
+                exec(self._compiled(self._text[part.start : part.end], part.first), fresh)
 
     def _parts_of(self, text: str) -> Iterator[_Part]:
         lines = text.splitlines(keepends=True)
@@ -142,7 +154,8 @@ class Source:
             last = node.end_lineno or first
             start, end = starts[first - 1], starts[min(last, len(lines))]
             with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-                yield _Part(start, end, first, _codes_in(self._compiled(text[start:end], first)))
+                codes = _codes_in(self._compiled(text[start:end], first))
+                yield _Part(start, end, first, codes, frozenset(_read_as_loaded(node)))
 
     def _compiled(self, text: str, first: int) -> CodeType:
         source = "\n" * (first - 1) + text
@@ -166,6 +179,17 @@ def functions_below(
         ):
             found.setdefault(one.__code__.co_filename, []).append(one)
     return found
+
+
+def _read_as_loaded(node: ast.stmt) -> Iterator[str]:
+    parts: list[ast.AST] = []
+    if isinstance(node, ast.FunctionDef):
+        parts = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        parts = [node.value] if node.value is not None else []
+    for one in (inner for part in parts for inner in ast.walk(part)):
+        if isinstance(one, ast.Name):
+            yield one.id
 
 
 def _codes_in(module: CodeType) -> dict[Key, CodeType]:
@@ -211,13 +235,40 @@ def _default_swaps(old: object, new: object) -> Iterator[Swap]:
 
 
 def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
+    if old.__bases__ != new.__bases__:
+        yield Swap.of_attribute(old, "__bases__", new.__bases__)
+    yield from _renamed(old, new)
     for name, value in vars(new).items():
         held = vars(old).get(name)
         if isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
             yield from _made_swaps(held, value)
-        elif name in vars(old) and isinstance(value, bool | int | float | str | tuple | list):
+        elif name in vars(old) and (isinstance(value, _PLAIN) or _is_field(value)):
             yield Swap.of_attribute(old, name, value)
+
+
+def _is_field(value: object) -> bool:
+    """Whether it reads a field of a named tuple."""
+    return type(value).__name__ == "_tuplegetter"
+
+
+def _renamed(old: type, new: type) -> Iterator[Swap]:
+    """A member that has another name now: the loaded one, under that name."""
+    before = [name for name in vars(old) if name not in vars(new)]
+    after = [name for name in vars(new) if name not in vars(old)]
+    if len(before) == len(after) == 1:
+        (gone,), (come,) = before, after
+        value = vars(old)[gone]
+
+        def apply() -> None:
+            setattr(old, come, value)
+            delattr(old, gone)
+
+        def undo() -> None:
+            setattr(old, gone, value)
+            delattr(old, come)
+
+        yield Swap(apply, undo)
 
 
 def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:

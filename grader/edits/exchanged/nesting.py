@@ -1,0 +1,201 @@
+"""What a call is of: more or less of an expression, calls within each other the other way round."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.edits.draft import CHANGE, PRIMARY, SLIP, WRAP, Draft, put
+from grader.edits.edit import Replacement
+from grader.edits.exchanged.calls import is_module
+from grader.edits.reading.program import Program
+from grader.edits.reading.setting import Setting, callee
+
+_DULL = frozenset(
+    {
+        *("to", "contiguous", "type_as", "device", "cpu", "detach", "list", "tuple", "range"),
+        *("len", "print", "zip", "enumerate", "isinstance", "super", "append", "extend", "item"),
+        *(
+            "dict",
+            "getattr",
+            "arange",
+            "ones",
+            "zeros",
+            "empty",
+            "tensor",
+            "full",
+            "register_buffer",
+        ),
+    }
+)
+_SIGNED = (ast.USub, ast.Invert)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """A call, the value that it is of, and what stands before and after that."""
+
+    name: str
+    before: str
+    taken: ast.expr
+    after: str
+    is_method: bool
+
+    def around(self, program: Program, node: ast.expr) -> str:
+        """The same call of another part of the program."""
+        return self.of(program.text(node), holds=isinstance(node, PRIMARY))
+
+    def of(self, text: str, *, holds: bool = True) -> str:
+        """The same call of what a text says; it `holds` together without parentheses."""
+        return f"{self.before}{text if holds or not self.is_method else f'({text})'}{self.after}"
+
+
+def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`g(f(x))` for `f(g(x))`, `x.b().a()` for `x.a().b()`."""
+    outer = _layer(setting, node)
+    inner = None if outer is None else _layer(setting, outer.taken)
+    if outer is None or inner is None or outer.name == inner.name:
+        return
+    text = inner.of(outer.around(setting.program, inner.taken))
+    subject = f"the order of `{inner.name}` and `{outer.name}`"
+    yield put(setting.program, node, text, "nesting", CHANGE, subject)
+
+
+def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
+    layer = _layer(setting, node)
+    if layer is None:
+        return
+    program = setting.program
+    subject = f"what `{layer.name}` is taken of"
+    match layer.taken:
+        case ast.BinOp(left=left, right=right):
+            gap = program.between(left, right)
+            operator = program.source[gap.start : gap.end]
+            first, second = layer.around(program, left), layer.around(program, right)
+            for text in (
+                f"{first}{operator}{program.outer_text(right)}",
+                f"{program.outer_text(left)}{operator}{second}",
+            ):
+                yield put(program, node, text, "extent", WRAP, subject)
+        case ast.UnaryOp(op=op, operand=operand) if isinstance(op, _SIGNED):
+            sign = "-" if isinstance(op, ast.USub) else "~"
+            text = f"{sign}{layer.around(program, operand)}"
+            yield put(program, node, text, "extent", CHANGE, subject)
+        case _:
+            return
+
+
+def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`f(a + b)` for `f(a) + b` or for `a + f(b)`."""
+    program = setting.program
+    gap = program.between(node.left, node.right)
+    operator = program.source[gap.start : gap.end]
+    for part in (node.left, node.right):
+        layer = _layer(setting, part)
+        if layer is None:
+            continue
+        own = program.outer_text(layer.taken)
+        if not isinstance(layer.taken, PRIMARY) and own == program.text(layer.taken):
+            own = f"({own})"
+        text = (
+            f"{own}{operator}{program.outer_text(node.right)}"
+            if part is node.left
+            else f"{program.outer_text(node.left)}{operator}{own}"
+        )
+        cost = CHANGE if "softmax" in layer.name else WRAP
+        subject = f"what `{layer.name}` is taken of"
+        yield put(program, node, layer.of(text, holds=False), "extent", cost, subject)
+
+
+def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
+    """`f(-a)` for `-f(a)`."""
+    if not isinstance(node.op, _SIGNED):
+        return
+    layer = _layer(setting, node.operand)
+    if layer is None:
+        return
+    program = setting.program
+    sign = "-" if isinstance(node.op, ast.USub) else "~"
+    own = program.outer_text(layer.taken)
+    text = f"{sign}{own}" if isinstance(layer.taken, PRIMARY) else f"{sign}({own})"
+    subject = f"what `{layer.name}` is taken of"
+    yield put(program, node, layer.of(text, holds=False), "extent", CHANGE, subject)
+
+
+def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
+    """`a + (b if c else d)` for `a + b if c else d`."""
+    program = setting.program
+    match node.body:
+        case ast.BinOp(left=left, right=right):
+            gap = program.between(left, right)
+            operator = program.source[gap.start : gap.end]
+        case _:
+            return
+    rest = program.source[program.outer_span(node.body).end : program.span(node).end]
+    text = f"{program.outer_text(left)}{operator}({program.outer_text(right)}{rest})"
+    yield put(program, node, text, "extent", CHANGE, "how far a condition reaches")
+
+
+def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`a + b if c else d` for `a + (b if c else d)`."""
+    match node.right:
+        case ast.IfExp(body=body):
+            pass
+        case _:
+            return
+    program = setting.program
+    whole = program.outer_span(node.right)
+    inner, start = program.span(node.right), program.span(node).start
+    if whole == inner:
+        return
+    rest = program.source[program.outer_span(body).end : inner.end]
+    before = program.source[start : whole.start]
+    text = f"({before}{program.outer_text(body)}{rest})"
+    yield put(program, node, text, "extent", CHANGE, "how far a condition reaches")
+
+
+def signs(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[Draft]:
+    """`f(-a, b)` for `f(a, -b)`."""
+    parts = node.args if isinstance(node, ast.Call) else node.elts
+    program = setting.program
+    for one in parts:
+        if not (isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub)):
+            continue
+        if isinstance(one.operand, ast.Constant):
+            continue
+        for other in parts:
+            if other is one or isinstance(other, (ast.UnaryOp, ast.Constant, ast.Starred)):
+                continue
+            first, second = program.outer_span(one), program.outer_span(other)
+            held = program.outer_text(other)
+            held = held if isinstance(other, PRIMARY) else f"({held})"
+            pieces = (
+                Replacement(first.start, first.end, program.outer_text(one.operand)),
+                Replacement(second.start, second.end, f"-{held}"),
+            )
+            at = first.start
+            yield Draft("sign", SLIP, "which one has a sign", node, tuple(sorted(pieces)), at)
+
+
+def _layer(setting: Setting, node: ast.expr) -> _Layer | None:
+    """A call as something around a value; None for what is no such call, or too plain for it."""
+    name = callee(node)
+    if not isinstance(node, ast.Call) or not name or name in _DULL or name[:1].isupper():
+        return None
+    program = setting.program
+    match node.func:
+        case ast.Attribute(value=value) if not is_module(value):
+            is_self = isinstance(value, ast.Name) and value.id in ("self", "cls")
+            taken = next(iter(node.args), None) if is_self else value
+        case _:
+            taken = next(iter(node.args), None)
+    if taken is None or isinstance(taken, (ast.Starred, ast.Constant)):
+        return None
+    whole, part = program.span(node), program.outer_span(taken)
+    before = program.source[whole.start : part.start]
+    after = program.source[part.end : whole.end]
+    if "\n" in program.text(node):
+        return None
+    return _Layer(name, before, taken, after, taken not in node.args)

@@ -1,0 +1,207 @@
+"""What one file declares: functions and classes, what they take, what values are made of."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+CALLED = ("__call__", "forward")
+MOST_RECIPES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter, and the text of its default; None if it has none."""
+
+    name: str
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of what is called, without the one that a method is bound to."""
+
+    positional: tuple[Parameter, ...]
+    by_keyword: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What one file declares: signatures and attributes by name.
+
+    `methods` are also those of classes under the class's name and a dot; `made` is the class that
+    a variable or an attribute is made of; `recipes` are the texts that variables are set to;
+    `top` are the functions and classes that others can import, each with a class's bases;
+    `members` are the methods and attributes in the body of each class; `words` are those that
+    something is compared with or looked up by.
+    """
+
+    functions: Mapping[str, Signature]
+    methods: Mapping[str, Signature]
+    attributes: Mapping[str, tuple[str, ...]]
+    made: Mapping[str, str]
+    recipes: Mapping[str, tuple[str, ...]]
+    top: Mapping[str, tuple[str, ...]]
+    members: Mapping[str, tuple[str, ...]]
+    words: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=512)
+def declared_in(text: str) -> Declared | None:
+    try:
+        return declarations(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def declarations(tree: ast.Module) -> Declared:
+    functions: dict[str, Signature] = {}
+    methods: dict[str, Signature] = {}
+    attributes: dict[str, tuple[str, ...]] = {}
+    made: dict[str, str] = {}
+    recipes: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name):
+                _note_class(node, functions, methods)
+                attributes[name] = tuple(dict.fromkeys(_attributes(node)))
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                functions.setdefault(name, _signature(node.args))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
+                functions.setdefault(name, _signature(given))
+            case ast.Assign(
+                targets=[ast.Name(id=name) | ast.Attribute(attr=name)],
+                value=(
+                    ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
+                    | ast.IfExp(
+                        body=ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
+                    )
+                ),
+            ):
+                if called[:1].isupper():
+                    made.setdefault(name, called)
+                if len(recipes.get(name, ())) < MOST_RECIPES:
+                    recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
+            case _:
+                pass
+    return Declared(
+        functions,
+        methods,
+        attributes,
+        made,
+        recipes,
+        _top(tree),
+        {one.name: tuple(_members(one)) for one in tree.body if isinstance(one, ast.ClassDef)},
+        _words(tree),
+    )
+
+
+def _top(tree: ast.Module) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for node in tree.body:
+        if isinstance(node, _FUNCTIONS):
+            found[node.name] = ()
+        elif isinstance(node, ast.ClassDef):
+            parts = [one.attr if isinstance(one, ast.Attribute) else one for one in node.bases]
+            names = [one.id if isinstance(one, ast.Name) else one for one in parts]
+            found[node.name] = tuple(one for one in names if isinstance(one, str))
+    return found
+
+
+def _members(node: ast.ClassDef) -> Iterator[str]:
+    for one in node.body:
+        match one:
+            case ast.FunctionDef(name=name) if not name.startswith("__"):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case _:
+                pass
+
+
+def _words(tree: ast.Module) -> tuple[str, ...]:
+    """The words that something is compared with, or that something is looked up by."""
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        parts: list[ast.AST | None] = []
+        match node:
+            case ast.Compare(comparators=given):
+                parts = [part for one in given for part in ast.walk(one)]
+            case ast.Dict(keys=keys):
+                parts = list(keys)
+            case ast.MatchValue(value=value):
+                parts = [value]
+            case _:
+                pass
+        texts = [one.value for one in parts if isinstance(one, ast.Constant)]
+        found |= {one: None for one in texts if isinstance(one, str) and one.isidentifier()}
+    return tuple(found)
+
+
+def _recipe(value: ast.expr) -> str:
+    return ast.unparse(value.body if isinstance(value, ast.IfExp) else value)
+
+
+def _note_class(
+    node: ast.ClassDef, functions: dict[str, Signature], methods: dict[str, Signature]
+) -> None:
+    for one in node.body:
+        if not isinstance(one, _FUNCTIONS):
+            continue
+        static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in one.decorator_list)
+        signature = _signature(one.args, bound=not static)
+        if one.name == "__init__":
+            functions[node.name] = signature
+        elif one.name in CALLED:
+            methods[f"{node.name}.{one.name}"] = signature
+        else:
+            methods.setdefault(one.name, signature)
+    fields = tuple(_fields(node))
+    if fields and node.name not in functions:
+        functions[node.name] = Signature(fields)
+
+
+def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
+    """The fields that a dataclass is made with."""
+    if not any("dataclass" in ast.unparse(one) for one in node.decorator_list):
+        return
+    for one in node.body:
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name), value=value):
+                text = None if value is None else ast.unparse(value)
+                if text is None or "init=False" not in text:
+                    yield Parameter(name, text)
+            case _:
+                pass
+
+
+def _attributes(node: ast.ClassDef) -> Iterator[str]:
+    for one in node.body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            yield one.target.id
+    for part in ast.walk(node):
+        match part:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
+                yield attr
+            case ast.Call(
+                func=ast.Attribute(attr="register_buffer"),
+                args=[ast.Constant(value=str(attr)), *_],
+            ):
+                yield attr
+            case _:
+                pass
+
+
+def _signature(given: ast.arguments, *, bound: bool = False) -> Signature:
+    positional = [*given.posonlyargs, *given.args]
+    missing = len(positional) - len(given.defaults)
+    defaults = [*([None] * missing), *map(ast.unparse, given.defaults)]
+    parameters = [Parameter(a.arg, d) for a, d in zip(positional, defaults, strict=True)]
+    by_keyword = [
+        Parameter(a.arg, None if d is None else ast.unparse(d))
+        for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    ]
+    return Signature(tuple(parameters[1:] if bound else parameters), tuple(by_keyword))
