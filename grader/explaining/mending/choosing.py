@@ -13,7 +13,7 @@ from grader.explaining.mending.weighing import Weighing
 _ABOUT_THE_SAME = 0.3
 # Of more lines that are as likely as each other, none is told.
 _EQUAL = 0.05
-_MOST_EQUAL = 3
+_MOST_EQUAL = 2
 # What is as unlikely as this mends by chance as often as not.
 _UNLIKELY = 2.4
 
