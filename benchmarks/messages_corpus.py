@@ -3,7 +3,7 @@
 A file of `benchmarks/messages` holds the slips of one style of `benchmarks/slips`. Each has the
 tutor's sentence, the line that the tutor would point to, and what of the sentence a message must
 hold: `says` is a list of groups, and of each group one phrase must stand in the message. Phrases
-of `must_not` would send the student elsewhere.
+of `must_not` would send the student elsewhere. Lines `elsewhere`, in other files, are as guilty.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.slips_corpus import CORPUS, DEFAULTS, BadSlip, Slip, slip_of
+from benchmarks.slips_corpus import CORPUS, DEFAULTS, BadSlip, Line, Slip, slip_of
 
 MESSAGES = Path(__file__).parent / "messages"
 
@@ -67,8 +67,21 @@ def load(chosen: Sequence[str] = ()) -> list[Told]:
     return found
 
 
+def _line(style: Path, file: str, text: str) -> Line:
+    found = [
+        at
+        for at, line in enumerate((style / file).read_text("utf-8").split("\n"), 1)
+        if line == text
+    ]
+    if len(found) != 1:
+        raise BadSlip(f"{text!r} stands {len(found)} times in {file}")
+    return Line(file, found[0])
+
+
 def _told(style: str, name: str, row: dict[str, Any]) -> Told:
     slip = slip_of(CORPUS / style, name, DEFAULTS | row)
+    others = tuple(_line(CORPUS / style, *place) for place in row.get("elsewhere", ()))
+    slip = replace(slip, lines=(*slip.lines, *others))
     says = tuple(map(tuple, row["says"]))
     if not says or not all(says):
         raise BadSlip("nothing must be said of it")

@@ -9,7 +9,7 @@ import pytest
 from grader.explaining.answers import refusal_in_words, wrong_with
 from grader.explaining.exceptions.account import fault_of, printed_in_words
 from grader.plain_text import plain
-from grader.testing.assertions import WrongNumbers
+from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.contract import Adapter
 from grader.testing.outcome import StudentFault, where_of
 from grader.testing.wording import Trace
@@ -49,6 +49,8 @@ def words_of(raised: BaseException, about: str) -> Told:
         return Told(plain(raised.message), where=where)
     if isinstance(raised, WrongNumbers):
         return Told(plain(str(raised)), raised.comparison.measurement, where=raised.where)
+    if isinstance(raised, WrongForm):
+        return Told(plain(str(raised)), where=raised.where)
     if isinstance(raised, AssertionError | pytest.fail.Exception):
         return Told(plain(str(raised).partition("\nassert ")[0]) or about)
     return Told(f"the answer cannot be compared ({type(raised).__name__}): {about}")

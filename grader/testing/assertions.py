@@ -27,10 +27,23 @@ from grader.testing.outcome import (
 from grader.testing.shapes import explanation
 from grader.verdict import Status, Where
 from grader.wire.calls import Traced
+from grader.wire.records import Line
 from grader.wire.values import Elsewhere, Value
 
 _MORE_OPERATIONS = 1.5
 _LARGER_TENSORS = 4
+
+
+class WrongForm(AssertionError):
+    """A result of another shape or dtype than it must have, and the line that made it so.
+
+    Its text may tell of what a test asked: it is for who asks on inputs that everybody has.
+    """
+
+    def __init__(self, said: str, line: Line | None) -> None:
+        told = [] if line is None else [f"It becomes so in {place_in_words(line)}"]
+        super().__init__("\n".join([said, *told]))
+        self.where = where_of(line)
 
 
 class WrongNumbers(AssertionError):
@@ -114,7 +127,7 @@ def assert_matches(
             raise WrongNumbers(name, comparison, axes_of(got), Conversion.of(got, wanted))
 
 
-def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> StudentFault:
+def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:
     """The fault for a shape that no annotation tells in advance."""
     said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"]
     names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
@@ -122,8 +135,7 @@ def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> 
         said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape), {})])
     known = known_of(actual)
     line = known.trace(Traced.SHAPE) if known is not None else None
-    said += [] if line is None else [f"The shape comes of {place_in_words(line)}"]
-    return StudentFault(Status.FAILED, "\n".join(said), where_of(line))
+    return WrongForm("\n".join(said), line)
 
 
 def assert_gradients_match(
@@ -174,9 +186,7 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
         return
     known = known_of(actual)
     line = known.trace(Traced.DTYPE) if known is not None else None
-    becomes = [] if line is None else [f"It becomes {got} in {place_in_words(line)}"]
-    said = f"with {wanted} inputs the result must be {wanted}, not {got}"
-    raise StudentFault(Status.FAILED, "\n".join([said, *becomes]), where_of(line))
+    raise WrongForm(f"with {wanted} inputs the result must be {wanted}, not {got}", line)
 
 
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:

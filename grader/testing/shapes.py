@@ -123,7 +123,8 @@ def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
     if len(merged) == 1:
         (place,) = merged
         one, other = names[place : place + 2]
-        yield f"{_as_subject(one)} and {other} have become one axis, {got[place]} long."
+        both = f"{_as_subject(one)} and {other}" if one != other else f"The two axes {one}"
+        yield f"{both} have become one axis, {got[place]} long."
 
 
 def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.suite.test import Test
+from grader.testing.assertions import WrongForm, assert_matches
+from grader.testing.outcome import Observations
+from grader.verdict import Aspect, Visibility
 from grader.wire.calls import Call, Traced
 from grader.worker.performing import perform
 from grader.worker.telling.raising import describe_exception
@@ -59,6 +63,17 @@ def traced(function, what: Traced, root: Path) -> int | None:
 def test_the_line_that_made_a_result_what_it_is_is_found(program, tmp_path, body, what, line):
     """A conversion, a return, a place where the gradient ends: not where it is noticed."""
     assert traced(program(body), what, tmp_path) == line
+
+
+def test_a_verdict_tells_nothing_of_a_shape_that_was_graded():
+    """What it was asked for is told only of inputs that everybody has."""
+    about = "One row for each."
+    test = Test("test", "run", Aspect.VALUES, 1.0, Visibility.PUBLIC, about)
+    with pytest.raises(WrongForm) as caught:
+        assert_matches(torch.ones(18), torch.ones(18, 18))
+    assert "[18, 18]" in str(caught.value)
+    verdict = test.ended(caught.value, Observations())
+    assert verdict.message == f"does not hold: {about}"
 
 
 RAISING = [

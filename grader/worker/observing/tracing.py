@@ -85,7 +85,7 @@ class Tracer:
 
     def origin(self, result: object, what: Traced) -> Line | None:
         """The line that made a result what it is; None if that is not plain."""
-        found = self._returned(result)
+        found = self._returned(result, directly=what is Traced.SHAPE)
         if not isinstance(result, torch.Tensor):
             return None if found is None else found.line
         if what is Traced.GRADIENT:
@@ -108,8 +108,11 @@ class Tracer:
         dtypes = frozenset(one.dtype for one in tensors)
         self._operations.append(_Operation(dtypes, output.dtype, line or stack[-1], cuts))
 
-    def _returned(self, result: object) -> _Return | None:
-        """Where the first function returned the result, which others handed on."""
+    def _returned(self, result: object, directly: bool) -> _Return | None:
+        """Where the first function returned the result, which others handed on.
+
+        Those that hand it on `directly` return what they call.
+        """
         if not self._returns:
             return None
         found = self._returns[-1]
@@ -117,18 +120,17 @@ class Tracer:
             is_handed_on = result is not None or found.line.source.startswith("return")
             if earlier.caller != found.frame or earlier.value is not result or not is_handed_on:
                 break
+            if directly and not isinstance(_return_at(found), ast.Call):
+                break
             found = earlier
         return found
 
     def _shaped(self, returned: _Return) -> Line | None:
         """The line whose expression a function returns, if it alone decides of the shape."""
-        function, line = _function_at(returned.file, returned.line.line), returned.line
-        nodes = list(ast.walk(function)) if function is not None else []
-        value = next(
-            (one.value for one in nodes if isinstance(one, ast.Return) and one.lineno == line.line),
-            None,
-        )
+        value, line = _return_at(returned), returned.line
         if isinstance(value, ast.Name):
+            function = _function_at(returned.file, line.line)
+            nodes = list(ast.walk(function)) if function is not None else []
             name = value.id
             setting = [
                 one
@@ -143,6 +145,8 @@ class Tracer:
             value = last.value
             source = linecache.getline(returned.file, last.lineno).strip()
             line = Line(line.file, last.lineno, source)
+            if isinstance(value, ast.Name):
+                return line
         return None if value is None or _hands_on(value) else line
 
     def _converted(self, dtype: torch.dtype) -> Line | None:
@@ -194,6 +198,14 @@ class Tracer:
                         return Line(self._lines.place(file), opened.lineno, source)
             frame = frame.f_back
         return None
+
+
+def _return_at(returned: _Return) -> ast.expr | None:
+    """The expression of a return statement."""
+    for node in ast.walk(syntax_of(returned.file)):
+        if isinstance(node, ast.Return) and node.lineno == returned.line.line:
+            return node.value
+    return None
 
 
 def _hands_on(value: ast.expr) -> bool:

@@ -89,8 +89,10 @@ def _no_super(exception: BaseException, _: Sequence[TracebackType], root: Path) 
 def _other_attribute(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Where an attribute was set whose name is nearly that which was looked for."""
+    """Where an attribute of torch's own modules was set under nearly its name."""
     if not isinstance(exception, AttributeError) or not exception.name:
+        return None
+    if not type(exception.obj).__module__.startswith("torch."):
         return None
     own = [name for name in getattr(exception.obj, "__dict__", {}) if isinstance(name, str)]
     near = difflib.get_close_matches(exception.name, own, 1, cutoff=0.8)

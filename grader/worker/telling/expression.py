@@ -69,7 +69,10 @@ def _head(statement: ast.stmt) -> list[Node]:
 
 
 def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
-    """The statement of a frame's function that set a name last before the line where it stopped."""
+    """The statement of a frame's function that set a name before the line where it stopped.
+
+    None if there is none, or if one that comes later may have set it, in a loop.
+    """
     code = trace.tb_frame.f_code
     functions = [
         node
@@ -82,10 +85,10 @@ def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
         node
         for node in ast.walk(functions[-1] if functions else ast.Module([], []))
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
-        and (node.end_lineno or 0) < trace.tb_lineno
         and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
     ]
-    return max(setting, key=lambda node: node.lineno, default=None)
+    last = max(setting, key=lambda node: node.lineno, default=None)
+    return last if last is not None and (last.end_lineno or 0) < trace.tb_lineno else None
 
 
 def returns_of(code: CodeType) -> list[ast.Return]:

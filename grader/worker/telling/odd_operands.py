@@ -19,7 +19,7 @@ from grader.worker.telling.places import function_at, line_at
 from grader.worker.telling.signature import callee
 
 _MOST_FRAMES = 8
-_ODD = (FunctionType, MethodType, BuiltinFunctionType, type, str, tuple, list, type(None))
+_ODD = (FunctionType, MethodType, BuiltinFunctionType, type, str, tuple, type(None))
 
 
 def origin_of_odd_operand(
@@ -46,7 +46,8 @@ def origin_of_odd_operand(
             wanted = odd[0][1]
         node = next((node for node, one in names if one is wanted or _is_same(one, wanted)), None)
         if node is None:
-            break
+            # The frame before has it as a parameter: here it is written where it is passed.
+            return line_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno, root)
         found = len(traces) - 1 - number, node
         if not isinstance(node, ast.Name) or not _is_parameter(node.id, trace):
             break
@@ -104,7 +105,9 @@ def _set_in(
         statement = assignment_of(node.id, trace)
         if statement is not None:
             returning = _returned(getattr(statement, "value", None), trace, several, root)
-            return returning or line_at(file, statement.lineno, root)
+            if returning is not None or several:
+                return returning
+            return line_at(file, statement.lineno, root)
     return None if place == len(traces) - 1 else line_at(file, trace.tb_lineno, root)
 
 
