@@ -20,13 +20,17 @@ _EPSILON = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a comparison needs of a verdict that is not simply a pass."""
+    """What a comparison needs of a verdict that is not simply a pass.
+
+    `sentence` is what a person reads of it: the mistake with its id beside it, or the message.
+    """
 
     status: Status
     score: float
     max_score: float
     mistake: str
     message: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +190,12 @@ def _score(grade: Grade, complete: bool) -> float | None:
 
 
 def _outcome(test: Verdict) -> Outcome:
-    mistake = one_line(test.diagnosis.mistake) if test.diagnosis else ""
+    mistake = sentence = ""
     message = one_line(first_line(test.message), _LONGEST)
-    return Outcome(test.status, test.score, test.max_score, mistake, message)
+    if test.diagnosis:
+        mistake = one_line(test.diagnosis.mistake)
+        sentence = f"{one_line(test.diagnosis.explanation, _LONGEST)} [{mistake}]"
+    return Outcome(test.status, test.score, test.max_score, mistake, message, sentence or message)
 
 
 def _reason(grade: Grade, before: Earlier) -> str:
@@ -242,7 +249,7 @@ def _are_alike(one: Verdict, other: Verdict) -> bool:
 
 
 def _because(now: Outcome) -> str:
-    said = now.mistake or now.message
+    said = now.sentence
     return f": {said}" if said and now.status is not Status.PASSED else ""
 
 
