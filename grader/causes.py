@@ -59,13 +59,17 @@ class FailedTest:
         """What a person says of it: the mistake, or of wrong answers what to look at."""
         if self.mistake is not None:
             return self.mistake.explanation
-        is_wrong = self.status is Status.FAILED
-        return self.advice if self.advice and is_wrong else _PLACE.sub("", self.headline)
+        if self.advice and self.status is Status.FAILED:
+            return self.advice
+        return _PLACE.sub("", self.headline) if self.places else self.headline
 
     @property
     def lines(self) -> str:
-        """The places in words."""
-        return " or ".join(f"{file}, line {line}" for file, line in self.places)
+        """The places in words: "warmup.py, line 7 or 9"."""
+        told: dict[str, list[str]] = {}
+        for file, line in self.places:
+            told.setdefault(file, []).append(str(line))
+        return " or ".join(f"{file}, line {' or '.join(own)}" for file, own in told.items())
 
     @property
     def in_short(self) -> str:
