@@ -65,20 +65,25 @@ class FailedTest:
     @property
     def outcome(self) -> str:
         """The same without the line, which is told beside it; how it ended if there is none."""
-        return _PLACE.sub("", self.headline) or str(self.status).replace("_", " ")
+        said = _PLACE.sub("", self.headline) if self.places else self.headline
+        return said or str(self.status).replace("_", " ")
 
     @property
     def sentence(self) -> str:
         """What a person says of it: the mistake, or of wrong answers what to look at."""
         if self.mistake is not None:
             return self.mistake.explanation
-        is_wrong = self.status is Status.FAILED
-        return self.advice if self.advice and is_wrong else self.outcome
+        if self.advice and self.status is Status.FAILED:
+            return self.advice
+        return self.outcome
 
     @property
     def lines(self) -> str:
-        """The places in words."""
-        return " or ".join(f"{file}, line {line}" for file, line in self.places)
+        """The places in words: "warmup.py, line 7 or 9"."""
+        told: dict[str, list[str]] = {}
+        for file, line in self.places:
+            told.setdefault(file, []).append(str(line))
+        return " or ".join(f"{file}, line {' or '.join(own)}" for file, own in told.items())
 
     @property
     def in_short(self) -> str:
@@ -219,7 +224,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield "mistake", test.mistake.mistake
     if test.places:
         yield "line", test.places[0]
-    said = without_numbers(test.outcome.rpartition(_NOT_CALLED)[2])
+    said = without_numbers(_PLACE.sub("", test.outcome).rpartition(_NOT_CALLED)[2])
     if test.status is Status.ERROR:
         yield from (("raised", place) for place in _PLACE.findall(test.headline))
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):

@@ -19,6 +19,7 @@ from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.home.limit import Limit
 from grader.testing.bench import Bench
 from grader.testing.cases import HOME_SEED, Case, fresh_case
+from grader.testing.contract import Adapter
 from grader.testing.course import load_contract, load_references, make_importable
 from grader.testing.outcome import StudentFault, note
 from grader.testing.uses import WISH, in_words
@@ -61,10 +62,10 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
     try:
-        contract, problem = load_contract(root), None
-        adapters = limit.call(lambda: importlib.import_module("adapters"))
+        contract, adapters = limit.call(lambda: _imported(root))
+        problem = None
     except StudentFault as fault:
-        adapters, contract, problem = ModuleType("adapters"), {}, fault
+        contract, adapters, problem = {}, ModuleType("adapters"), fault
     except BaseException as exception:  # a student's code may raise anything at all
         adapters = ModuleType("adapters")
         contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
@@ -151,6 +152,10 @@ class HomeCases:
         module, _, name = test_id.partition("::")
         frozen = self.module(module).tests.get(name)
         return 0.0 if frozen is None else frozen.points
+
+
+def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
+    return load_contract(root), importlib.import_module("adapters")
 
 
 def _assigned(root: Path) -> tuple[Collection[str], Sequence[str], bool, float]:

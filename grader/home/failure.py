@@ -18,8 +18,8 @@ from grader.verdict import Aspect, Diagnosis, Status
 class Failure(TerminalRepr):
     """What a test is about, what was wrong, and why, as far as that is known; for `longrepr`.
 
-    `more` follows what `said` tells, and at last the `line` to change; `was_hurried` is whether
-    there was no time to look for more.
+    `more` follows what `said` tells, and at last the `line` to change; the exercise `builds_on`
+    others that are wrong; `was_hurried` is whether there was no time to look for more.
     """
 
     about: str
@@ -27,6 +27,7 @@ class Failure(TerminalRepr):
     location: tuple[str, int]
     more: list[str] = field(default_factory=list)
     line: str = ""
+    builds_on: list[str] = field(default_factory=list)
     drawing: list[str] = field(default_factory=list)
     was_hurried: bool = False
 

@@ -68,7 +68,8 @@ class Limit:
         """
         if not self._seconds or threading.current_thread() is not threading.main_thread():
             return make()
-        running = self._running = _Running(time.monotonic())
+        running, trace = _Running(time.monotonic()), sys.gettrace()
+        self._running = running
         result: Result | None = None
         try:
             with self._ringing():
@@ -77,6 +78,8 @@ class Limit:
             pass
         finally:
             self._running = None
+            if sys.gettrace() is not trace and running.place is not None:
+                sys.settrace(trace)
         if running.place is not None:
             raise _fault(running)
         return cast(Result, result)
@@ -105,12 +108,15 @@ class Limit:
         if self._heeds_debuggers and is_debugged():
             self._running = None
             return
-        running.took = time.monotonic() - running.began
-        if running.took < self._allowed(own):
+        took = time.monotonic() - running.began
+        if took < self._allowed(own):
             return
         if running.place is None:
+            running.took = took
             running.is_known = own[0].f_code in self._hung
             running.place = self._place(own[0])
+        else:
+            _insist(own)
         raise TooLong
 
     def _allowed(self, frames: Iterable[FrameType]) -> float:
@@ -148,6 +154,22 @@ def is_debugged() -> bool:
     monitoring = getattr(sys, "monitoring", None)
     registered = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID)
     return bool(registered) or any(part.lstrip("_").startswith(_DEBUGGERS) for part in parts)
+
+
+def _insist(frames: Iterable[FrameType]) -> None:
+    """Has the next line of any of these functions raise as well: one that handles what was raised.
+
+    A loop around a `try` may otherwise meet every exception where it takes no notice of it.
+    """
+
+    def raise_again(_frame: FrameType, event: str, _argument: object) -> object:
+        if event == "line":
+            raise TooLong
+        return raise_again
+
+    for frame in frames:
+        frame.f_trace = raise_again
+    sys.settrace(lambda *_: None)
 
 
 def _fault(running: _Running) -> StudentFault:

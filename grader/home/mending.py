@@ -84,9 +84,19 @@ class Mending:
                 self._attempt(exercise)
         return self._chosen.get(exercise)
 
+    def roots_of(self, exercise: str) -> list[str]:
+        """The earlier wrong exercises all of whose lines this one runs as well: it follows them."""
+        if exercise not in self._wrong or not _can_be_stopped():
+            return []
+        own = self._lines_of(exercise)
+        return [one for one in self._earlier(exercise) if set() < self._lines_of(one) <= own]
+
+    def _earlier(self, exercise: str) -> list[str]:
+        return self._wrong[: self._wrong.index(exercise)]
+
     def _attempt(self, exercise: str) -> None:
-        earlier = self._wrong[: self._wrong.index(exercise)]
-        roots = [one for one in earlier if self._lines_of(one) & self._lines_of(exercise)]
+        own = self._lines_of(exercise)
+        roots = [one for one in self._earlier(exercise) if self._lines_of(one) & own]
         asked = {name: self._asked[name] for name in (*roots, exercise)}
         mender = Mender(self._bench.sources, _ADAPTERS, self._searches.new, self._chosen)
         try:
@@ -103,12 +113,14 @@ class Mending:
             raise
 
     def _lines_of(self, exercise: str) -> set[Line]:
-        """The lines that a few of an exercise's wrong calls pass."""
+        """The lines that a few of an exercise's wrong calls pass, but for those of the adapters."""
         if exercise not in self._passed:
             wrong = [one for one in self._asked[exercise] if not one.right]
             calls = [one.question.call for one in telling(wrong, _FOLLOWED)]
             passed = self._bench.try_edits(Trials(calls, 0, (), 1.0, len(calls))).passed
-            self._passed[exercise] = {(one.file, line) for one in passed for line in one.lines}
+            self._passed[exercise] = {
+                (one.file, line) for one in passed if one.file != _ADAPTERS for line in one.lines
+            }
         return self._passed[exercise]
 
 

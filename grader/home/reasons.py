@@ -38,14 +38,18 @@ _MOST_FOLLOWED = 6
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """What is known of an exercise: its mistake and in which exercise that is rooted, its lines."""
+    """What is known of an exercise: its mistake and in which exercise that is rooted, its lines.
 
-    finding: Finding | None
-    diagnosis: Diagnosis | None
+    It `builds_on` exercises that are wrong as well.
+    """
+
+    mistake: Diagnosis | None
     root: str
+    explained: Collection[str]
     mended: Mended | None
     way: Followed | None
     wrong: Collection[str]
+    builds_on: Sequence[str]
 
 
 class Reasons:
@@ -87,12 +91,14 @@ class Reasons:
 
     def _add(self, reason: _Reason, failure: Failure) -> None:
         said = failure.said
-        explains = reason.finding is not None and said.id in reason.finding.tests
-        mistake = reason.diagnosis if explains else None
+        mended = reason.mended if _is_meant(said, reason.wrong) else None
+        # What mends a test is mended by undoing the exercise's mistake; so is its gradient.
+        follows = mended is not None or said.aspect is Aspect.GRADIENTS
+        explains = follows or said.id in reason.explained
+        mistake = reason.mistake if explains else None
         if mistake is not None and reason.root != said.exercise:
             failure.more.append(f"The same mistake as in {reason.root}: mend it there first.")
         advice, places = "", said.places
-        mended = reason.mended if _is_meant(said, reason.wrong) else None
         if mended is not None:
             words = mended.in_words(shown=self._home.shows_edits)
             advice, _, failure.line = words.partition("\n")
@@ -100,6 +106,11 @@ class Reasons:
         elif reason.way is not None:
             failure.more += filter(None, [reason.way.in_words(said.id)])
             places = places or tuple(_strange(reason.way, said.id))
+        if mistake is None and mended is None and said.status is Status.FAILED:
+            failure.builds_on = list(reason.builds_on)
+            failure.more += (
+                f"{one} is wrong as well: begin there." for one in reason.builds_on[:1]
+            )
         failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
 
 
@@ -143,18 +154,33 @@ class _Inquiry:
 
     def reason(self, exercise: str) -> _Reason:
         """What is known of an exercise."""
-        finding = self._findings.get(exercise)
         rehearsed = self._rehearsed.get(exercise, Rehearsed())
         mended = self._mending.of(exercise) if self._mending is not None else None
         wrong = {one.test for one in rehearsed.observations if self._is_wrong(one, rehearsed)}
         wrong |= {one.test for one in rehearsed.raised}
         way = self._way(exercise, rehearsed) if mended is None else None
-        if finding is None:
-            return _Reason(None, None, exercise, mended, way, wrong)
-        name = finding.diagnosis.mistake
-        root = next(one for one, other in self._findings.items() if other.diagnosis.mistake == name)
-        diagnosis = self._findings[root].diagnosis
-        return _Reason(finding, diagnosis, root, mended, way, wrong)
+        builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
+        finding = self._findings.get(exercise)
+        mistake = finding.diagnosis.mistake if finding else self._mistake_mended_by(mended)
+        if mistake is None:
+            return _Reason(None, exercise, (), mended, way, wrong, builds_on)
+        made_in = self._made_in(mistake)
+        also = mended.exercises if mended is not None else ()
+        root = next(one for one in self._rehearsed if one in (made_in, exercise, *also))
+        explained = finding.tests if finding else ()
+        told = self._findings[made_in].diagnosis
+        return _Reason(told, root, explained, mended, way, wrong, builds_on)
+
+    def _made_in(self, mistake: str) -> str:
+        """The first exercise with a mistake: the others only refer to what is said of it there."""
+        found = self._findings.items()
+        return next(name for name, one in found if one.diagnosis.mistake == mistake)
+
+    def _mistake_mended_by(self, mended: Mended | None) -> str | None:
+        """The one mistake that was found in the exercises which the same edit makes right."""
+        also = mended.exercises if mended is not None else ()
+        found = {one.diagnosis.mistake for name, one in self._findings.items() if name in also}
+        return found.pop() if len(found) == 1 else None
 
     def _rehearse(self, tests: Siblings, first: str) -> None:
         end = time.monotonic() + self._patience.seconds

@@ -95,7 +95,8 @@ class Summary:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Writes them."""
         failures, verbose = self._folding.failures, self._folding.verbose
-        found = causes((one.said for one in failures.values()), self._order)
+        builds_on = {one.said.exercise: one.builds_on for one in failures.values()}
+        found = causes((one.said for one in failures.values()), self._order, builds_on)
         show = terminalreporter.write_line
         if found:
             style = terminalreporter.config.getoption("tbstyle")
@@ -128,16 +129,20 @@ def _told(
     """The causes, the first ones with one of their failures each."""
     yield in_short(found)
     for number, cause in enumerate(found, 1):
+        is_told = in_full and number <= _MOST_IN_FULL
         if len(found) > 1:
-            if in_full:
+            if is_told:
                 yield ""
             yield f"{number}. {cause.headline}: {cause.extent}"
-        if in_full and number <= _MOST_IN_FULL:
+        if is_told:
             yield from _example(cause, failures, printed[cause.shown.id])
+            yield from _extent(cause, is_one=len(found) == 1)
+    if in_full and len(found) > _MOST_IN_FULL:
+        yield "`pytest -v` shows all."
 
 
 def _example(cause: Cause, failures: Failures, printed: Sequence[str]) -> Iterator[str]:
-    """The hint, one failure in full with what it printed, and where else the same is met."""
+    """The hint, and one failure in full, with what it printed."""
     if cause.hint:
         yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
     failure = failures[cause.shown.id]
@@ -145,11 +150,20 @@ def _example(cause: Cause, failures: Failures, printed: Sequence[str]) -> Iterat
     line = next(filter(None, (one.line for one in (failure, *of))), "")
     name = cause.shown.id.rpartition("::")[2]
     yield f"{name}: {failure.about}" if failure.about else f"{name}:"
-    for text in "\n".join([*failure.account(), line, *printed]).strip().splitlines():
+    first, *rest = [*failure.account(), *line.splitlines(), *printed]
+    if cause.sentence not in first:
+        yield f"    {first}"
+    for text in rest:
         yield f"    {text}"
+
+
+def _extent(cause: Cause, is_one: bool) -> Iterator[str]:
+    """The exercises that it fails, if there is more to say of them."""
     counted = Counter(test.exercise for test in cause.tests)
-    others = [f"{name} ({number})" for name, number in counted.items()]
-    if len(cause.tests) > 1:
-        shown, more = others[:_MOST_NAMED], len(others) - _MOST_NAMED
-        rest = f" and {more} more" if more > 0 else ""
-        yield f"The same in {', '.join(shown)}{rest}. `pytest -v` shows each."
+    if len(counted) == 1:
+        if is_one and len(cause.tests) > 1:
+            yield f"All in {cause.exercises[0]}. `pytest -v` shows each."
+        return
+    each = [f"{name} ({number})" for name, number in counted.items()]
+    more = f" and {len(each) - _MOST_NAMED} more" if len(each) > _MOST_NAMED else ""
+    yield f"In {', '.join(each[:_MOST_NAMED])}{more}. `pytest -v` shows each."

@@ -250,7 +250,8 @@ def test_all_is_left_as_it_was(at_home):
                 explain(*arguments)
                 after = state()
                 same = [one == other for one, other in zip(before, after)]
-                session.seen = f"tables {len(before[2])}, the same: {set(same)}"
+                session.same = {*getattr(session, "same", ()), *same}
+                session.seen = f"tables {len(before[2])}, the same: {session.same}"
 
             Reasons.explain = looked_at
 

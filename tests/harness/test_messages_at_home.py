@@ -95,9 +95,10 @@ def test_a_terminal_without_blocks_gets_ascii(at_home):
 
 def test_what_was_raised_is_told_as_in_class(at_home):
     """The line, its operands and what it means, and the call; no frames."""
-    lines = example(at_home("return x @ x").stdout, "test_doubles")
-    assert lines[1].endswith("(2x3 and 2x3) (assignment/__init__.py, line 4)")
-    assert lines[2:4] == ["    return x @ x", "    with x = float32[2, 3]"]
+    printed = at_home("return x @ x").stdout
+    lines = example(printed, "test_doubles")
+    assert "cannot be multiplied (2x3 and 2x3) (assignment/__init__.py, line 4)\n" in printed
+    assert lines[1:3] == ["    return x @ x", "    with x = float32[2, 3]"]
     assert lines[-1] == "The test called run_double(x=float32[2, 3])."
 
 
@@ -140,7 +141,7 @@ def test_the_same_error_is_told_once_in_full(at_home):
     printed = at_home("return x.doubled()").stdout
     assert printed.count("with x = float32") == 1
     assert "1 cause, 2 failures: AttributeError: " in printed
-    assert "The same in run_double (2)." in printed
+    assert "All in run_double." in printed
     assert at_home("return x.doubled()", "-v").stdout.count("with x = float32") == 2
 
 
