@@ -51,6 +51,10 @@ class Living:
         self._call = call
         return self._made[-1]
 
+    def forget(self) -> None:
+        """Lets go of what was made."""
+        self._call, self._made = None, []
+
     def _left(self, call: Call) -> Sequence[Step] | None:
         """The steps that are still to be taken; None if everything is."""
         if self._call is None or not call.then or not _begin_alike(self._call, call):

@@ -11,6 +11,7 @@ import torch
 
 from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
+from grader.wire.values import Foreign
 from grader.worker.carrying_out import Living
 from grader.worker.handing_over import arrived, copied, differing, holds_tensor, portable
 from grader.worker.observing.recording import Recorder
@@ -42,8 +43,12 @@ def perform(
                 if onlooker is not None:
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: _seed(call, step))
+        value = portable(result, call.device, may_be_on_cpu=numbers)
+        if not call.then and not isinstance(value, Foreign):
+            # What crossed whole is no object that somebody goes on with.
+            living.forget()
         return Answer(
-            value=portable(result, call.device, may_be_on_cpu=numbers),
+            value=value,
             gradients=_gradients(result, wanted, call.cotangent),
             changed_inputs=differing(watched, arguments),
             work=Work(counter.operations, counter.largest) if counter is not None else None,

@@ -86,12 +86,12 @@ HARMLESS = {
 }
 # What run_double does with an absent package, and what is said of that.
 USED = {
-    "called": ("import absent_one", "absent_one.double(x)", "absent_one is not installed"),
-    "imported_late": ("", "__import__('absent_one').double(x)", "absent_one is not installed"),
+    "called": ("import absent_one", "absent_one.double(x)", "No module named 'absent_one'"),
+    "imported_late": ("", "__import__('absent_one').double(x)", "absent_one.double is used here"),
     "from_a_pattern": (
         "import absent_one\nP = absent_one.compile('a')",
         "P.findall('a')",
-        "absent_one is not installed, and absent_one.compile.findall is used here",
+        "neither handed in nor installed, and absent_one.compile.findall is used here",
     ),
     "misspelt_own": ("import helprs", "x", "No module named 'helprs'"),
 }

@@ -73,7 +73,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         importer = _importer(sys._getframe(1))
         if importer is None or own_file(importer.f_code.co_filename, self._root) is None:
             return False
-        return not _is_tried(importer.f_code.co_filename, importer.f_lineno or 0)
+        return importer.f_lineno not in _plain_lines(importer.f_code.co_filename)
 
 
 class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -144,8 +144,11 @@ def _importer(frame: FrameType | None) -> FrameType | None:
 
 
 @functools.cache
-def _tried_lines(file: str) -> frozenset[int]:
-    """The lines of a file where an import may fail: its absence is provided for."""
+def _plain_lines(file: str) -> frozenset[int]:
+    """The lines of a file where an import is to fail as it does.
+
+    Its absence is provided for, or all names are taken of what has none.
+    """
     try:
         source = Path(file).read_text("utf-8")[:_LARGEST_SOURCE]
         with warnings.catch_warnings():
@@ -155,15 +158,17 @@ def _tried_lines(file: str) -> frozenset[int]:
         return frozenset()
     return frozenset(
         line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Try) and any(map(_catches_absence, node.handlers))
-        for statement in node.body
+        for statement in _plain_statements(tree)
         for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
     )
 
 
-def _is_tried(file: str, line: int) -> bool:
-    return line in _tried_lines(file)
+def _plain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try) and any(map(_catches_absence, node.handlers)):
+            yield from node.body
+        elif isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names):
+            yield node
 
 
 def _catches_absence(handler: ast.ExceptHandler) -> bool:

@@ -96,7 +96,8 @@ def _used(stand_in: StandIn, what: str, harmlessly: Callable[[], Any]) -> Any:
     if vars(stand_in)["_phase"].is_importing:
         return harmlessly()
     package = what.partition(".")[0]
-    raise ModuleNotFoundError(f"{package} is not installed, and {what} is used here", name=package)
+    said = f"No module named {package!r}, neither handed in nor installed, and {what} is used here"
+    raise ModuleNotFoundError(said, name=package)
 
 
 def _result(
