@@ -173,7 +173,7 @@ def test_a_change_says_why(tmp_path):
     found = changes_of(tmp_path, before, after)
     (ann, cem) = found.alike
     assert [(each.exercise, each.reasons) for each in ann.exercises] == [
-        ("run_x", ("passed → failed: half",)),
+        ("run_x", ("passed → failed: explained [half]",)),
         ("run_y", ("failed → passed",)),
     ]
     assert cem.exercises[0].reasons == ("“a bad shape” → “a bad dtype”",)
