@@ -34,6 +34,7 @@ packages = []
 [tool.grader]
 name = {name}
 show_edits = {show_edits}
+call_timeout = {call_timeout:g}
 
 [tool.grader.exercises]
 {exercises}
@@ -104,6 +105,7 @@ def _project(assignment: Assignment) -> str:
         name=json.dumps(assignment.name, ensure_ascii=False),
         dependencies=", ".join(f'"{package}"' for package in _PACKAGES),
         show_edits=json.dumps(assignment.show_edits),
+        call_timeout=assignment.call_timeout,
         exercises=_lines(assignment.points),
         forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),
     )
