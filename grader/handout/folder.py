@@ -35,6 +35,7 @@ managed = false
 [tool.grader]
 name = {name}
 show_edits = {show_edits}
+call_timeout = {call_timeout:g}
 
 [tool.grader.exercises]
 {exercises}
@@ -131,6 +132,7 @@ def _project(assignment: Assignment) -> str:
         python=PYTHON,
         name=json.dumps(assignment.name, ensure_ascii=False),
         show_edits=json.dumps(assignment.show_edits),
+        call_timeout=assignment.call_timeout,
         exercises=_lines(assignment.points),
         forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),
     )

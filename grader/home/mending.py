@@ -25,7 +25,7 @@ from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
 from grader.home.second_copy import SecondCopy
 from grader.wire.frames import decode, receive
-from grader.wire.trials import Outcomes, Trials, encode_trials, trials_in
+from grader.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.worker.trying.alarm import TooLong
 from grader.worker.trying.trying import Trying
 
@@ -117,7 +117,9 @@ class Mending:
         if exercise not in self._passed:
             wrong = [one for one in self._asked[exercise] if not one.right]
             calls = [one.question.call for one in telling(wrong, _FOLLOWED)]
-            passed = self._bench.try_edits(Trials(calls, 0, (), 1.0, len(calls))).passed
+            passed: Sequence[Passed] = ()
+            with contextlib.suppress(MemoryError, TooLong):
+                passed = self._bench.try_edits(Trials(calls, 0, (), 1.0, len(calls))).passed
             self._passed[exercise] = {
                 (one.file, line) for one in passed if one.file != _ADAPTERS for line in one.lines
             }

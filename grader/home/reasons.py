@@ -93,7 +93,8 @@ class Reasons:
         said = failure.said
         mended = reason.mended if _is_meant(said, reason.wrong) else None
         # What mends a test is mended by undoing the exercise's mistake; so is its gradient.
-        follows = mended is not None or said.aspect is Aspect.GRADIENTS
+        undone = mended is not None and not mended.besides
+        follows = undone or said.aspect is Aspect.GRADIENTS
         explains = follows or said.id in reason.explained
         mistake = reason.mistake if explains else None
         if mistake is not None and reason.root != said.exercise:
@@ -178,7 +179,9 @@ class _Inquiry:
 
     def _mistake_mended_by(self, mended: Mended | None) -> str | None:
         """The one mistake that was found in the exercises which the same edit makes right."""
-        also = mended.exercises if mended is not None else ()
+        if mended is None or mended.besides:
+            return None
+        also = mended.exercises
         found = {one.diagnosis.mistake for name, one in self._findings.items() if name in also}
         return found.pop() if len(found) == 1 else None
 

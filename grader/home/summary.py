@@ -131,7 +131,7 @@ def _told(
     for number, cause in enumerate(found, 1):
         is_told = in_full and number <= _MOST_IN_FULL
         if len(found) > 1:
-            if is_told:
+            if in_full and number <= _MOST_IN_FULL + 1:
                 yield ""
             yield f"{number}. {cause.headline}: {cause.extent}"
         if is_told:

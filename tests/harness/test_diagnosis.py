@@ -182,7 +182,7 @@ def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
     (handout / "adapters.py").write_text(
         (handout / "adapters.py").read_text().replace("assignment.double(x)", "3 * x")
     )
-    printed = home_pytest(handout).stdout
+    printed = home_pytest(handout, "-v").stdout
     assert "Every number is tripled.\nHint: How often is x added?" in printed
     assert "3 * x" not in (handout / "tests/public/fixtures/test_tiny.safetensors").read_text(
         errors="replace"

@@ -82,7 +82,7 @@ def test_right_code_passes_at_home_and_a_mistake_is_named(handout, pytest_in, tm
     shutil.copytree(ASSIGNMENT / "class" / "ada-lindgren", mine, dirs_exist_ok=True)
     assert "failed" not in pytest_in(mine)
     shutil.copy(ASSIGNMENT / "class" / "diego-santos" / "adapters.py", mine)
-    assert "The activation is on the wrong one of the two projections." in pytest_in(mine)
+    assert " the activation is on the wrong one of the two projections" in pytest_in(mine)
 
 
 def test_the_committed_fixtures_are_those_that_the_references_make(handout):
