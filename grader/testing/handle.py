@@ -158,14 +158,19 @@ class Student:
         is_traced: bool = True,
     ) -> None:
         """Remembers where a tensor comes from, for what may have to be said about it."""
-        if not isinstance(tensor, torch.Tensor) or not isinstance(annotated, TensorType):
+        if not isinstance(tensor, torch.Tensor):
             return
 
         def trace(what: Traced) -> Line | None:
             find = functools.partial(self._origin, arguments)
             return self._wording.origin(find, what) if is_traced else None
 
-        axes = axis_names(annotated, tensor.ndim)
+        # At home the adapters may be a student's own, without annotations.
+        axes = (
+            axis_names(annotated, tensor.ndim)
+            if isinstance(annotated, TensorType)
+            else tuple(f"axis {place}" for place in range(tensor.ndim))
+        )
         returned(Returned(tensor, axes, _asked_in(arguments), trace))
 
 
