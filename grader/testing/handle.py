@@ -190,7 +190,7 @@ class Student:
 
         Its line is found by its `call`, if that is told.
         """
-        if not isinstance(tensor, torch.Tensor) or not isinstance(annotated, TensorType):
+        if not isinstance(tensor, torch.Tensor):
             return
 
         def trace(what: Traced) -> Line | None:
@@ -198,7 +198,12 @@ class Student:
                 return None
             return self._wording.origin(functools.partial(self._origin, call), what)
 
-        axes = axis_names(annotated, tensor.ndim)
+        # At home the adapters may be a student's own, without annotations.
+        axes = (
+            axis_names(annotated, tensor.ndim)
+            if isinstance(annotated, TensorType)
+            else tuple(f"axis {place}" for place in range(tensor.ndim))
+        )
         returned(Returned(tensor, axes, _asked_in(arguments), trace))
 
 

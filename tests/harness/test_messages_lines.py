@@ -90,6 +90,7 @@ RAISING = [
     ("    size = x.numel\n    return twice(size)\ndef twice(n):\n    return n * 2", FIRST),
     ("    y = twice(x)\n    return y + 1\ndef twice(x):\n    2 * x", FIRST + 3),
     ("    y = both(x)\n    return y @ x\ndef both(x):\n    return x, 2 * x", FIRST + 3),
+    ("    y, z = both(x)\n    return torch.sin(y)\ndef both(x):\n    return (x, x), x", None),
     ("    sizes = [2]\n    return sizes + (3,)", None),
     ("    net = nn.Linear(3, 3)\n    del net.weight\n    return net(x)", None),
 ]  # fmt: skip

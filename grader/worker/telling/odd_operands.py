@@ -104,6 +104,10 @@ def _set_in(
             return None
         statement = assignment_of(node.id, trace)
         if statement is not None:
+            targets = getattr(statement, "targets", [None])
+            if not isinstance(targets[0], ast.Name):
+                # It is one of what was unpacked, and not what was returned.
+                return None
             returning = _returned(getattr(statement, "value", None), trace, several, root)
             if returning is not None or several:
                 return returning
