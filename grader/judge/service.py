@@ -159,6 +159,11 @@ class JudgeService:
                 imports=self._imports(seat),
             )
         tests = tuple(self._told(self._judge.grade(sitting, exercises), follow))
+        if exercises is None and environment.leaves_nothing_of(tests):
+            why = environment.absence
+            nothing = tuple(self._suite.unexamined(Status.ERROR, why))
+            imports = self._imports(seat)
+            return Outcome(GradeStatus.UNREADABLE, why, nothing, sitting.isolation, imports=imports)
         tests = environment.spared(tests, sitting.cell_errors)
         imports, isolation = self._imports(seat), sitting.isolation
         if any(test.status is Status.NOT_GRADED for test in tests):

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.assignment import Assignment
@@ -17,6 +17,7 @@ from grader.worker.packages import is_installed
 
 _MOST = 20
 _LONGEST = 60
+_TOLD = 3
 
 
 class Environment:
@@ -31,6 +32,7 @@ class Environment:
         self._root = root
         self._looked_up: dict[str, bool] = {}
         self.lacking: dict[str, None] = {}
+        self._absent: list[str] = []
 
     def checked(self, raised: Raised, asked: bool = False) -> Raised:
         """What was raised, with the name of the package that it lacks only if that is true.
@@ -51,13 +53,27 @@ class Environment:
     def note_absent(self, names: Iterable[str]) -> None:
         """Keeps those packages of which it is true that they are not installed."""
         for name in names:
-            self.checked(Raised("ModuleNotFoundError", "", lacks=name))
+            checked = self.checked(Raised("ModuleNotFoundError", "", lacks=name))
+            self._absent += [name] if checked.lacks else []
 
     def fault(self, raised: Raised) -> StudentFault | None:
         """Why nothing can be graded here: a package is not installed that may be imported."""
         if raised.lacks not in self._assignment.packages:
             return None
         return StudentFault(Status.NOT_GRADED, in_words(raised.lacks))
+
+    def leaves_nothing_of(self, tests: Sequence[Verdict]) -> bool:
+        """Whether no test came to anything, for want of what is absent."""
+        statuses = {test.status for test in tests}
+        wanting = (t for t in tests if t.status is Status.ERROR)
+        is_error = Status.ERROR in statuses and statuses <= {Status.ERROR, Status.MISSING}
+        return bool(self._absent) and is_error and all(map(_wants_a_module, wanting))
+
+    @property
+    def absence(self) -> str:
+        """What is absent, as Python says it: where nothing can be done without it."""
+        names = " and ".join(repr(name) for name in self._absent[:_TOLD])
+        return f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
 
     def spared(
         self, tests: tuple[Verdict, ...], cell_errors: Iterable[Raised]
@@ -90,6 +106,10 @@ class Environment:
     def _own_names(self) -> set[str]:
         """What the submission's files and folders are called: each call may lack another name."""
         return {name for _, folders, files in os.walk(self._root) for name in (*folders, *files)}
+
+
+def _wants_a_module(test: Verdict) -> bool:
+    return (test.message or "").endswith("raised ModuleNotFoundError")
 
 
 def in_words(package: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from grader import Grade, batch
 from grader.store import Store
-from grader.verdict import Status
+from grader.verdict import GradeStatus, Status
 
 DOUBLE = "def run_double(x):\n    return 2 * x\n"
 COUNT = "def run_count(x):\n    return x.numel()\n"
@@ -152,3 +152,12 @@ def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
         assert all(USED[name][2] in (test.message or "") for test in wrong), wrong[0].message
         if name != "misspelt_own":
             assert {test.exercise for test in wrong} == {"run_double"}, name
+
+
+def test_where_nothing_is_left_without_it_the_submission_is_unreadable(tmp_path, tiny):
+    """Whoever forgot to hand in a file hears that, once, and not in every test."""
+    own = "def run_count(x):\n    return count(x)\n"
+    programs = {"forgot": f"from my_tools import run_double, count\n\n\n{own}"}
+    grade = grades(tmp_path, tiny, programs)["forgot"]
+    assert grade.status is GradeStatus.UNREADABLE
+    assert "No module named 'my_tools': neither handed in nor installed" in (grade.message or "")
