@@ -110,7 +110,7 @@ def slip_of(style: Path, name: str, row: Mapping[str, Any]) -> Slip:
     sources = _slipped(_sources(style, row["file"]), right, wrong)
     lines = (_line(sources, line, row.get("number")), *(_line(sources, x) for x in row["also"]))
     place = style.name, row["kind"], row["file"]
-    return Slip(name, *place, right, wrong, line, lines, row["raises"], row["aside"])
+    return Slip(name, *place, right, wrong, line, lines, row["raises"], row.get("aside", False))
 
 
 def _sources(style: Path, file: str) -> dict[str, str]:

@@ -44,8 +44,8 @@ def perform(
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: _seed(call, step))
         value = portable(result, call.device, may_be_on_cpu=numbers)
-        if not call.then and not isinstance(value, Foreign):
-            # What crossed whole is no object that somebody goes on with.
+        if not call.then and (not isinstance(value, Foreign) or torch.is_tensor(result)):
+            # Data is no object that somebody goes on with.
             living.forget()
         return Answer(
             value=value,

@@ -192,6 +192,6 @@ def test_what_was_installed_explains_and_mends(student):
     folder = Path(student("-c", "import os; print(os.getcwd())").stdout.strip())
     shutil.copytree(ROOT / "examples" / "class" / "ines-pereira", folder, dirs_exist_ok=True)
     done = student("-m", "pytest", "--locate", "-k", "attention_weights")
-    assert "Your mask works the wrong way round" in done.stdout
-    assert "my_attention.py, line" in done.stdout
+    assert "your mask works the wrong way round" in done.stdout
+    assert "Changing this line alone makes it right: adapters.py, line" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

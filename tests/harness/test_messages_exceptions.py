@@ -199,8 +199,11 @@ RAISED = [
     ("assert x.shape[-1] % 2 == 0\nreturn x", "This assert is your own"),
     ("return open('weights.pt').read()", "The file weights.pt is not part of what was handed in"),
     ("return input()", "input() cannot be answered"),
-    ("import tiktoken\nreturn x", "The package tiktoken is not installed here"),
-    ("import my_layers\nreturn x", "There is no file my_layers.py in what was handed in"),
+    ("import tiktoken\nreturn tiktoken.double(x)", "The package tiktoken is not installed here"),
+    (
+        "import my_layers\nreturn my_layers.double(x)",
+        "There is no file my_layers.py in what was handed in",
+    ),
 ]
 
 

@@ -14,7 +14,7 @@ from grader.report.single import print_grade
 from grader.verdict import Grade, Status, Where
 from tests.harness.grading import GradingJob
 
-HELPER = "import no_such_package\n\ndef twice(x):\n    return 2 * x\n"
+HELPER = "from no_such_package import *\n\ndef twice(x):\n    return 2 * x\n"
 DOUBLE = "# doubles\ndef run_double(x):\n    return twice(x)\n"
 COUNT = "%matplotlib inline\nn = undefined_name\n\ndef run_count(x):\n    return x.numel()\n"
 
@@ -54,7 +54,7 @@ def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: P
     )
     assert grade.notes == (
         "A cell of the notebook raised ModuleNotFoundError: No module named 'no_such_package' "
-        "(work.ipynb/cell 1, line 1: import no_such_package).",
+        "(work.ipynb/cell 1, line 1: from no_such_package import *).",
         "A cell of the notebook raised NameError: name 'undefined_name' is not defined "
         "(work.ipynb/cell 3, line 2: n = undefined_name).",
     )

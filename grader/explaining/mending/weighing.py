@@ -39,6 +39,12 @@ _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
 _USES_WHAT_IS_UNUSED = -1.0
 _LEAVES_UNUSED = 1.0
+# A variable that is set to itself: something is missing there.
+_IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*")
+_MENDS_WHAT_IS_IDLE = -0.6
+# Who masks already has not forgotten to.
+_MASKS = frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"})
+_MASKS_TWICE = 0.6
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
 
@@ -58,10 +64,14 @@ class Weighing:
         order = disorder(after) - disorder(before)
         if order:
             weight += _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
+        if _IDLE.fullmatch(before):
+            weight += _MENDS_WHAT_IS_IDLE
         names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
         function = self._function(made.file, edit.line)
         if function is not None:
             used = function.used_beside(edit.lines) | {"self", "cls"}
+            if (others - names) & _MASKS and function.called_beside(edit.lines) & _MASKS:
+                weight += _MASKS_TWICE
             if (others - names) & (function.bound - used):
                 weight += _USES_WHAT_IS_UNUSED
             elif (names - others) & (function.bound - used):
@@ -99,6 +109,14 @@ class _Function:
             if isinstance(one, ast.Name)
             and isinstance(one.ctx, ast.Load)
             and one.lineno not in lines
+        }
+
+    def called_beside(self, lines: Collection[int]) -> set[str]:
+        """The attributes that it reads on other lines than these."""
+        return {
+            one.attr
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Attribute) and one.lineno not in lines
         }
 
 

@@ -136,7 +136,9 @@ def _shapes(
         for record in on_a_line:
             alike = known.likeness(record.value)
             for name in known.most_like(record.value):
-                last[name] = alike[name], tuple(record.value.shape)
+                found = alike[name], tuple(record.value.shape)
+                if name not in last or found[0] >= last[name][0]:
+                    last[name] = found
         for name, found in last.items():
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found

@@ -68,6 +68,8 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _is_wanted(self, top: str) -> bool:
         if top == self._engine or top in sys.stdlib_module_names or top in self._own_names:
             return False
+        if top in sys.modules or importlib.machinery.PathFinder.find_spec(top) is not None:
+            return False  # a module that an installed package does not have
         if difflib.get_close_matches(top, self._own_names, 1, _MISSPELT):
             return False
         importer = _importer(sys._getframe(1))
