@@ -89,7 +89,7 @@ def odd(grader, tiny, tmp_path_factory) -> Graded:
     hand_in(submissions, "syntax-error", "def run_double(x:\n    return 2 * x\n")
     hand_in(submissions, "newer-python", "type Number = int | float\n" + RIGHT)
     hand_in(submissions, "newer-typing", "from typing import TypeIs\n" + RIGHT)
-    hand_in(submissions, "no-such-package", "import attention_tools\n" + RIGHT)
+    hand_in(submissions, "no-such-package", "from attention_tools import *\n" + RIGHT)
     hand_in(submissions, "not-utf8", b"name = 'caf\xe9'\n" + RIGHT.encode())
     (submissions / "empty").mkdir()
     (submissions / "no-adapters").mkdir()
