@@ -137,12 +137,19 @@ def _shapes(
             alike = known.likeness(record.value)
             for name in known.most_like(record.value):
                 found = alike[name], tuple(record.value.shape)
-                if name not in last or found[0] >= last[name][0]:
+                if name not in last or not _is_merged(found, last[name]):
                     last[name] = found
         for name, found in last.items():
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found
     return {name: shape for name, (_, shape) in seen.items()}
+
+
+def _is_merged(
+    found: tuple[Likeness, tuple[int, ...]], earlier: tuple[Likeness, tuple[int, ...]]
+) -> bool:
+    """Whether it is what came earlier with fewer axes, less like the reference: torch's doing."""
+    return found[0] < earlier[0] and len(found[1]) < len(earlier[1])
 
 
 def _chosen(
