@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy
 import torch
 
-from grader.wire.values import Elsewhere, Named, Value
+from grader.wire.values import Elsewhere, Named, Value, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,9 @@ class DictType:
             return
         sizes = sizes.of_members()
         for key, own in value.items():
-            yield from self.key.misfits(key, sizes, f"the key {key!r:.60} of {place or 'it'}")
-            yield from self.value.misfits(own, sizes, f"{place}[{key!r:.60}]")
+            said = in_words(key)
+            yield from self.key.misfits(key, sizes, f"the key {said} of {place or 'it'}")
+            yield from self.value.misfits(own, sizes, f"{place}[{said}]")
 
     def taken(self, value: Value) -> Any:
         """The dict, of keys and values as tests see them."""

@@ -75,12 +75,12 @@ def _of_dicts(
         yield _of_members("key", absent, beyond, len(actual), len(expected), place)
         return
     for key, own in expected.items():
-        yield from differences(actual[key], own, f"{place}[{key!r:.60}]")
+        yield from differences(actual[key], own, f"{place}[{in_words(key)}]")
 
 
 def _of_sets(actual: Iterable[Any], expected: Iterable[Any], place: str) -> Iterator[Difference]:
     one, other = set(actual), set(expected)
-    absent, beyond = sorted(other - one, key=repr), sorted(one - other, key=repr)
+    absent, beyond = sorted(other - one, key=in_words), sorted(one - other, key=in_words)
     if absent or beyond:
         yield _of_members("element", absent, beyond, len(one), len(other), place)
 
@@ -141,7 +141,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _listed(members: list[Any]) -> str:
-    words = ", ".join(f"{one!r:.40}" for one in members[:_SHOWN])
+    words = ", ".join(in_words(one) for one in members[:_SHOWN])
     more = len(members) - _SHOWN
     return f"{words} and {more} more" if more > 0 else words
 

@@ -28,7 +28,7 @@ _INTEGERS = 1 << 63
 _SHORT_TEXT = 200
 _FEW_NUMBERS = 8
 # Of lists of numbers alone, in all.
-_MAX_NUMBERS = 1 << 22
+_MAX_NUMBERS = MAX_NODES
 # Keys of texts and bytes cannot be made to collide, those of numbers can.
 _SAME_HASH = 16
 _NAME = 100

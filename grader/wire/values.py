@@ -82,6 +82,9 @@ def in_words(value: Value) -> str:
         return f"({_some(map(in_words, value))}{',' * (len(value) == 1)})"
     if isinstance(value, set | frozenset):
         return f"{{{_some(map(in_words, value))}}}" if value else "set()"
+    if isinstance(value, str | bytes):
+        # Cut off before it is put into words: a text of megabytes takes many times its size.
+        value = value[: _LONGEST_WORDS + 1]
     words = repr(value)
     return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}…"
 
