@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from grader.edits.generating import edits_of
+from tests.harness.undoing import assert_undone, table_of, tree
 
 LAYERS = """
 import math
@@ -202,26 +201,13 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
     ],
 }
-TABLE = [
-    (group, right, wrong, mended[0] if mended else right)
-    for group, own in SLIPS.items()
-    for right, wrong, *mended in own
-]
-
-
-def tree(source: str) -> str:
-    return ast.dump(ast.parse(source))
+TABLE = table_of(SLIPS)
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
 def test_a_slip_is_undone_with_what_is_written_elsewhere(group, right, wrong, mended):
     """Students write the same thing twice, and forget or mistake it once."""
-    assert LAYERS.count(right) >= 1, right
-    slipped, wanted = LAYERS.replace(right, wrong, 1), LAYERS.replace(right, mended, 1)
-    first = LAYERS[: LAYERS.index(right)].count("\n") + 1
-    lines = range(first, first + wrong.count("\n") + 1)
-    results = (tree(edit.applied(slipped)) for edit in edits_of(slipped, lines))
-    assert tree(wanted) in results, group
+    assert_undone(LAYERS, group, right, wrong, mended)
 
 
 OTHER_FILE = """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
-from grader.edits.generating import edits_of
 from grader.wire.trials import Change
 from grader.worker.trying.exchanging import Source, functions_below
+from tests.harness.undoing import assert_undone, table_of
 
 LAYERS = """
 import torch
@@ -161,26 +159,13 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
     ],
 }
-TABLE = [
-    (group, right, wrong, mended[0] if mended else right)
-    for group, own in SLIPS.items()
-    for right, wrong, *mended in own
-]
-
-
-def tree(source: str) -> str:
-    return ast.dump(ast.parse(source))
+TABLE = table_of(SLIPS)
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
 def test_a_slip_in_how_a_program_is_put_together_is_undone(group, right, wrong, mended):
     """One change of structure may take several pieces of text, and more than one line."""
-    assert LAYERS.count(right) >= 1, right
-    slipped, wanted = LAYERS.replace(right, wrong, 1), LAYERS.replace(right, mended, 1)
-    first = LAYERS[: LAYERS.index(right)].count("\n") + 1
-    lines = range(first, first + wrong.count("\n") + 1)
-    results = (tree(edit.applied(slipped)) for edit in edits_of(slipped, lines))
-    assert tree(wanted) in results, group
+    assert_undone(LAYERS, group, right, wrong, mended)
 
 
 LOADED = """

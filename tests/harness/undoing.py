@@ -1,0 +1,32 @@
+"""Slips that an edit must undo: tables of them, and the check of one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from grader.edits.generating import edits_of
+
+
+def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str, str, str]]:
+    """A row for each slip: its group, what is right, what is wrong, and what undoes it."""
+    return [
+        (group, right, wrong, mended[0] if mended else right)
+        for group, own in slips.items()
+        for right, wrong, *mended in own
+    ]
+
+
+def assert_undone(program: str, group: str, right: str, wrong: str, mended: str) -> None:
+    """Asserts that an edit of the slip's own lines makes of the wrong program what is wanted."""
+    assert program.count(right) >= 1, right
+    slipped, wanted = program.replace(right, wrong, 1), program.replace(right, mended, 1)
+    first = program[: program.index(right)].count("\n") + 1
+    lines = range(first, first + wrong.count("\n") + 1)
+    results = (tree(edit.applied(slipped)) for edit in edits_of(slipped, lines))
+    assert tree(wanted) in results, group
+
+
+def tree(source: str) -> str:
+    """A program without its layout."""
+    return ast.dump(ast.parse(source))
