@@ -154,6 +154,16 @@ class Results:
             of_one = db.execute(VERDICTS, row)
             return tuple(verdict_of(tests, row) for row in of_one)
 
+    def tests(self) -> dict[str, str]:
+        """The exercise of each test that some grade has a verdict of, by the test's id.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        used = "SELECT id, exercise FROM test WHERE number IN (SELECT test FROM verdict)"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return dict(db.execute(f"{used} ORDER BY number"))
+
     def count_unexplained(self) -> int:
         """How many submissions lack words, or some of them.
 
