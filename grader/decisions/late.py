@@ -64,7 +64,7 @@ def lateness(
     if not _is_after(at, due + datetime.timedelta(minutes=rule.grace)):
         return Lateness(False)
     days = _started_days(due, at)
-    when = f"handed in on {_written(at)}, {_days(days)} after the due date ({_written(due)})"
+    when = f"handed in on {_written(at)}, day {days} after the due date ({_written(due)})"
     last = _last(rule, allowance)
     if last is not None and _is_after(at, last):
         return Lateness(True, reached, f"{when}, and after the last day ({_written(last)})")
@@ -72,16 +72,14 @@ def lateness(
     spent = min(days, free)
     paid = days - spent
     cost, how = _cost(rule, paid, reached, possible)
-    words = [when]
-    if spent:
-        words.append(f"{_days(spent)} of {free} that may be spent {'is' if spent == 1 else 'are'}")
-    return Lateness(True, cost, _sentence(words, paid, how))
+    return Lateness(True, cost, f"{when}: {_spending(spent, free, paid)}{how if paid else ''}")
 
 
-def _sentence(words: list[str], paid: int, how: str) -> str:
-    if len(words) == 1:
-        return f"{words[0]}: {how}"
-    return f"{words[0]}; {words[1]}" + (f", and {_days(paid)}: {how}" if paid else "")
+def _spending(spent: int, free: int, paid: int) -> str:
+    if not spent:
+        return ""
+    days = f"free days spent: {spent} of {free}"
+    return f"{days}; for the rest " if paid else days
 
 
 def _cost(rule: LateRule, days: int, reached: int, possible: int) -> tuple[int, str]:
@@ -125,10 +123,6 @@ def _started_days(due: datetime.datetime, at: datetime.datetime) -> int:
 def _is_after(one: datetime.datetime, other: datetime.datetime) -> bool:
     """Whether a moment is later: clocks alone do not tell in the hour that comes twice."""
     return one.timestamp() > other.timestamp()
-
-
-def _days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number} days"
 
 
 def _written(moment: datetime.datetime) -> str:

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from grader.assignment import NoAssignment, find_assignment
 from grader.decisions.class_list import ClassList, Unknown, Whom
 from grader.decisions.decision import (
     EVERYBODY,
@@ -15,9 +16,11 @@ from grader.decisions.decision import (
     HandedIn,
     PointsChanged,
     TakenInstead,
+    Times,
 )
 from grader.decisions.file import NAME, read_decisions, refuse
 from grader.decisions.settling import Aimed, Settling, Target
+from grader.decisions.times import of_submissions, read_times
 from grader.late_rule import LateRule
 from grader.store import Results
 from grader.submission import Author
@@ -26,11 +29,15 @@ _People = dict[str, tuple[Author, ...]]
 
 
 def open_settling(
-    results: Results, rule: LateRule | None = None, file: Path | None = None
+    results: Results, file: Path | None = None, start: Path | None = None
 ) -> Settling:
     """Settles the grades of a class by the decisions in a file, by default the one beside them.
 
+    What handing in late costs is as the assignment says that `start`, by default the current
+    folder, lies in; if it lies in no such assignment, as it was when the batch ran.
+
     Raises:
+        BadAssignment: if the assignment there cannot be used.
         BadDecisions: if something in the file is wrong, or speaks of what is not in this class.
         StoreError: if the results cannot be read.
     """
@@ -39,14 +46,25 @@ def open_settling(
     decisions = read_decisions(file or results.folder / NAME)
     known = ClassList.of(results)
     aimed = _aimed(decisions, known)
+    rule = late_rule(results, start or Path())
+    beside = (file or results.folder / NAME).parent
     return Settling(
         aimed=aimed,
         rule=rule,
         people=_people(aimed, known, results.authors),
         absentees=results.absentees,
         marked=results.late,
-        times=_times(aimed, results.authors, rule),
+        times=_times(aimed, known, results, rule, beside),
     )
+
+
+def late_rule(results: Results, start: Path) -> LateRule | None:
+    """What handing in late costs."""
+    try:
+        assignment = find_assignment(start)
+    except NoAssignment:
+        return results.late_rule()
+    return assignment.late if assignment.name == results.assignment else results.late_rule()
 
 
 def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
@@ -106,16 +124,19 @@ def _people(
 
 
 def _times(
-    aimed: tuple[Aimed, ...], authors: Mapping[str, tuple[Author, ...]], rule: LateRule | None
+    aimed: tuple[Aimed, ...],
+    known: ClassList,
+    results: Results,
+    rule: LateRule | None,
+    beside: Path,
 ) -> dict[str, datetime.datetime]:
-    """When each submission was handed in, by what was decided."""
-    times: dict[str, datetime.datetime] = {}
+    """When each submission was handed in: as decided, as tables say, or as a platform told."""
+    found: list[tuple[Whom, datetime.datetime]] = []
+    for one in aimed:
+        if isinstance(one.decision, Times):
+            found += read_times(beside / one.decision.table, known)
     for one in aimed:
         if isinstance(one.decision, HandedIn):
-            at = one.decision.at
-            moment = rule.local(at) if rule else at
-            whom = one.target.whom
-            own = [whom.submission] if whom.submission else []
-            own += [name for name, there in authors.items() if whom.author in there]
-            times |= {name: moment for name in own if name}
-    return times
+            found.append((one.target.whom, one.decision.at))
+    times = {**results.times, **of_submissions(found, results.authors)}
+    return {name: rule.local(at) if rule else at for name, at in times.items()}

@@ -26,7 +26,7 @@ SUITE = (
     "assignment",
 )
 # Points are of one exercise each; what is loaded ahead changes no grade.
-_NOT_SHARED = ("exercises", "preload")
+_NOT_SHARED = ("exercises", "preload", "late")
 
 
 def exercise_hashes(assignment: Assignment) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -198,6 +199,20 @@ def time(
 ) -> None:
     """Says when PERSON handed in, where the platform does not or another time counts."""
     _write(folder, "handed_in", {"person": person, "at": at, "reason": reason}, who)
+
+
+@decide.command(short_help="When everybody handed in, from a table.")
+@_FOLDER
+@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_BY
+def times(folder: Path, table: Path, who: str | None) -> None:
+    """Reads when people handed in from a CSV file, each time that grades are reported or exported.
+
+    It has a header, a column for times (submitted_at, Submission Time, …: ISO 8601), and some that
+    say who (submission, id, email, name, …). It stays where it is: keep it beside the decisions.
+    """
+    place = os.path.relpath(table.resolve(), folder.resolve())
+    _write(folder, "times", {"table": place}, who)
 
 
 @decide.command("list", short_help="What was decided, and what came of it.")
