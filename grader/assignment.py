@@ -24,7 +24,7 @@ _ASPECTS = {
 }
 _KEYS = (
     *("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload"),
-    *("system_calls", "show_edits"),
+    *("system_calls", "show_edits", "carry_over"),
 )
 
 
@@ -42,7 +42,8 @@ class Assignment:
     calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
     the modules of installed packages that are loaded before the first submission, `system_calls`
     the names of those that submissions may make beside what ordinary code needs; `show_edits` is
-    whether students are shown what a mended line would be.
+    whether students are shown what a mended line would be. `carry_over` is the percentage of the
+    points lost to a mistake of another exercise that comes back.
     """
 
     root: Path
@@ -55,6 +56,7 @@ class Assignment:
     preload: tuple[str, ...] = ()
     system_calls: tuple[str, ...] = ()
     show_edits: bool = False
+    carry_over: float = 100.0
 
     @property
     def public_tests(self) -> Path:
@@ -143,9 +145,15 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
     show_edits = table.get("show_edits", False)
     if not isinstance(show_edits, bool):
         raise BadAssignment(f"[tool.grader] show_edits must be true or false, not {show_edits!r}")
+    carry_over = _numbers({"carry_over": table.get("carry_over", 100)}, "grader")["carry_over"]
+    if carry_over > 100:
+        raise BadAssignment(
+            f"[tool.grader] carry_over must be 0 to 100 percent, not {carry_over:g}"
+        )
     return Assignment(
-        root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits
-    )
+        root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits,
+        carry_over,
+    )  # fmt: skip
 
 
 def _forbidden(table: object) -> dict[str, float]:

@@ -17,6 +17,7 @@ from grader.store.lines import Lines
 from grader.store.parts import read_class_imports
 from grader.store.people import People
 from grader.store.rows import (
+    CARRIED,
     OF_A_SUBMISSION,
     OF_A_TEST,
     VERDICTS,
@@ -196,7 +197,8 @@ class Results:
             db.execute("BEGIN")
             lines = Lines(_tests(db))
             for number, *row in db.execute(_IN_CLASS_ORDER):
-                yield lines.line(grade_of(row, (), ()), db.execute(VERDICTS, (number,)))
+                grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
+                yield lines.line(grade, db.execute(VERDICTS, (number,)))
 
 
 def _tests(database: sqlite3.Connection) -> dict[int, Test]:
@@ -214,6 +216,7 @@ def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequenc
         of_the_submission,
         tuple([verdict_of(tests, verdict) for verdict in verdicts]),
         tuple(text for (text,) in notes),
+        database.execute(CARRIED, (number,)),
     )
 
 

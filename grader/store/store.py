@@ -28,6 +28,7 @@ from grader.store.parts import KeptExercise, read_lacking, read_parts, write_par
 from grader.store.people import People, read_people, write_people
 from grader.store.results import Results
 from grader.store.rows import (
+    ADD_CARRIED,
     ADD_EVIDENCE,
     ADD_NOTE,
     ADD_SUBMISSION,
@@ -36,6 +37,7 @@ from grader.store.rows import (
     ADD_WORDS,
     OF_A_TEST,
     TestRow,
+    carried_row,
     row_of_test,
     submission_row,
     verdict_row,
@@ -49,8 +51,8 @@ from grader.words import Words
 
 _NO_KEYS: Mapping[str, str] = {}
 _OF_GRADES = (
-    "exercise_key", "import", "lacking", "evidence", "note", "words", "verdict", "submission",
-    "test",
+    "exercise_key", "import", "lacking", "carried", "evidence", "note", "words", "verdict",
+    "submission", "test",
 )  # fmt: skip
 
 
@@ -211,6 +213,7 @@ class Store(Results):
             database.executemany(ADD_VERDICT, rows)
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
+            database.executemany(ADD_CARRIED, [(number, *carried_row(it)) for it in grade.carried])
             assert number is not None
             write_parts(database, number, exercise_keys, grade.imports)
 
