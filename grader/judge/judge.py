@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from grader.judge.carrying import Carrying, Paid
-from grader.judge.gate import gated
+from grader.judge.gate import gated, ungated
 from grader.judge.variants import Variants
 from grader.sandbox.replies import Reply
 from grader.settings import CPU
@@ -21,6 +21,8 @@ from grader.testing.wording import Plainly
 from grader.verdict import Status, Verdict
 from grader.wire.calls import Answer, Call
 from grader.worker.performing import perform
+
+_NONE: Mapping[str, Verdict] = {}
 
 
 class Examinee(Protocol):
@@ -50,16 +52,22 @@ class Judge:
         )
 
     def grade(
-        self, examinee: Examinee, exercises: Container[str] | None = None
+        self,
+        examinee: Examinee,
+        exercises: Container[str] | None = None,
+        kept: Mapping[str, Verdict] = _NONE,
     ) -> Iterator[Verdict]:
-        """The verdict of every test (of `exercises`) on a submission, as each is reached."""
+        """The verdict of every test (of `exercises`) on a submission, as each is reached.
+
+        Of tests that have one among those that are `kept` from an earlier grade, it stands, with
+        the points that the test carries now.
+        """
         self._failed.clear()
-        wanted = (
-            test
+        yield from gated(
+            test.again(ungated(kept[test.id])) if test.id in kept else self._examine(test, examinee)
             for test in self._suite.tests.values()
             if exercises is None or test.exercise in exercises
         )
-        yield from gated(self._examine(test, examinee) for test in wanted)
 
     def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
         """By exercise, where its mistake is paid for already, of the submission graded last."""
@@ -102,7 +110,9 @@ class Judge:
             self._interview = asked
 
     def _ask_the_reference(self, call: Call) -> Answer:
-        return perform(self._suite.references[call.adapter], call, self._suite.assignment.root)
+        references = self._suite.references
+        function = references[call.adapter or next(iter(references))]
+        return perform(function, call, self._suite.assignment.root, references)
 
     def _ask(self, call: Call) -> Answer:
         if self._interview is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.refusal import Refusal
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 FILE = "results.sqlite"
 LINES = "results.jsonl"
 
@@ -120,11 +120,11 @@ CREATE TABLE evidence (
     submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,
     data BLOB NOT NULL
 );
-CREATE TABLE exercise_key (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    exercise TEXT NOT NULL,
-    key TEXT NOT NULL,
-    PRIMARY KEY (submission, exercise)
+CREATE TABLE suite_test (
+    suite_hash TEXT NOT NULL,
+    test TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (suite_hash, test)
 ) WITHOUT ROWID;
 CREATE TABLE import (
     submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
