@@ -20,6 +20,7 @@ from grader.store.imported import read_class_imports
 from grader.store.lines import Lines
 from grader.store.people import People
 from grader.store.rows import (
+    CARRIED,
     OF_A_SUBMISSION,
     OF_A_TEST,
     VERDICTS,
@@ -226,7 +227,8 @@ class Results:
             db.execute("BEGIN")
             lines = Lines(numbered_tests(db))
             for number, *row in db.execute(_IN_CLASS_ORDER):
-                yield lines.line(grade_of(row, (), ()), db.execute(VERDICTS, (number,)))
+                grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
+                yield lines.line(grade, db.execute(VERDICTS, (number,)))
 
 
 def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
@@ -244,6 +246,7 @@ def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequenc
         of_the_submission,
         tuple([verdict_of(tests, verdict) for verdict in verdicts]),
         tuple(text for (text,) in notes),
+        database.execute(CARRIED, (number,)),
     )
 
 

@@ -39,6 +39,7 @@ from grader.store.lock import lock_folder
 from grader.store.people import People, read_people, write_people
 from grader.store.results import Results, numbered_tests
 from grader.store.rows import (
+    ADD_CARRIED,
     ADD_EVIDENCE,
     ADD_NOTE,
     ADD_SUBMISSION,
@@ -47,6 +48,7 @@ from grader.store.rows import (
     ADD_WORDS,
     OF_A_TEST,
     TestRow,
+    carried_row,
     row_of_test,
     submission_row,
     verdict_row,
@@ -60,8 +62,8 @@ from grader.words import Words
 
 _NO_TIMES: Mapping[str, datetime.datetime] = {}
 _OF_GRADES = (
-    "suite_test", "import", "lacking", "evidence", "note", "words", "verdict", "submission",
-    "test",
+    "suite_test", "import", "lacking", "carried", "evidence", "note", "words", "verdict",
+    "submission", "test",
 )  # fmt: skip
 
 
@@ -235,6 +237,7 @@ class Store(Results):
             database.executemany(ADD_VERDICT, rows)
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
+            database.executemany(ADD_CARRIED, [(number, *carried_row(it)) for it in grade.carried])
             assert number is not None
             write_imports(database, number, grade.imports)
             if words is not None:
