@@ -95,6 +95,7 @@ LAYERS = [
         "grader.mutation",
         "grader.new",
     },
+    {"grader.alike"},
     {"grader.dispatch", "grader.store"},
     {"grader.job"},
     {"grader.judge", "grader.explainer"},
