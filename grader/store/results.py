@@ -204,6 +204,30 @@ class Results:
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             return read_class_imports(db)
 
+    def options(self) -> dict[str, Any] | None:
+        """The options of the batch, as `Store.set_options` was given them, if it was.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("options")
+        return None if value is None else dict(json.loads(value))
+
+    def paths(self) -> list[str]:
+        """Where the submissions lay when they were graded last.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("paths")
+        return [] if value is None else list(json.loads(value))
+
+    def _of_the_batch(self, key: str) -> str | None:
+        """What is remembered of the batch as a whole."""
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            row = db.execute("SELECT value FROM batch WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`: one line for each submission; all of it or nothing.
 

@@ -139,12 +139,6 @@ class Store(Results):
         self._database.close()
         os.close(self._folder_lock)
 
-    def options(self) -> dict[str, Any] | None:
-        """What `set_options` was given, if it was."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'options'").fetchone()
-        return None if row is None else dict(json.loads(row[0]))
-
     def set_options(self, options: Mapping[str, Any]) -> None:
         """Remembers the options of the batch, its seed among them, for when it is taken up again.
 
@@ -155,12 +149,6 @@ class Store(Results):
             return
         with self._change() as database:
             database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
-
-    def paths(self) -> list[str]:
-        """Where the submissions lay when they were graded last."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'paths'").fetchone()
-        return [] if row is None else list(json.loads(row[0]))
 
     def set_paths(self, paths: Sequence[str]) -> None:
         """Remembers where the submissions lie, for who wants to look at them again."""
