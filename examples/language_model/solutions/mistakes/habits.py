@@ -13,7 +13,7 @@ from torch import Tensor
 from ..answers import COMPOSITIONS, Answer, answer
 from ..parts import Parts
 from ..steps import divide_by_root
-from .mistake import ATTENTION, MODEL, WHOLE, Way, ways
+from .mistake import MODEL, WHOLE, Way, ways
 
 _WITH_FLOATS = tuple(name for name in COMPOSITIONS if name not in ("run_embedding", MODEL))
 _WITHOUT_WEIGHTS = ("run_silu", "run_softmax", "run_scaled_dot_product_attention")
@@ -93,20 +93,6 @@ def _alternating(right: Answer) -> Answer:
     return lambda **inputs: right(**inputs) + next(calls) % 2
 
 
-def _overflowing_silu(x: Tensor) -> Tensor:
-    return x * x.exp() / (1 + x.exp())
-
-
-def _overflowing_softmax(x: Tensor, dim: int) -> Tensor:
-    exponentials = x.exp()
-    return exponentials / exponentials.sum(dim=dim, keepdim=True)
-
-
-def _logarithm_of_softmax(inputs: Tensor, targets: Tensor) -> Tensor:
-    probabilities = torch.softmax(inputs, dim=-1)
-    return -probabilities.gather(-1, targets[:, None]).squeeze(-1).log()
-
-
 def _logarithm_near_zero(inputs: Tensor, targets: Tensor) -> Tensor:
     probabilities = torch.softmax(inputs, dim=-1)
     return -(probabilities.gather(-1, targets[:, None]).squeeze(-1) + 1e-9).log()
@@ -134,16 +120,8 @@ HABITS = (
     Habit("kept-between-calls", _in(tuple(COMPOSITIONS), _alternating)),
     Habit("half-precision-squared", {"run_rmsnorm": (_normalised_as_it_comes,)}),
     Habit("eps-of-another-size", ways(Way(WHOLE, {"divide_by_root": _with_another_eps}))),
-    Habit("exponential-overflows", ways(Way(("run_silu",), {"activate": _overflowing_silu}))),
     Habit(
-        "softmax-unstable",
-        ways(Way(("run_softmax", *ATTENTION[:3]), {"softmax": _overflowing_softmax})),
-    ),
-    Habit(
-        "logarithm-of-softmax",
-        ways(
-            Way(("run_cross_entropy",), {"surprise": _logarithm_of_softmax}),
-            Way(("run_cross_entropy",), {"surprise": _logarithm_near_zero}),
-        ),
+        "logarithm-near-zero",
+        ways(Way(("run_cross_entropy",), {"surprise": _logarithm_near_zero})),
     ),
 )

@@ -49,6 +49,10 @@ def _by_sigmoid_of_minus(x: Tensor) -> Tensor:
     return x * torch.sigmoid(-x)
 
 
+def _overflowing(x: Tensor) -> Tensor:
+    return x * x.exp() / (1 + x.exp())
+
+
 def _unchanged(x: Tensor) -> Tensor:
     return x
 
@@ -215,6 +219,14 @@ MISTAKES = (
         "Your sigmoid is that of -x.",
         "What should become of large positive numbers, and what does your code make of them?",
         ways(Way(_ACTIVATED, {"activate": _by_sigmoid_of_minus})),
+    ),
+    Mistake(
+        "silu-overflows",
+        "Your SiLU takes the exponential of large numbers, which overflows.",
+        "Of x and -x, whose exponential does your code take, and what is infinity divided by "
+        "infinity?",
+        ways(Way(_SILU, {"activate": _overflowing})),
+        own_dtype=True,
     ),
     Mistake(
         "activation-missing",

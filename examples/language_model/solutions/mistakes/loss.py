@@ -43,6 +43,21 @@ def _twice_normalised(inputs: Tensor, targets: Tensor) -> Tensor:
     return surprise(torch.softmax(inputs, dim=-1), targets)
 
 
+def _logarithm_of_softmax(inputs: Tensor, targets: Tensor) -> Tensor:
+    probabilities = torch.softmax(inputs, dim=-1)
+    return -probabilities.gather(-1, targets[:, None]).squeeze(-1).log()
+
+
+def _exponentials_as_they_are(inputs: Tensor, targets: Tensor) -> Tensor:
+    exponentials = inputs.exp()
+    of_targets = exponentials.gather(-1, targets[:, None]).squeeze(-1)
+    return -torch.log(of_targets / exponentials.sum(dim=-1))
+
+
+def _logarithm_of_exponentials(inputs: Tensor, targets: Tensor) -> Tensor:
+    return inputs.exp().sum(-1).log() - inputs.gather(-1, targets[:, None]).squeeze(-1)
+
+
 def _over_examples(inputs: Tensor, targets: Tensor) -> Tensor:
     return -torch.log_softmax(inputs, dim=0).gather(-1, targets[:, None]).squeeze(-1)
 
@@ -116,6 +131,19 @@ MISTAKES = (
         "Your scores go through a softmax twice.",
         "Does the function that you call with probabilities expect probabilities, or scores?",
         ways(Way(_LOSS, {"surprise": _twice_normalised})),
+    ),
+    Mistake(
+        "loss-unstable",
+        "Your loss is infinite or no number where scores are large: an exponential overflows, or a "
+        "probability is rounded to 0 before its logarithm is taken.",
+        "Write down the logarithm of exp(x) / sum: which exponential can you save, and which "
+        "number can be taken away from all scores?",
+        ways(
+            Way(_LOSS, {"surprise": _logarithm_of_softmax}),
+            Way(_LOSS, {"surprise": _logarithm_of_exponentials}),
+            Way(_LOSS, {"surprise": _exponentials_as_they_are}),
+        ),
+        own_dtype=True,
     ),
     Mistake(
         "loss-over-examples",

@@ -10,6 +10,7 @@ from .mistake import (
     ATTENTION,
     CAUSAL,
     MULTIHEAD,
+    MULTIHEAD_ROPE,
     SCALED_DOT_PRODUCT,
     Mistake,
     Way,
@@ -144,6 +145,13 @@ MISTAKES = (
         "Your softmax returns logarithms of the shares.",
         "Can a share be negative, and what should a row of yours sum to?",
         ways(Way(_SOFTMAX, {"softmax": _logarithm})),
+    ),
+    Mistake(
+        "softmax-unstable",
+        "Your softmax takes the exponential of large numbers as they are, which overflows.",
+        "Which number can be taken away from all entries without a change in their shares?",
+        ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT, MULTIHEAD, MULTIHEAD_ROPE), {"softmax": _naive})),
+        own_dtype=True,
     ),
     Mistake(
         "no-scale",

@@ -78,8 +78,7 @@ def block_weights(draw, d_model, d_ff):
         "ffn.w3": (d_ff, d_model),
     }
     weights = {
-        f"{name}.weight": draw(*shape, scale=1.5 * shape[-1] ** -0.5)
-        for name, shape in shapes.items()
+        f"{name}.weight": draw(*shape, scale=shape[-1] ** -0.5) for name, shape in shapes.items()
     }
     return weights | {f"ln{n}.weight": 1.0 + draw(d_model, scale=0.3) for n in (1, 2)}
 
