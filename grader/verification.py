@@ -19,6 +19,7 @@ from grader.home.bench import SEED, DirectCalls
 from grader.judge.judge import Judge
 from grader.suite.suite import Suite
 from grader.testing.course import load_references
+from grader.testing.foundations import Foundations
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict
 from grader.wire.calls import Answer, Call, encode_call
@@ -45,7 +46,8 @@ class Verification:
 
     `unjust` are the tests that a reference fails, `narrow` those that a right variant of this name
     fails, `idle` those that no wrong function fails, `remembered` those of `values` that are passed
-    by the answers to the calls of another draw.
+    by the answers to the calls of another draw. `apart` are pairs of an exercise and one that it
+    is said to build on, of which no mistake is known that can be made in both.
     """
 
     unjust: tuple[str, ...]
@@ -53,6 +55,7 @@ class Verification:
     idle: tuple[str, ...]
     remembered: tuple[str, ...]
     trials: tuple[Trial, ...]
+    apart: tuple[tuple[str, str], ...] = ()
 
     @property
     def uncaught(self) -> list[Trial]:
@@ -76,7 +79,7 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Whether right passes, wrong fails under no false name, and every test has a use."""
-        faults = (self.unjust, self.narrow, self.idle, self.remembered)
+        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart)
         return not any((*faults, self.uncaught, self.misnamed))
 
 
@@ -189,7 +192,17 @@ def _verification(suite: Suite) -> Verification:
         for verdict in Judge(suite, SEED + 1).grade(Remembered(references.answers))
         if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
     ]
-    return Verification(tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
+    found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
+    return Verification(*found, _apart(suite.foundations))
+
+
+def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (exercise, below)
+        for exercise, of in foundations.builds_on.items()
+        for below in of
+        if not foundations.shared(exercise, below)
+    )
 
 
 def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict], named: str | None) -> Trial:
