@@ -1,13 +1,36 @@
 """The catalogue of known mistakes: what people write instead of the references.
 
 A submission whose answers equal a mistake's, case by case, gets the mistake's name, explanation and
-hint. `grader verify` sees to it that the tests catch each, and take none for another.
+hint. `HABITS` give the same results as references on ordinary inputs, and are caught by tests of
+other aspects. `grader verify` sees to it that the tests catch each, and take none for another.
 """
 
-from . import checkpoint, clipping, data, optimizer, schedule, tokenizer, tokenizer_training
+from . import (
+    checkpoint,
+    clipping,
+    data,
+    habits,
+    heads,
+    layers,
+    loss,
+    model,
+    optimizer,
+    rope,
+    schedule,
+    scores,
+    side_effects,
+    tokenizer,
+    tokenizer_training,
+)
 from .mistake import Mistake
 
 MISTAKES: tuple[Mistake, ...] = (
+    *layers.MISTAKES,
+    *scores.MISTAKES,
+    *heads.MISTAKES,
+    *rope.MISTAKES,
+    *model.MISTAKES,
+    *loss.MISTAKES,
     *optimizer.MISTAKES,
     *clipping.MISTAKES,
     *schedule.MISTAKES,
@@ -17,4 +40,6 @@ MISTAKES: tuple[Mistake, ...] = (
     *tokenizer_training.MISTAKES,
 )
 
-__all__ = ["MISTAKES", "Mistake"]
+HABITS = (*habits.HABITS, *side_effects.HABITS)
+
+__all__ = ["HABITS", "MISTAKES", "Mistake"]

@@ -31,8 +31,7 @@ def test_rmsnorm_of_any_shape(student, reference, draw, shape):
 @exercise("run_rmsnorm", aspect="generality")
 def test_rmsnorm_of_small_features(student, reference, draw):
     """Where features are small, eps has a say."""
-    inputs = rmsnorm(draw, 2, 4, 8)
-    inputs["in_features"] = draw(2, 4, 8, scale=0.003)
+    inputs = rmsnorm(draw, 2, 4, 8, scale=0.003)
     assert_matches(student(**inputs), reference(**inputs))
 
 
@@ -40,8 +39,7 @@ def test_rmsnorm_of_small_features(student, reference, draw):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_rmsnorm_keeps_half_precision(student, reference, draw, dtype):
     """Half-precision features are normalised in float32 and come back as they were."""
-    inputs = rmsnorm(draw, 2, 4, 8)
-    inputs["in_features"] = draw(2, 4, 8, scale=2_000.0).to(dtype)
+    inputs = rmsnorm(draw, 2, 4, 8, scale=2_000.0, dtype=dtype)
     actual = student(**inputs)
     assert_keeps_dtype(actual, dtype)
     assert_matches(actual, reference(**inputs))

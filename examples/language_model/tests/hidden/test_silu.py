@@ -24,9 +24,10 @@ def test_silu(student, reference, draw, shape):
 
 
 @exercise("run_silu", aspect="numerics")
-def test_silu_of_large_numbers(student, reference, draw):
-    """Numbers of hundreds give no NaN."""
-    x = 100.0 * draw.integers(-9, 10, 2, 4, 8) + draw(2, 4, 8)
+@pytest.mark.parametrize("large", [100.0, 1_000.0])
+def test_silu_of_large_numbers(student, reference, draw, large):
+    """Numbers of hundreds and thousands, of either sign, give no NaN."""
+    x = large * draw.integers(-9, 10, 2, 4, 8) + draw(2, 4, 8)
     x[0, 0, :2] = torch.tensor([-950.0, 950.0])
     assert_matches(student(x), reference(x))
 

@@ -7,6 +7,7 @@ from grader.testing import (
     assert_keeps_dtype,
     assert_matches,
     assert_runs_on_another_device,
+    assert_work_does_not_grow,
     exercise,
 )
 from tests.hidden.precision import DTYPES, WEIGHTS
@@ -59,3 +60,10 @@ def test_softmax_gradients(student, reference, draw):
 def test_softmax_on_another_device(student, draw):
     """The input may lie on a GPU."""
     assert_runs_on_another_device(student, draw(3, 5), dim=-1)
+
+
+@exercise("run_softmax", aspect="efficiency")
+def test_softmax_without_a_loop_over_rows(student, reference, draw):
+    """More rows take no more torch operations."""
+    small, large = ({"in_features": draw(n, 6), "dim": -1} for n in (4, 32))
+    assert_work_does_not_grow(student, reference, small, large)

@@ -35,14 +35,14 @@ def swiglu(draw, d_model, d_ff):
     }
 
 
-def rmsnorm(draw, *shape, eps=1e-5):
+def rmsnorm(draw, *shape, eps=1e-5, scale=2.0, dtype=torch.float32):
     """Features of any shape, and a gain for each."""
     d_model = shape[-1]
     return {
         "d_model": d_model,
         "eps": eps,
-        "weights": 1.0 + draw(d_model, scale=0.5),
-        "in_features": draw(*shape, scale=2.0),
+        "weights": 1.0 + draw(d_model, scale=0.5, dtype=dtype),
+        "in_features": draw(*shape, scale=scale, dtype=dtype),
     }
 
 
@@ -78,8 +78,7 @@ def block_weights(draw, d_model, d_ff):
         "ffn.w3": (d_ff, d_model),
     }
     weights = {
-        f"{name}.weight": draw(*shape, scale=1.5 * shape[-1] ** -0.5)
-        for name, shape in shapes.items()
+        f"{name}.weight": draw(*shape, scale=shape[-1] ** -0.5) for name, shape in shapes.items()
     }
     return weights | {f"ln{n}.weight": 1.0 + draw(d_model, scale=0.3) for n in (1, 2)}
 

@@ -24,6 +24,16 @@ def test_embedding_of_a_batch(student, reference, draw):
     assert_matches(student(**inputs), reference(**inputs))
 
 
+@exercise("run_embedding")
+def test_embedding_with_other_weights(student, reference, draw):
+    """The same tokens with other weights have other vectors."""
+    first, second = embedding(draw, 9, 6, 2, 4), embedding(draw, 9, 6, 2, 4)
+    second["token_ids"] = first["token_ids"]
+    before, after = student(**first), student(**second)
+    assert_matches(before, reference(**first))
+    assert_matches(after, reference(**second))
+
+
 @exercise("run_embedding", aspect="generality")
 @pytest.mark.parametrize("shape", [(), (7,), (2, 3, 2)], ids=str)
 def test_embedding_of_any_shape(student, reference, draw, shape):

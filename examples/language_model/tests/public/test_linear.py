@@ -26,6 +26,15 @@ def test_linear_of_a_batch(student, reference, draw, d_in, d_out):
     assert_matches(student(**inputs), reference(**inputs))
 
 
+@exercise("run_linear")
+def test_linear_with_other_weights(student, reference, draw):
+    """The same features with other weights have another result."""
+    x, first, second = draw(2, 4, 6), linear(draw, 6, 6), linear(draw, 6, 6)
+    before, after = student(**first, in_features=x), student(**second, in_features=x)
+    assert_matches(before, reference(**first, in_features=x))
+    assert_matches(after, reference(**second, in_features=x))
+
+
 @exercise("run_linear", aspect="generality")
 @pytest.mark.parametrize("lead", [(), (2, 3, 2)], ids=str)
 def test_linear_with_other_leading_axes(student, reference, draw, lead):

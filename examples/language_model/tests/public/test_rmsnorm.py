@@ -41,8 +41,7 @@ def test_rmsnorm_with_a_large_eps(student, reference, draw, eps):
 @exercise("run_rmsnorm", aspect="numerics")
 def test_rmsnorm_of_half_precision(student, reference, draw):
     """Features in float16 are squared in float32, and come back in float16."""
-    inputs = rmsnorm(draw, 2, 3, 8)
-    inputs["in_features"] = draw(2, 3, 8, scale=1_000.0).half()
+    inputs = rmsnorm(draw, 2, 3, 8, scale=1_000.0, dtype=torch.float16)
     actual = student(**inputs)
     assert_keeps_dtype(actual, torch.float16)
     assert_matches(actual, reference(**inputs))

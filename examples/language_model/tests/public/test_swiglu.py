@@ -32,6 +32,15 @@ def test_swiglu_of_one_width(student, reference, draw):
     assert_matches(student(**inputs), reference(**inputs))
 
 
+@exercise("run_swiglu")
+def test_swiglu_with_other_weights(student, reference, draw):
+    """The same features with other weights have another result."""
+    x, first, second = draw(2, 4, 6), swiglu(draw, 6, 9), swiglu(draw, 6, 9)
+    before, after = student(**first, in_features=x), student(**second, in_features=x)
+    assert_matches(before, reference(**first, in_features=x))
+    assert_matches(after, reference(**second, in_features=x))
+
+
 @exercise("run_swiglu", aspect="generality")
 @pytest.mark.parametrize("lead", [(), (2, 3, 2)], ids=str)
 def test_swiglu_with_other_leading_axes(student, reference, draw, lead):

@@ -19,7 +19,8 @@ def test_language_model_of_a_batch(student, reference, draw, num_layers):
 @exercise("run_transformer_lm")
 def test_language_model_with_other_weights(student, reference, draw):
     """The same text with other weights has other scores."""
-    first, second, ids = language_model(draw), language_model(draw), draw.integers(0, 17, 2, 8)
+    first, second = language_model(draw, d_ff=8), language_model(draw, d_ff=8)
+    ids = draw.integers(0, 17, 2, 8)
     before, after = student(**first, in_indices=ids), student(**second, in_indices=ids)
     assert_matches(before, reference(**first, in_indices=ids), OF_A_MODEL)
     assert_matches(after, reference(**second, in_indices=ids), OF_A_MODEL)
