@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +22,7 @@ from grader.testing.course import load_references
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict
 from grader.wire.calls import Answer, Call, encode_call
+from grader.wire.scripts import Doing
 
 Function = Callable[..., Any]
 
@@ -94,14 +95,21 @@ class Functions:
 
 
 class Remembering:
-    """Answers as given functions do, and remembers the answer to each call."""
+    """Answers as given functions do, and remembers the answer to each call.
+
+    `together` are the exercises of which one test asks several.
+    """
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
         self.answers: dict[bytes, Answer] = {}
+        self.together: set[str] = set()
 
     def ask(self, call: Call) -> Answer:
         """What the functions answer."""
+        others = {step.name for step in (*call.before, *call.then) if step.doing is Doing.ASK}
+        if others:
+            self.together |= {call.adapter, *others}
         return self.answers.setdefault(_asked(call), self._functions.ask(call))
 
 
@@ -142,7 +150,8 @@ def _verification(suite: Suite) -> Verification:
     root = suite.assignment.root
     judge = Judge(suite, SEED)
     explainer = Explainer(suite, load_mistakes(root, suite.references))
-    references = Remembering(Functions(root, load_references(root)))
+    right_functions = load_references(root)
+    references = Remembering(Functions(root, right_functions))
     right = list(judge.grade(references))
     unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
     narrow = [
@@ -153,9 +162,9 @@ def _verification(suite: Suite) -> Verification:
     ]
     trials: list[Trial] = []
     failed: set[str] = set()
-    for functions in _side_by_side(_wrong_functions()):
+    for functions in _side_by_side(_wrong_functions(), references.together):
         wrong = {exercise: function for exercise, (_, function) in functions.items()}
-        examinee = Functions(root, wrong)
+        examinee = Functions(root, {**right_functions, **wrong})
         verdicts = list(judge.grade(examinee, wrong))
         named = explainer.names(examinee.ask, {verdict.id: verdict.status for verdict in verdicts})
         for exercise, (mistake, _) in functions.items():
@@ -200,8 +209,14 @@ def _listed_in(module: str, name: str) -> Sequence[Any]:
 
 
 def _side_by_side(
-    wrong: Mapping[str, Sequence[tuple[str, Function]]],
+    wrong: Mapping[str, Sequence[tuple[str, Function]]], together: Collection[str]
 ) -> Iterator[dict[str, tuple[str, Function]]]:
-    """One wrong function of each exercise at a time: exercises are graded apart."""
-    for row in itertools.zip_longest(*wrong.values()):
-        yield {name: one for name, one in zip(wrong, row, strict=True) if one is not None}
+    """One wrong function of each exercise at a time: exercises are graded apart.
+
+    Where tests ask some of them `together`, only one of these is wrong.
+    """
+    apart = {name: several for name, several in wrong.items() if name not in together}
+    for row in itertools.zip_longest(*apart.values()):
+        yield {name: one for name, one in zip(apart, row, strict=True) if one is not None}
+    for name in wrong.keys() - apart.keys():
+        yield from ({name: one} for one in wrong[name])
