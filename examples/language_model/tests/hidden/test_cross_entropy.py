@@ -3,7 +3,6 @@
 import pytest
 import torch
 from tests.public.test_cross_entropy import examples
-from tests.public.tolerances import LARGE_SCORES
 
 from grader.testing import (
     assert_keeps_dtype,
@@ -12,6 +11,7 @@ from grader.testing import (
     assert_same_answer_twice,
     exercise,
 )
+from tests.public.tolerances import LARGE_SCORES
 
 
 @exercise("run_cross_entropy")
