@@ -19,8 +19,8 @@ class Settings:
     `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
     one submission may take, seconds in which the machine keeps it waiting not counted;
     `explain_seconds` what explaining it may take; `device` where its functions are called, as torch
-    names it; `suite_hash` stands for the tests, the references and the grader, `exercise_hashes`
-    for as much of them as each exercise depends on.
+    names it; `suite_hash` stands for the tests, the references and the grader, `test_hashes` for as
+    much of them as each test depends on.
     """
 
     assignment: str
@@ -30,7 +30,7 @@ class Settings:
     timeout: float
     memory_mb: int
     suite_hash: str
-    exercise_hashes: Mapping[str, str] = field(default_factory=dict)
+    test_hashes: Mapping[str, str] = field(default_factory=dict)
     device: str = CPU
     explain_seconds: float = 20.0
 

@@ -8,18 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.assignment import Assignment
-from grader.dispatch.fingerprints import exercise_keys, grade_key
+from grader.dispatch.fingerprints import SHARED, grade_key, without_parameters
 from grader.dispatch.options import Options, chosen_otherwise
 from grader.dispatch.pool import Pools
 from grader.dispatch.task import Explained, Graded, Task
 from grader.dispatch.words import answered, questions
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
-from grader.points import total
 from grader.settings import Settings
 from grader.store import Store, StoreError
 from grader.store.database import LINES
-from grader.verdict import Grade, GradeStatus
+from grader.verdict import Grade, Verdict
 from grader.words import PENDING, wants_words
 from grader.worker.packages import is_installed
 
@@ -46,12 +45,14 @@ class Batch:
         self._settings = settings
         self._entries = discovery.entries
         self._names_matter = bool(assignment.forbidden)
+        self._lacking = store.lacking()
         self.to_explain = 0
         finished = store.finished()
         self.forgotten = _gone(store, discovery)
         self.waiting = _tasks(store, finished, settings, discovery)
         self.kept = len(discovery.entries) - len(self.waiting)
         self.is_regrade = bool(finished) and not self.kept
+        store.set_test_hashes(settings.suite_hash, settings.test_hashes)
         store.keep_only([entry.name for entry in discovery.entries])
         authors = {entry.name: entry.authors for entry in discovery.entries}
         late = [entry.name for entry in discovery.entries if entry.late]
@@ -79,40 +80,28 @@ class Batch:
             return
         with pools(self._settings) as pool:
             for graded in pool.grade(self.waiting) if self.waiting else ():
-                task, grade = graded.task, self._whole(graded)
-                keys = exercise_keys(self._settings, task.submission_hash)
-                self._store.add(grade, task.key, task.position, keys)
-                yield grade
+                yield self._stored(graded)
             if explain and (wordless := self.wordless):
                 self._store.update_jsonl(self._store.folder / LINES)
                 asked = questions(self._store, self._entries, wordless)
                 self.to_explain = len(asked)
                 yield from answered(pool, self._store, asked)
 
-    def _whole(self, graded: Graded) -> Grade:
-        """The grade; where only some exercises were wanted, with the kept verdicts on the others.
+    def _stored(self, graded: Graded) -> Grade:
+        """Puts a grade into the store; where nothing else is wrong than was before, with its words.
 
-        Their time is part of its time, as if they had been reached just now.
+        A package that was not there for an earlier grade is still not there.
         """
-        grade = graded.grade
+        task, grade = graded.task, graded.grade
         if wants_words(grade, self._names_matter):
             grade = replace(grade, unexplained=PENDING)
-        wanted = graded.task.exercises
-        if wanted is None or grade.status is not GradeStatus.GRADED:
-            return grade
-        order = list(self._settings.exercise_hashes)
-        kept = [
-            test
-            for test in self._store.verdicts(grade.submission)
-            if test.exercise in order and test.exercise not in wanted
-        ]
-        tests = sorted([*grade.tests, *kept], key=lambda test: order.index(test.exercise))
-        return replace(
-            grade,
-            tests=tuple(tests),
-            score=total(test.score for test in tests),
-            duration_s=round(grade.duration_s + sum(test.duration_s for test in kept), 4),
-        )
+        earlier = None
+        if task.kept:
+            earlier = self._store.earlier(grade.submission)
+            lacking = {*grade.imports.lacking, *self._lacking.get(grade.submission, ())}
+            grade = replace(grade, imports=replace(grade.imports, lacking=tuple(sorted(lacking))))
+        self._store.add(grade, task.key, task.position, earlier)
+        return grade
 
 
 @contextlib.contextmanager
@@ -181,6 +170,7 @@ def _tasks(
     lacking = store.lacking()
     wanted = {package for packages in lacking.values() for package in packages}
     installed = {package for package in wanted if is_installed(package)}
+    standing = _Standing(store, settings)
     tasks = []
     for position, entry in enumerate(discovery.entries):
         digest = fingerprint(entry)
@@ -188,17 +178,40 @@ def _tasks(
         if lacking.get(entry.name, set()) & installed:
             tasks.append(Task(entry, position, digest, key))
         elif finished.get(entry.name) != key:
-            exercises = _stale(store, settings, entry.name, digest)
-            tasks.append(Task(entry, position, digest, key, exercises))
+            tasks.append(Task(entry, position, digest, key, standing.verdicts(entry.name, digest)))
     return tasks
 
 
-def _stale(
-    store: Store, settings: Settings, submission: str, digest: str
-) -> tuple[str, ...] | None:
-    """The exercises that want grading, where the others were right and are as they were."""
-    now, known = exercise_keys(settings, digest), store.exercises(submission)
-    kept = {name for name, key in now.items() if name in known and known[name].key == key}
-    if not kept or not all(known[name].passed for name in kept):
-        return None
-    return tuple(name for name in now if name not in kept)
+class _Standing:
+    """Which verdicts of earlier grades stand, though something changed since."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._unchanged: dict[str, set[str]] = {}
+
+    def verdicts(self, submission: str, digest: str) -> tuple[Verdict, ...]:
+        """Those on tests that are as they were, of a submission that has this hash.
+
+        None stands if the submission, its options or all that tests share have changed, nor where
+        time ran out: how far a submission comes depends on all tests together.
+        """
+        earlier = self._store.earlier(submission)
+        if earlier is None or earlier.duration_s >= self._settings.timeout:
+            return ()
+        if earlier.key != grade_key(self._settings, digest, earlier.suite_hash):
+            return ()
+        unchanged = self._unchanged_since(earlier.suite_hash)
+        return tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
+
+    def _test(self, test: str) -> str:
+        """What stands for a test among the hashes."""
+        name = without_parameters(test)
+        return name if name in self._settings.test_hashes else SHARED
+
+    def _unchanged_since(self, suite_hash: str) -> set[str]:
+        if suite_hash not in self._unchanged:
+            known = self._store.test_hashes(suite_hash)
+            now = self._settings.test_hashes.items()
+            self._unchanged[suite_hash] = {name for name, it in now if known.get(name) == it}
+        return self._unchanged[suite_hash]

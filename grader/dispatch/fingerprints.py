@@ -12,7 +12,7 @@ from typing import Any
 
 import grader
 from grader.assignment import Assignment
-from grader.dispatch.test_files import exercises_of
+from grader.dispatch.test_files import TestFile, files_of_tests
 from grader.settings import Settings
 
 # The parts of an assignment that its grades depend on.
@@ -25,82 +25,87 @@ SUITE = (
     "solutions",
     "assignment",
 )
-# Points are of one exercise each; what is loaded ahead changes no grade.
+SHARED = ""
+# No verdict depends on points; what is loaded ahead changes no grade, and
+# being late no verdict.
 _NOT_SHARED = ("exercises", "preload", "late")
 
 
-def exercise_hashes(assignment: Assignment) -> dict[str, str]:
-    """By exercise, a hash of all that its verdicts depend on beside the submission and the options.
+def hashes_by_test(assignment: Assignment, exercises: Collection[str] = ()) -> dict[str, str]:
+    """By test, a hash of all that a verdict on it depends on beside submission and options.
 
-    These are its points, the files that hold its tests alone, and what all exercises share: the
-    contract, the references, whatever else lies beside the tests, the grader itself.
+    A test is named by its file and its function. Its hash is of that function, of the rest of the
+    file, and of what all tests share: the contract, the references, whatever else lies beside the
+    tests, the grader itself. The hash of what is shared stands at `SHARED`, for tests of which the
+    sources do not tell what else they depend on. Only tests of `exercises` have one, if some are
+    given. Points are no part of it: verdicts do not depend on them.
     """
     root, engine = assignment.root, Path(grader.__file__).parent
     files = [file for part in SUITE for file in source_files(root / part)]
-    own = _files_of_one(assignment, files)
+    tests = _files_of_tests(assignment, files)
+    frozen = {_frozen_beside(file) for file in tests}
     shared = hashlib.sha256()
     for file in files:
-        if file not in own and file != root / "pyproject.toml":
+        if file not in tests and file not in frozen and file != root / "pyproject.toml":
             _add(shared, root, file)
     for file in source_files(engine):
         _add(shared, engine, file)
     shared.update(json.dumps(_settings(root), sort_keys=True, default=str).encode())
     shared.update(f"{_version('torch')} {platform.python_version()}".encode())
-    hashes = {}
-    for exercise, points in assignment.points.items():
-        digest = shared.copy()
-        digest.update(f"{exercise}\0{points!r}\0".encode())
-        for file, exercises in own.items():
-            if exercise in exercises:
-                _add(digest, root, file)
-        hashes[exercise] = digest.hexdigest()
+    hashes = {SHARED: shared.hexdigest()}
+    for file, written in tests.items():
+        place = file.relative_to(root).as_posix()
+        for test in written.tests:
+            if not exercises or test.exercise in exercises:
+                digest = shared.copy()
+                digest.update(json.dumps([place, written.rest, test.content]).encode())
+                hashes[f"{place}::{test.name}"] = digest.hexdigest()
     return hashes
 
 
-def suite_hash(hashes: Mapping[str, str]) -> str:
-    """What all grades of a batch depend on in common, from the hashes of its exercises."""
-    return hashlib.sha256(json.dumps([*hashes.items()]).encode()).hexdigest()
+def without_parameters(test: str) -> str:
+    """A test's id as `hashes_by_test` has it: those of one function are one."""
+    return test.partition("[")[0]
 
 
-def grade_key(settings: Settings, submission_hash: str) -> str:
-    """What the grade of a submission depends on, in one hash."""
-    return _key(settings, submission_hash, settings.suite_hash)
+def suite_hash(
+    assignment: Assignment, hashes: Mapping[str, str], exercises: Collection[str] = ()
+) -> str:
+    """What all grades of a batch depend on in common, from the hashes of the tests."""
+    points = [item for item in assignment.points.items() if not exercises or item[0] in exercises]
+    return hashlib.sha256(json.dumps([[*hashes.items()], points]).encode()).hexdigest()
 
 
-def exercise_keys(settings: Settings, submission_hash: str) -> dict[str, str]:
-    """By exercise, what the verdicts on a submission depend on, in one hash."""
-    return {
-        exercise: _key(settings, submission_hash, suite)
-        for exercise, suite in settings.exercise_hashes.items()
-    }
+def grade_key(settings: Settings, submission_hash: str, suite: str | None = None) -> str:
+    """What the grade of a submission depends on, in one hash; with another `suite`, if given.
 
-
-def _key(settings: Settings, submission_hash: str, suite: str) -> str:
-    """Where the assignment's folder lies changes no grade."""
+    Where the assignment's folder lies changes no grade.
+    """
     limits = [settings.timeout, settings.memory_mb]
     options = [settings.seed, settings.adapters, *limits, settings.device]
-    text = json.dumps([submission_hash, suite, options])
+    text = json.dumps([submission_hash, suite or settings.suite_hash, options])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _files_of_one(assignment: Assignment, files: Sequence[Path]) -> dict[Path, Collection[str]]:
-    """The files that matter to some exercises only: modules of tests, and their fixture tensors."""
+def _files_of_tests(assignment: Assignment, files: Sequence[Path]) -> Mapping[Path, TestFile]:
+    """The modules of tests that matter to their own tests only."""
     folders = (assignment.public_tests, assignment.hidden_tests)
-    tests = [file for file in files if any(file.is_relative_to(it) for it in folders)]
-    others = [file for file in files if file not in tests]
-    found = exercises_of(tests, others)
-    known: dict[Path, Collection[str]] = {
-        file: exercises for file, exercises in found.items() if exercises <= {*assignment.points}
+    modules = [file for file in files if any(file.is_relative_to(it) for it in folders)]
+    others = [file for file in files if file not in modules]
+    return {
+        file: written
+        for file, written in files_of_tests(modules, others).items()
+        if {test.exercise for test in written.tests} <= {*assignment.points}
     }
-    for module in [*known]:
-        frozen = module.parent / "fixtures" / f"{module.stem}.safetensors"
-        if frozen in tests:
-            known[frozen] = known[module]
-    return known
+
+
+def _frozen_beside(module: Path) -> Path:
+    """What students hold of a module's tests, which no verdict of a judge depends on."""
+    return module.parent / "fixtures" / f"{module.stem}.safetensors"
 
 
 def _settings(root: Path) -> dict[str, Any]:
-    """The assignment's `pyproject.toml` without what is not shared by all exercises."""
+    """The assignment's `pyproject.toml` without what no verdict depends on."""
     content = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     table = content["tool"]["grader"]
     for name in _NOT_SHARED:

@@ -62,11 +62,11 @@ class JobClient:
         entry: Entry,
         submission_hash: str,
         follow: Follow | None = None,
-        exercises: Sequence[str] | None = None,
+        kept: Sequence[Verdict] = (),
     ) -> Grade:
         """The grade of a submission; `follow` is given each verdict when it is reached.
 
-        If only some `exercises` are wanted, it has the verdicts of these alone.
+        Tests of which a verdict is `kept` from an earlier grade are not run.
 
         Raises:
             JobLost: if the judge ended, or does not answer.
@@ -74,7 +74,8 @@ class JobClient:
         """
         self._become(Role.JUDGE)
         job = {"entry": entry.as_json(), "submission_hash": submission_hash}
-        self._send(job | {"follow": follow is not None, "exercises": exercises})
+        stand = [verdict.as_whole_json() for verdict in kept]
+        self._send(job | {"follow": follow is not None, "kept": stand})
         seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
         deadline = time.monotonic() + seconds
         while True:

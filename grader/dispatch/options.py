@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grader.assignment import Assignment, BadAssignment, meant
-from grader.dispatch.fingerprints import exercise_hashes, suite_hash
+from grader.dispatch.fingerprints import hashes_by_test, suite_hash
 from grader.settings import CPU, Settings
 
 SEEDS = 1 << 31
@@ -42,11 +42,7 @@ class Options:
                     f"{meant(exercise, assignment.points)}"
                 )
         exercises = tuple(sorted(set(self.exercises)))
-        hashes = {
-            name: digest
-            for name, digest in exercise_hashes(assignment).items()
-            if not exercises or name in exercises
-        }
+        hashes = hashes_by_test(assignment, exercises)
         return Settings(
             assignment=str(assignment.root),
             seed=secrets.randbelow(SEEDS) if self.seed is None else self.seed,
@@ -56,8 +52,8 @@ class Options:
             memory_mb=self.memory_mb,
             device=self.device,
             explain_seconds=self.explain_seconds,
-            suite_hash=suite_hash(hashes),
-            exercise_hashes=hashes,
+            suite_hash=suite_hash(assignment, hashes, exercises),
+            test_hashes=hashes,
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.intake import Entry
-from grader.verdict import Grade
+from grader.verdict import Grade, Verdict
 from grader.words import Words
 
 
@@ -14,14 +14,14 @@ from grader.words import Words
 class Task:
     """A submission that wants a grade: its place in the class, its hash, its cache key.
 
-    `exercises` are those that are wanted; the verdicts on the others are known, and all right.
+    `kept` are verdicts that stand from an earlier grade; the other tests are wanted.
     """
 
     entry: Entry
     position: int
     submission_hash: str
     key: str
-    exercises: tuple[str, ...] | None = None
+    kept: tuple[Verdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,51 @@
-"""Which exercises a file of the tests can matter to, read from its source without running it."""
+"""What each test of an assignment depends on, read from its source without running it."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 _MARK = "exercise"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def exercises_of(files: Collection[Path], others: Collection[Path]) -> Mapping[Path, set[str]]:
-    """The exercises that each of `files` alone matters to; what is left out matters to all.
+@dataclass(frozen=True, slots=True)
+class WrittenTest:
+    """A test as it is written: its name with those of its classes, its exercise, its content.
 
-    A file matters to the exercises that its tests are marked with, if no doubt is possible: each
-    test has a mark with the name written out, none comes from elsewhere, and neither another file
-    nor one of `others` mentions the file.
+    The content is the function's with its marks, without comments and layout. On the rest of its
+    file each test may depend.
+    """
+
+    name: str
+    exercise: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestFile:
+    """A file of which it is certain which tests are in it, and that it matters to no other."""
+
+    tests: tuple[WrittenTest, ...]
+    rest: str
+
+
+def files_of_tests(files: Collection[Path], others: Collection[Path]) -> Mapping[Path, TestFile]:
+    """Those of `files` that matter to their own tests alone; what is left out matters to all.
+
+    A file does if no doubt is possible: each test has a mark with the exercise's name written out,
+    none comes from elsewhere, and neither another file nor one of `others` mentions the file.
     """
     texts = {file: _text(file) for file in (*files, *others)}
-    found = {file: _marked(texts[file]) for file in files if file.suffix == ".py"}
+    found = {file: _taken_apart(texts[file]) for file in files if file.suffix == ".py"}
     return {
-        file: exercises
-        for file, exercises in found.items()
-        if exercises and not any(_mentions(texts[it], file) for it in texts if it != file)
+        file: parts
+        for file, parts in found.items()
+        if parts is not None
+        and not any(_mentions(texts[it], file.stem) for it in texts if it != file)
     }
 
 
@@ -31,28 +53,57 @@ def _text(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace") if file.suffix == ".py" else ""
 
 
-def _mentions(text: str, file: Path) -> bool:
-    """Whether the file's name occurs, other than where a function of that name is defined."""
-    if file.stem not in text:
+def _mentions(text: str, name: str) -> bool:
+    """Whether the name occurs, other than where a function of that name is defined."""
+    if name not in text:
         return False
-    stem = re.escape(file.stem)
-    return re.search(rf"\b{stem}\b", re.sub(rf"\bdef {stem}\(", "def (", text)) is not None
+    word = re.escape(name)
+    return re.search(rf"\b{word}\b", re.sub(rf"\bdef {word}\(", "def (", text)) is not None
 
 
-def _marked(source: str) -> set[str]:
-    """The exercises of the tests in a file; none if one of them may be another's."""
+def _taken_apart(source: str) -> TestFile | None:
+    """A file's tests and the rest; None if one may be another's, or come from elsewhere."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return set()
+        return None
     nodes = [*ast.walk(tree)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     marks = {id(call.func): call for call in calls if _is_mark(call)}
-    if any(_is_doubtful(node, marks) for node in nodes):
-        return set()
-    if not all(_has_mark(test) for test in _tests(nodes)):
-        return set()
-    return {str(_name(mark)) for mark in marks.values()}
+    if not marks or any(_is_doubtful(node, marks) for node in nodes):
+        return None
+    found = dict(_tests(tree))
+    if len(found) != sum(isinstance(node, Function) and _is_test(node.name) for node in nodes):
+        return None
+    exercises = {name: _exercise(test) for name, test in found.items()}
+    known = {name: exercise for name, exercise in exercises.items() if exercise is not None}
+    if len(known) != len(found):
+        return None
+    return _cut_out(tree, found, known)
+
+
+def _cut_out(
+    tree: ast.Module, tests: Mapping[str, Function], exercises: Mapping[str, str]
+) -> TestFile:
+    """The tests without the rest of their file; none where one may be mentioned by another."""
+    source = ast.unparse(tree)
+    own = {name: ast.dump(test) for name, test in tests.items()}
+    if any(_mentions(source, test.name) for test in tests.values()):
+        own = dict.fromkeys(own, "")
+    else:
+        tree = _Rest().visit(tree)
+    written = tuple(WrittenTest(name, exercises[name], own[name]) for name in tests)
+    return TestFile(written, ast.dump(tree))
+
+
+class _Rest(ast.NodeTransformer):
+    """Takes the tests out of a module and its classes."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
+        return None if _is_test(node.name) else node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST | None:
+        return None if _is_test(node.name) else node
 
 
 def _is_mark(node: ast.AST) -> bool:
@@ -92,11 +143,16 @@ def _is_test(name: str) -> bool:
     return name.lower().startswith("test")
 
 
-def _tests(nodes: Iterable[ast.AST]) -> Iterator[Function]:
-    for node in nodes:
+def _tests(scope: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Function]]:
+    """The test functions of a module and of its classes, each as pytest names it."""
+    for node in scope.body:
         if isinstance(node, Function) and _is_test(node.name):
-            yield node
+            yield f"{prefix}{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _tests(node, f"{prefix}{node.name}::")
 
 
-def _has_mark(test: Function) -> bool:
-    return any(_is_mark(decorator) for decorator in test.decorator_list)
+def _exercise(test: Function) -> str | None:
+    """The exercise that a test is marked with; None where there is no one mark."""
+    marks = [mark for mark in test.decorator_list if isinstance(mark, ast.Call) and _is_mark(mark)]
+    return _name(marks[0]) if len(marks) == 1 else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import io
 import sys
@@ -25,6 +24,7 @@ from grader.testing.outcome import StudentFault, note
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
 from grader.wire.frames import receive
+from grader.worker.carrying_out import Living
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
 from grader.worker.telling.raising import describe_exception
@@ -88,6 +88,7 @@ class DirectCalls:
         self._root = root
         self._watch = watch
         self._limit = limit
+        self._living = Living(vars(adapters))
         self._noted: set[tuple[str, Use]] = set()
 
     def __call__(self, call: Call) -> Answer:
@@ -108,16 +109,18 @@ class DirectCalls:
         return answer
 
     def _answer(self, call: Call) -> Answer:
-        function = getattr(self.adapters, call.adapter, None)
-        if function is None:
+        functions = vars(self.adapters)
+        if call.adapter and call.adapter not in functions:
             return absent(call.adapter)
+        function = functions.get(call.adapter, _nothing)
         sent = io.BytesIO(encode_call(call))
         arrived = decode_call(receive(lambda size: bytearray(sent.read(size))))
         if self._limit is None:
-            answer = perform(function, arrived, self._root)
+            answer = perform(function, arrived, self._root, functions, self._living)
         else:
-            make = functools.partial(perform, function, arrived, self._root)
-            answer = self._limit.call(make)
+            answer = self._limit.call(
+                lambda: perform(function, arrived, self._root, functions, self._living)
+            )
         if answer.raised is not None:
             _give_way(answer.raised)
         return answer
@@ -152,6 +155,10 @@ class HomeCases:
         module, _, name = test_id.partition("::")
         frozen = self.module(module).tests.get(name)
         return 0.0 if frozen is None else frozen.points
+
+
+def _nothing() -> None:
+    """What a call without an adapter calls."""
 
 
 def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:

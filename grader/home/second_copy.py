@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from grader.wire.adapter_names import is_adapter
 from grader.worker.observing.lines import OwnLines
 
 
@@ -33,7 +34,7 @@ class SecondCopy:
             self.functions: dict[str, Callable[..., object]] = {
                 name: value
                 for name, value in vars(adapters).items()
-                if name.startswith("run_") and callable(value)
+                if is_adapter(name) and callable(value)
             }
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from grader.points import Gate, hundredths, points_of
+from grader.points import OF_THE_VALUES, Gate, hundredths, points_of
 from grader.verdict import Aspect, Status, Verdict
 
 
@@ -26,6 +26,14 @@ def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
             yield verdict._replace(score=score, message=remarked(verdict.message, gate.remark))
         else:
             yield verdict
+
+
+def ungated(verdict: Verdict) -> Verdict:
+    """A verdict as `gated` got it, but for its points."""
+    *others, last = (verdict.message or "").split("\n")
+    if not last.endswith(OF_THE_VALUES):
+        return verdict
+    return verdict._replace(message="\n".join(others) or None)
 
 
 def remarked(message: str | None, remark: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,9 @@ class JudgeService:
         self._graded += 1
         started = time.monotonic()
         entry = Entry.from_json(job["entry"])
-        outcome = self._examined(entry, job["exercises"], job["follow"])
+        kept = {row["id"]: Verdict.from_json(row) for row in job["kept"]}
+        outcome = self._examined(entry, kept, job["follow"])
+        taken = time.monotonic() - started + sum(verdict.duration_s for verdict in kept.values())
         return Grade(
             submission=entry.name,
             status=outcome.status,
@@ -105,7 +107,7 @@ class JudgeService:
             seed=self._settings.seed,
             submission_hash=job["submission_hash"],
             suite_hash=self._settings.suite_hash,
-            duration_s=round(time.monotonic() - started, 4),
+            duration_s=round(taken, 4),
             message=outcome.message,
             isolation=outcome.isolation,
             tests=outcome.tests,
@@ -113,15 +115,15 @@ class JudgeService:
             imports=outcome.imports,
         )
 
-    def _examined(self, entry: Entry, exercises: Collection[str] | None, follow: bool) -> Outcome:
-        """What becomes of a submission that is asked for `exercises`, by default for all.
+    def _examined(self, entry: Entry, kept: Mapping[str, Verdict], follow: bool) -> Outcome:
+        """What becomes of a submission that is asked for all that no verdict is kept of.
 
         This is the one border around all that is derived from a submission: what goes wrong inside
         is the submission's doing, unless it is the machine's.
         """
         try:
             with self._seats.taken(entry, self._limits) as seat:
-                outcome = self._judged(seat, exercises, follow)
+                outcome = self._judged(seat, kept, follow)
                 return replace(outcome, notes=(*seat.submission.notes, *outcome.notes))
         except Unreadable as problem:
             return self._unexamined(GradeStatus.UNREADABLE, Status.MISSING, str(problem))
@@ -146,7 +148,7 @@ class JudgeService:
     def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> Outcome:
         return Outcome(status, why, tuple(self._suite.unexamined(of_tests, why)))
 
-    def _judged(self, seat: Seat, exercises: Collection[str] | None, follow: bool) -> Outcome:
+    def _judged(self, seat: Seat, kept: Mapping[str, Verdict], follow: bool) -> Outcome:
         sitting, environment = seat.sitting, seat.environment
         problem = sitting.open()
         if problem is not None:
@@ -158,8 +160,8 @@ class JudgeService:
                 sitting.isolation,
                 imports=self._imports(seat),
             )
-        tests = tuple(self._told(self._judge.grade(sitting, exercises), follow))
-        if exercises is None and environment.leaves_nothing_of(tests):
+        tests = tuple(self._told(self._judge.grade(sitting, kept=kept), follow))
+        if not kept and environment.leaves_nothing_of(tests):
             why = environment.absence
             nothing = tuple(self._suite.unexamined(Status.ERROR, why))
             imports = self._imports(seat)

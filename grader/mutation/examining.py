@@ -18,7 +18,7 @@ from grader.mutation.likeness import (
     same_code,
 )
 from grader.mutation.reach import Reach, Role
-from grader.mutation.solutions import Functions, RightPrograms
+from grader.mutation.solutions import REFERENCES, Functions, RightPrograms
 from grader.suite.suite import Suite
 from grader.verdict import Status
 from grader.verification import Functions as Examinee
@@ -69,7 +69,8 @@ class Examination:
         self._reach = reach
         self._answers: dict[Role, list[Answer]] = {
             (name, exercise): [
-                answered(function, call, self._root) for call in reach.calls((name, exercise))
+                answered(function, call, self._root, right[REFERENCES])
+                for call in reach.calls((name, exercise))
             ]
             for name, functions in right.items()
             for exercise, function in functions.items()
@@ -104,12 +105,13 @@ class Examination:
     def _answers_as_before(self, edited: dict[str, Functions], role: Role) -> bool:
         name, exercise = role
         calls, answers = self._reach.calls(role), self._answers[role]
-        return answers_exactly(edited[name][exercise], calls, answers, self._root)
+        function = edited[name][exercise]
+        return answers_exactly(function, calls, answers, self._root, self._right[REFERENCES])
 
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
         """The first test that an edited function fails."""
         name, exercise = role
-        examinee = Examinee(self._root, edited[name])
+        examinee = Examinee(self._root, {**self._right[REFERENCES], **edited[name]})
         for verdict in self._judge.grade(examinee, (exercise,)):
             if verdict.status is not Status.PASSED:
                 return verdict.id
@@ -121,7 +123,8 @@ class Examination:
         for role in roles:
             name, exercise = role
             before, after = self._right[name][exercise], edited[name][exercise]
-            alike = how_alike(before, after, self._reach.calls(role), self._root)
+            calls, others = self._reach.calls(role), self._right[REFERENCES]
+            alike = how_alike(before, after, calls, self._root, others)
             if alike is None:
                 return None
             if alike == SAME_BUT_FOR_ROUNDING:

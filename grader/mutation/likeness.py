@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from grader.settings import CPU
+from grader.testing.handle import call_in_float64
 from grader.wire.calls import Answer, Call
 from grader.wire.values import Value
 from grader.worker.performing import perform
@@ -43,27 +44,43 @@ def _essence(code: CodeType) -> Hashable:
     return code.co_code, constants, names, counts, code.co_exceptiontable
 
 
-def answered(function: Function, call: Call, root: Path) -> Answer:
-    """What a function answers, which may write into what it is given."""
+def answered(
+    function: Function, call: Call, root: Path, functions: Mapping[str, Function]
+) -> Answer:
+    """What a function answers, which may write into what it is given.
+
+    Other `functions`, by exercise, are at hand where a call asks them.
+    """
     own = {
         name: value.clone() if isinstance(value, torch.Tensor) else value
         for name, value in call.arguments.items()
     }
-    return perform(function, replace(call, arguments=own, frame=None), root)
+    functions = {**functions, call.adapter: function}
+    return perform(function, replace(call, arguments=own, frame=None), root, functions)
 
 
 def answers_exactly(
-    function: Function, calls: Sequence[Call], answers: Sequence[Answer], root: Path
+    function: Function,
+    calls: Sequence[Call],
+    answers: Sequence[Answer],
+    root: Path,
+    functions: Mapping[str, Function],
 ) -> bool:
     """Whether a function gives these answers to the last bit, for the same work."""
     for call, expected in zip(calls, answers, strict=True):
-        answer = answered(function, call, root)
+        answer = answered(function, call, root, functions)
         if answer.work != expected.work or not _same(answer, expected, 0.0):
             return False
     return True
 
 
-def how_alike(one: Function, other: Function, calls: Sequence[Call], root: Path) -> str | None:
+def how_alike(
+    one: Function,
+    other: Function,
+    calls: Sequence[Call],
+    root: Path,
+    functions: Mapping[str, Function],
+) -> str | None:
     """In which sense two functions answer alike, for whatever work; None if they do not.
 
     All answers must be roughly the same, and those to the first few calls that are not answered
@@ -71,7 +88,10 @@ def how_alike(one: Function, other: Function, calls: Sequence[Call], root: Path)
     """
     found, precise = SAME_ANSWERS, 0
     for call in calls:
-        answers = answered(one, call, root), answered(other, call, root)
+        answers = (
+            answered(one, call, root, functions),
+            answered(other, call, root, functions),
+        )
         if _same(*answers, 0.0):
             continue
         found = SAME_BUT_FOR_ROUNDING
@@ -80,20 +100,18 @@ def how_alike(one: Function, other: Function, calls: Sequence[Call], root: Path)
         if precise < _MOST_PRECISE and call.device == CPU and not call.count_work:
             precise += 1
             exact = _in_float64(call)
-            if not _same(answered(one, exact, root), answered(other, exact, root), _ROUNDING):
+            exactly = (
+                answered(one, exact, root, functions),
+                answered(other, exact, root, functions),
+            )
+            if not _same(*exactly, _ROUNDING):
                 return None
     return found
 
 
 def _in_float64(call: Call) -> Call:
-    arguments = {name: _precise(value) for name, value in call.arguments.items()}
     cotangent = None if call.cotangent is None else call.cotangent.double()
-    return replace(call, arguments=arguments, cotangent=cotangent)
-
-
-def _precise(value: Value) -> Value:
-    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
-    return value.double() if isinstance(value, torch.Tensor) and is_float else value
+    return replace(call_in_float64(call), cotangent=cotangent)
 
 
 def _same(one: Answer, other: Answer, rounding: float) -> bool:

@@ -62,6 +62,8 @@ class _Tracing:
 
     def ask(self, call: Call) -> Answer:
         """What the function answers."""
+        if not call.adapter:
+            return self._examinee.ask(call)
         known = encode_call(replace(call, frame=None))
         if self._name == REFERENCES and known not in self._seen:
             self._seen.add(known)
@@ -105,7 +107,8 @@ def reach_of(
     reach = Reach({module: defaultdict(set) for module in programs.files})
     right = programs.load({})
     for name, functions in right.items():
-        tracing = _Tracing(name, Examinee(root, functions), modules, reach)
+        examinee = Examinee(root, {**right[REFERENCES], **functions})
+        tracing = _Tracing(name, examinee, modules, reach)
         for verdict in judge.grade(tracing, functions):
             if verdict.status is not Status.PASSED:
                 what = "references fail" if name == REFERENCES else f"variant {name!r} fails"

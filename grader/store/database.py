@@ -112,11 +112,11 @@ CREATE TABLE evidence (
     submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,
     data BLOB NOT NULL
 );
-CREATE TABLE exercise_key (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    exercise TEXT NOT NULL,
-    key TEXT NOT NULL,
-    PRIMARY KEY (submission, exercise)
+CREATE TABLE suite_test (
+    suite_hash TEXT NOT NULL,
+    test TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (suite_hash, test)
 ) WITHOUT ROWID;
 CREATE TABLE import (
     submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,

@@ -16,8 +16,8 @@ from grader.evidence import Evidence
 from grader.imports import ClassImports
 from grader.late_rule import LateRule
 from grader.store.database import StoreError, connect, saying
+from grader.store.imported import read_class_imports
 from grader.store.lines import Lines
-from grader.store.parts import read_class_imports
 from grader.store.people import People
 from grader.store.rows import (
     OF_A_SUBMISSION,
@@ -104,7 +104,7 @@ class Results:
         """
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
-            tests = _tests(db)
+            tests = numbered_tests(db)
             for row in db.execute(f"{_IN_CLASS_ORDER} LIMIT ?", (first,)):
                 yield _grade(db, tests, row)
 
@@ -119,7 +119,7 @@ class Results:
         named = f"{_SUBMISSIONS} WHERE name = ?"
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
-            tests = _tests(db)
+            tests = numbered_tests(db)
             for name in submissions:
                 row = db.execute(named, (well_formed(name),)).fetchone()
                 if row is not None:
@@ -158,7 +158,7 @@ class Results:
             row = db.execute(numbered, (well_formed(submission),)).fetchone()
             if row is None:
                 return ()
-            tests = _tests(db)
+            tests = numbered_tests(db)
             of_one = db.execute(VERDICTS, row)
             return tuple(verdict_of(tests, row) for row in of_one)
 
@@ -224,12 +224,12 @@ class Results:
         """The lines of `results.jsonl`, one at a time."""
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
-            lines = Lines(_tests(db))
+            lines = Lines(numbered_tests(db))
             for number, *row in db.execute(_IN_CLASS_ORDER):
                 yield lines.line(grade_of(row, (), ()), db.execute(VERDICTS, (number,)))
 
 
-def _tests(database: sqlite3.Connection) -> dict[int, Test]:
+def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
     """The tests by their numbers."""
     rows = database.execute(f"SELECT number, {OF_A_TEST} FROM test")
     return {number: test_of(test) for number, *test in rows}

@@ -29,7 +29,7 @@ _ERRORS = (
     "max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance", "wrong", "total",
     "worst",
 )  # fmt: skip
-_OF_WORDS = f"message, {', '.join(_ERRORS)}, mistake, explanation, hint, file, line, step"
+OF_WORDS = ("message", *_ERRORS, "mistake", "explanation", "hint", "file", "line", "step")
 _OF_A_VERDICT = f"test, status, score, message, {', '.join(_ERRORS)}, duration_s"
 _IN_WORDS = ", ".join(f"COALESCE(words.{name}, verdict.{name})" for name in ("message", *_ERRORS))
 # The verdicts of a submission, each with its words where it has some.
@@ -37,6 +37,11 @@ VERDICTS = (
     f"SELECT test, status, score, {_IN_WORDS}, mistake, explanation, hint, file, line, step, "
     "duration_s FROM verdict LEFT JOIN words USING (submission, place) "
     "WHERE verdict.submission = ? ORDER BY verdict.place"
+)
+# The same, as the judge reached them.
+REACHED = (
+    f"SELECT test, status, score, message, {', '.join(_ERRORS)}, NULL, NULL, NULL, NULL, NULL, "
+    "NULL, duration_s FROM verdict WHERE submission = ? ORDER BY place"
 )
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
@@ -48,7 +53,8 @@ ADD_VERDICT = (
     f"INSERT INTO verdict (submission, place, {_OF_A_VERDICT}) VALUES ({', '.join('?' * 15)})"
 )
 ADD_WORDS = (
-    f"INSERT OR REPLACE INTO words (submission, place, {_OF_WORDS}) VALUES ({', '.join('?' * 17)})"
+    f"INSERT OR REPLACE INTO words (submission, place, {', '.join(OF_WORDS)}) "
+    f"VALUES ({', '.join('?' * 17)})"
 )
 ADD_EVIDENCE = "INSERT OR REPLACE INTO evidence (submission, data) VALUES (?, ?)"
 ADD_NOTE = "INSERT INTO note (submission, place, text) VALUES (?, ?, ?)"

@@ -25,10 +25,19 @@ from grader.store.database import (
     tables,
     transaction,
 )
+from grader.store.earlier import (
+    EarlierGrade,
+    have_the_same_outcome,
+    read_earlier,
+    read_test_hashes,
+    read_words,
+    write_test_hashes,
+    write_words,
+)
+from grader.store.imported import read_lacking, write_imports
 from grader.store.lock import lock_folder
-from grader.store.parts import KeptExercise, read_lacking, read_parts, write_parts
 from grader.store.people import People, read_people, write_people
-from grader.store.results import Results
+from grader.store.results import Results, numbered_tests
 from grader.store.rows import (
     ADD_EVIDENCE,
     ADD_NOTE,
@@ -49,10 +58,9 @@ from grader.submission import Author
 from grader.verdict import Grade
 from grader.words import Words
 
-_NO_KEYS: Mapping[str, str] = {}
 _NO_TIMES: Mapping[str, datetime.datetime] = {}
 _OF_GRADES = (
-    "exercise_key", "import", "lacking", "evidence", "note", "words", "verdict", "submission",
+    "suite_test", "import", "lacking", "evidence", "note", "words", "verdict", "submission",
     "test",
 )  # fmt: skip
 
@@ -184,10 +192,21 @@ class Store(Results):
         with self._one_at_a_time, saying(self._file, "read"):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
-    def exercises(self, submission: str) -> dict[str, KeptExercise]:
-        """The exercises in a submission's grade, if each can be kept without the others."""
+    def earlier(self, submission: str) -> EarlierGrade | None:
+        """A submission's grade, if verdicts of it can stand without the others."""
         with self._one_at_a_time, saying(self._file, "read"):
-            return read_parts(self._database, submission)
+            return read_earlier(self._database, numbered_tests(self._database), submission)
+
+    def test_hashes(self, suite_hash: str) -> dict[str, str]:
+        """What `set_test_hashes` was given for a suite; nothing, where it is not known."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return read_test_hashes(self._database, suite_hash)
+
+    def set_test_hashes(self, suite_hash: str, hashes: Mapping[str, str]) -> None:
+        """Remembers what the verdicts on each test of a suite depend on."""
+        if self.test_hashes(suite_hash) != hashes:
+            with self._change() as database:
+                write_test_hashes(database, suite_hash, hashes)
 
     def lacking(self) -> dict[str, set[str]]:
         """The packages that were not installed for a submission, by its name."""
@@ -195,15 +214,17 @@ class Store(Results):
             return read_lacking(self._database)
 
     def add(
-        self, grade: Grade, key: str, position: int, exercise_keys: Mapping[str, str] = _NO_KEYS
+        self, grade: Grade, key: str, position: int, earlier: EarlierGrade | None = None
     ) -> None:
         """Writes a grade in place of the submission's earlier one, if there was one.
 
-        `key` stands for all that the grade depends on, `exercise_keys` for what the verdicts on
-        each exercise do; `position` is the submission's place in the class.
+        `key` stands for all that the grade depends on; `position` is the submission's place in the
+        class. If the same went wrong as in an `earlier` grade, the words for that stand.
         """
         name = well_formed(grade.submission)
+        is_same = earlier is not None and have_the_same_outcome(grade.tests, earlier.verdicts)
         with self._change() as database:
+            words = read_words(database, name) if is_same else None
             database.execute("DELETE FROM submission WHERE name = ?", (name,))
             tail = (position, key, grade.is_complete)
             number = database.execute(ADD_SUBMISSION, submission_row(grade) + tail).lastrowid
@@ -215,7 +236,9 @@ class Store(Results):
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
             assert number is not None
-            write_parts(database, number, exercise_keys, grade.imports)
+            write_imports(database, number, grade.imports)
+            if words is not None:
+                write_words(database, number, [test.id for test in grade.tests], words)
 
     def add_words(self, submission: str, words: Words) -> None:
         """Writes what explains a submission's grade, in place of what was said before.

@@ -48,6 +48,15 @@ class Test:
         message = f"the grader's own fault, not the submission's: {raised!r}"
         return self.verdict(Status.NOT_GRADED, message)
 
+    def again(self, verdict: Verdict) -> Verdict:
+        """An earlier verdict on this test, as it would be reached now."""
+        return verdict._replace(
+            score=self.points if verdict.status is Status.PASSED else 0.0,
+            max_score=self.points,
+            visibility=self.visibility,
+            aspect=self.aspect,
+        )
+
     def verdict(
         self,
         status: Status,

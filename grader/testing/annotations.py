@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import io
+import itertools
+import os
+import pathlib
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -26,7 +30,16 @@ from grader.testing.kinds import (
     TupleType,
 )
 from grader.testing.object_kinds import (
+    MODULE,
+    OBJECT,
+    OPTIMIZER,
+    PARAMETERS,
+    PATH,
+    STREAM,
+    TEXT,
     ClassType,
+    GivenType,
+    IterableType,
     IteratorType,
     ObjectType,
     ParameterType,
@@ -36,14 +49,26 @@ from grader.testing.object_kinds import (
 _PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
 _CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
+_GIVEN: dict[Any, Kind] = {
+    torch.nn.Module: GivenType(MODULE, (OBJECT,)),
+    torch.optim.Optimizer: GivenType(OPTIMIZER, (OBJECT,)),
+    **dict.fromkeys((pathlib.Path, pathlib.PurePath, os.PathLike), GivenType(PATH)),
+    **dict.fromkeys(
+        (typing.BinaryIO, typing.IO[bytes], io.BytesIO, io.BufferedReader, io.BufferedWriter),
+        GivenType(STREAM),
+    ),
+    **dict.fromkeys((typing.TextIO, typing.IO[str], io.TextIOWrapper), GivenType(TEXT)),
+    **dict.fromkeys((typing.IO, typing.IO[Any]), GivenType(STREAM, (TEXT,))),
+}
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset, collections.abc.Set)
 _ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
 _SPECIAL = ("__init__", "__call__", "__len__")
 _INSTEAD = (
     "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
-    "NamedTuples of them, or for what stays with the submission a typing.Protocol that declares "
-    "its methods"
+    "NamedTuples of them, for what a test makes beside a submission torch.nn.Parameter, "
+    "torch.nn.Module, torch.optim.Optimizer, a path or an open file, and for what stays with the "
+    "submission a typing.Protocol that declares its methods"
 )
 
 
@@ -61,6 +86,8 @@ def kind_of(annotation: Any) -> Kind:
         return Anything()
     if annotation is None:
         return PlainType(type(None))
+    if isinstance(annotation, collections.abc.Hashable) and annotation in _GIVEN:
+        return _GIVEN[annotation]
     if hasattr(annotation, "dim_str"):
         return _tensor(annotation)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -102,8 +129,12 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
         made = kind_of(arguments[0])
         if isinstance(made, ObjectType):
             return ClassType(made)
+    if origin is os.PathLike:
+        return GivenType(PATH)
     if origin in _ITERATORS:
         return IteratorType(_item(arguments))
+    if origin is collections.abc.Iterable:
+        return _gone_through(ListType(_item(arguments)))
     if origin is numpy.ndarray:
         return TensorType("numeric", ("...",), is_array=True)
     if origin in _LISTS:
@@ -118,6 +149,15 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
             return TupleType((_item(arguments[:1]),), open=True)
         return TupleType(tuple(map(kind_of, arguments)))
     raise _refused(annotation)
+
+
+def _gone_through(several: ListType) -> Kind:
+    """A list, or what else gives such items: a text file lines, a module parameters."""
+    if several.item == PlainType(str):
+        return IterableType(several, (TEXT,))
+    if several.item == ParameterType():
+        return IterableType(several, (PARAMETERS,))
+    return several
 
 
 def _item(arguments: tuple[Any, ...]) -> Kind:
@@ -147,7 +187,9 @@ def _object(declared: type) -> ObjectType:
     if "_no_init" in vars(declared).get("__init__", _object).__name__:
         del methods["__init__"]
     hints = typing.get_type_hints(declared)
-    return ObjectType(declared.__name__, methods, {n: kind_of(hint) for n, hint in hints.items()})
+    return ObjectType(
+        declared.__name__, methods, {n: _returned(n, hint) for n, hint in hints.items()}
+    )
 
 
 def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature:
@@ -157,9 +199,36 @@ def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature
         CannotCross: if one of them cannot cross; the text says which.
     """
     hints = typing.get_type_hints(inspect.unwrap(function))
-    parameters = list(inspect.signature(function).parameters)[bound:]
-    kinds = {name: _kind_at(name, hints.get(name, Any)) for name in parameters}
-    return Signature(kinds, _kind_at("its result", hints.get("return", Any)))
+    parameters = list(inspect.signature(function).parameters.values())[bound:]
+    kinds = {
+        one.name: _kind_at(one.name, hints.get(one.name, Any))
+        for one in parameters
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
+    return Signature(kinds, _returned("its result", hints.get("return", Any)))
+
+
+def _returned(what: str, annotation: Any) -> Kind:
+    """The kind of what an adapter or a method returns, or an attribute holds."""
+    kind = _kind_at(what, annotation)
+    if any(isinstance(one, GivenType) for one in _kinds_in(kind)):
+        raise CannotCross(f"{what}: {_said(annotation)} is only ever given: {_INSTEAD}")
+    return kind
+
+
+def _kinds_in(kind: Kind) -> Iterator[Kind]:
+    """A kind, and those that it is made of."""
+    yield kind
+    if isinstance(kind, ListType | SetType | IteratorType):
+        yield from _kinds_in(kind.item)
+    elif isinstance(kind, DictType):
+        yield from _kinds_in(kind.value)
+    elif isinstance(kind, TupleType):
+        yield from itertools.chain(*map(_kinds_in, kind.items))
+    elif isinstance(kind, OneOf):
+        yield from itertools.chain(*map(_kinds_in, kind.kinds))
+    elif isinstance(kind, NamedType):
+        yield from itertools.chain(*map(_kinds_in, kind.fields.values()))
 
 
 def _kind_at(what: str, annotation: Any) -> Kind:
@@ -170,5 +239,8 @@ def _kind_at(what: str, annotation: Any) -> Kind:
 
 
 def _refused(annotation: Any) -> CannotCross:
-    name = getattr(annotation, "__qualname__", None) or str(annotation)
-    return CannotCross(f"{name} cannot cross to a submission: {_INSTEAD}")
+    return CannotCross(f"{_said(annotation)} cannot cross to a submission: {_INSTEAD}")
+
+
+def _said(annotation: Any) -> str:
+    return getattr(annotation, "__qualname__", None) or str(annotation)

@@ -52,13 +52,12 @@ class Bench:
         """
         seed = seed_of(self.seed, "call")
         observe = functools.partial(self._observe, member, test_id)
-        return Student(
-            self._adapter(member.exercise), self.ask, seed, observe, self.wording, self.device
-        )
+        given = (seed, observe, self.wording, self.device, self.contract)
+        return Student(self._adapter(member.exercise), self.ask, *given)
 
     def reference(self, exercise: str, case: Case) -> Reference:
         """The handle of the reference, whose answers are kept in `case`."""
-        return Reference(self._adapter(exercise), self.references.get(exercise), case)
+        return Reference(self._adapter(exercise), self.references, case, self.contract)
 
     def _observe(
         self, member: Membership, test_id: str, call: Call, result: Any, refused: bool

@@ -74,7 +74,7 @@ class Adapter:
                 sizes |= own
                 leads.append(lead)
         # torch's own would load the packages for symbolic sizes first.
-        return Sizes(sizes, numpy.broadcast_shapes(*leads))
+        return Sizes(sizes, numpy.broadcast_shapes(*leads) if leads else None)
 
 
 def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,19 +11,21 @@ import torch
 
 from grader.counting import WorkCounter
 from grader.testing.answers import checked
-from grader.testing.cases import Case
+from grader.testing.cases import Case, seed_of
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType
-from grader.testing.objects import EndOfItems, handle, stays
+from grader.testing.makers import Maker
+from grader.testing.objects import stays
 from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
+from grader.testing.scripts import EndOfItems, Script, call_of
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Traced, Work
 from grader.wire.records import Line
-from grader.wire.scripts import Step
+from grader.wire.scripts import Doing, Step
 from grader.wire.values import Elsewhere, Named, Value, mapped
 from grader.worker.carrying_out import Living
-from grader.worker.handing_over import portable
+from grader.worker.handing_over import copied, portable
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]
@@ -36,10 +38,11 @@ class BrokenReference(Exception):
     """A reference is missing or raised: nobody can be graded on it."""
 
 
-class Student:
+class Student(Maker):
     """The student's adapter of one exercise: a call travels as data, and so does its answer.
 
     Whatever comes back is checked against the annotations of the adapters before a test sees it.
+    `others` are the adapters of the whole contract.
     """
 
     def __init__(
@@ -50,8 +53,9 @@ class Student:
         observe: Observe,
         wording: Wording,
         device: str = "cpu",
+        others: Mapping[str, Adapter] | None = None,
     ) -> None:
-        self.adapter = adapter
+        super().__init__(adapter, others or {})
         self._ask = ask
         self._seed = seed
         self._observe = observe
@@ -64,29 +68,37 @@ class Student:
         Raises:
             StudentFault: if nothing came, or something of another type or shape.
         """
-        arguments = self.adapter.bind(args, kwargs)
-        script = StudentScript(self, arguments)
-        value = script.answer(self.adapter, arguments)
-        return handle(self.adapter.result, value, script, 0, self.adapter.name)
+        return self.asked(self.adapter, args, kwargs)
 
-    def answered(self, call: Call, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """The value that a call is answered with: of its last step, as `adapter` says of that.
+    def seeded(self, number: int) -> Student:
+        """The same adapter with other random numbers: those of this `number`."""
+        seed = seed_of(self._seed, str(number))
+        given = (self._observe, self._wording, self._device, self._others)
+        return Student(self.adapter, self._ask, seed, *given)
+
+    def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
+        """The answer to the last step of a script, of the kind that `adapter` says.
 
         Raises:
             StudentFault: if nothing came, or something of another kind.
         """
+        call = call_of(script.steps, self.adapter.name)
+        is_own = call.adapter == self.adapter.name
+        call = replace(call, seed=self._seed, device=self._device)
         answer = self._ask(call)
         if answer.raised is not None:
             if answer.raised.kind == "StopIteration" and call.asks_for_an_item:
                 raise EndOfItems
-            raise self._wording.raised(answer.raised, self.adapter.name, call)
+            name = call.last.name if call.last and call.last.doing is Doing.ASK else call.adapter
+            raise self._wording.raised(answer.raised, name or adapter.name, call)
         try:
             said = Call(adapter.name, arguments)
             trace = functools.partial(self._origin, call)
             result = checked(adapter, answer.value, said, self._wording, trace)
         except StudentFault:
             # A known mistake may be why the shape is another one.
-            self._observe(call, answer.value, True)
+            if is_own:
+                self._observe(call, answer.value, True)
             raise
         if isinstance(result, Elsewhere):
             raise StudentFault(
@@ -94,13 +106,14 @@ class Student:
                 f"{adapter.name} must return a tensor on {self._place}, where its inputs are, "
                 "not on another device",
             )
-        self._observe(call, result, False)
+        if is_own:
+            self._observe(call, result, False)
         self._remember(result, adapter.result, arguments, call)
         return result
 
-    def call(self, arguments: Mapping[str, Value], then: Sequence[Step]) -> Call:
-        """A call, and the steps that follow it."""
-        return self._call(arguments, then=tuple(then))
+    def fault(self, text: str) -> Exception:
+        """The fault of a submission that left something otherwise than it must be."""
+        return StudentFault(Status.FAILED, text)
 
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
@@ -207,38 +220,30 @@ class Student:
         returned(Returned(tensor, axes, _asked_in(arguments), trace))
 
 
-class StudentScript:
-    """What is done with what the student's adapter returned; a `Script`."""
-
-    def __init__(self, student: Student, arguments: Mapping[str, Value]) -> None:
-        self.steps: list[Step] = []
-        self._student = student
-        self._arguments = arguments
-
-    def answer(self, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """The answer to the last step."""
-        call = self._student.call(self._arguments, self.steps)
-        return self._student.answered(call, adapter, arguments)
-
-
-class Reference:
+class Reference(Maker):
     """The hidden right solution of one exercise, computed in float64.
 
     Where there is no solution (at home), the answers are those that were frozen with the case.
+    `functions` are all references, `others` the adapters of the whole contract.
     """
 
-    def __init__(self, adapter: Adapter, function: Callable[..., Any] | None, case: Case) -> None:
-        self.adapter = adapter
-        self._function = function
+    def __init__(
+        self,
+        adapter: Adapter,
+        functions: Mapping[str, Callable[..., Any]],
+        case: Case,
+        others: Mapping[str, Adapter] | None = None,
+    ) -> None:
+        super().__init__(adapter, others or {})
+        self._functions = functions
+        self._function = functions.get(adapter.name)
         self._case = case
 
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
         """What a right solution returns, in float64, or a handle of it."""
-        script = ReferenceScript(self, self.adapter.bind(args, kwargs))
-        value = script.answer(self.adapter, {})
-        return handle(self.adapter.result, value, script, 0, self.adapter.name)
+        return self.asked(self.adapter, args, kwargs)
 
-    def expected(self, adapter: Adapter, compute: Callable[[], Value]) -> Any:
+    def answer(self, script: Script, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
         """The next expected value, computed if it is not known; of what stays there is none.
 
         Raises:
@@ -246,25 +251,33 @@ class Reference:
         """
         if stays(adapter.result):
             return None
-        value = self._case.expect(lambda: {"": compute()})[""]
+        value = self._case.expect(lambda: {"": self._carried_out(script)})[""]
         if isinstance(value, Named) and value.name == _END.name:
             raise EndOfItems
         return adapter.result.taken(value)
 
-    def carried_out(self, living: Living, call: Call) -> Value:
-        """What a call with all its steps gives."""
-        if self._function is None:
-            raise BrokenReference(f"solutions/ has no {self.adapter.name}")
-        exactly = call_in_float64(call)
+    def fault(self, text: str) -> Exception:
+        """That of a reference is nobody else's."""
+        return BrokenReference(f"the reference of {self.adapter.name}: {text}")
+
+    def _carried_out(self, script: Script) -> Value:
+        """What the last step of a script gives."""
+        script.kept = script.kept or Living(self._functions)
+        exactly = call_in_float64(call_of(script.steps, self.adapter.name))
+        function = self._functions.get(exactly.adapter)
+        if function is None and exactly.adapter:
+            raise BrokenReference(f"solutions/ has no {exactly.adapter}")
         try:
-            value = living.result(self._function, exactly.arguments, exactly, _no_seed)
-            return portable(value) if call.then else value
+            value = script.kept.result(function, exactly.arguments, exactly)
+            # What lives on is changed by later steps.
+            result: Value = copied(portable(value)) if exactly.is_script else value
         except StopIteration:
             return _END
         except Exception as error:
-            raise BrokenReference(
-                f"the reference of {self.adapter.name} raised {error!r}"
-            ) from error
+            raise BrokenReference(f"the reference of {exactly.adapter} raised {error!r}") from error
+        if not exactly.is_script:
+            script.kept.forget()
+        return result
 
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
@@ -306,29 +319,6 @@ class Reference:
         return torch.tensor([counter.operations, counter.largest])
 
 
-class ReferenceScript:
-    """What is done with what the reference returned; a `Script`.
-
-    What was asked before, of another submission, is known: nothing is carried out then.
-    """
-
-    def __init__(self, reference: Reference, arguments: Mapping[str, Value]) -> None:
-        self.steps: list[Step] = []
-        self._reference = reference
-        self._arguments = arguments
-        self._living = Living()
-
-    def answer(self, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
-        """The answer to the last step."""
-        call = Call(self._reference.adapter.name, self._arguments, then=tuple(self.steps))
-        compute = functools.partial(self._reference.carried_out, self._living, call)
-        return self._reference.expected(adapter, compute)
-
-
-def _no_seed(_step: int) -> None:
-    """References have no use for chance."""
-
-
 def in_float64(value: Value) -> Any:
     """A value as references get it: floating-point tensors in float64."""
     return mapped(value, _in_float64)
@@ -337,7 +327,8 @@ def in_float64(value: Value) -> Any:
 def call_in_float64(call: Call) -> Call:
     """A call as a reference gets it."""
     arguments = {name: in_float64(value) for name, value in call.arguments.items()}
-    return replace(call, arguments=arguments, then=tuple(map(step_in_float64, call.then)))
+    before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
+    return replace(call, arguments=arguments, before=before, then=then)
 
 
 def step_in_float64(step: Step) -> Step:

@@ -1,4 +1,4 @@
-"""Kinds of what stays in the worker: objects, classes, iterators and parameters.
+"""Kinds of what stays in the worker: objects, classes, iterators, and what tests make beside them.
 
 What a class of the contract declares is what tests may do with an object: its annotated methods and
 attributes.
@@ -14,6 +14,11 @@ import torch
 
 from grader.testing.kinds import Kind, ListType, Misfit, Sizes, with_article
 from grader.wire.values import Foreign, Local, Value
+
+# What handles say of themselves in arguments.
+OBJECT, PARAMETER, PARAMETERS = "an object", "a parameter", "the parameters of a module"
+MODULE, OPTIMIZER = "a module", "an optimizer"
+PATH, STREAM, TEXT = "a path", "a binary file", "a text file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +95,61 @@ class ParameterType(_Staying):
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
         """The value, if it is no parameter, nor a tensor to make one of."""
-        if not isinstance(value, Local | torch.Tensor):
+        if isinstance(value, Local):
+            fits = value.kind in (PARAMETER, OBJECT)
+        else:
+            fits = isinstance(value, torch.Tensor)
+        if not fits:
             yield Misfit(place, self, value)
 
     def __str__(self) -> str:
         return "a parameter"
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersType(_Staying):
+    """A tensor of whatever shape: the numbers of a parameter, say."""
+
+    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """The value, if it is no tensor."""
+        if not isinstance(value, torch.Tensor):
+            yield Misfit(place, self, value)
+
+    def __str__(self) -> str:
+        return "a tensor"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenType(_Staying):
+    """What only tests make, and adapters take: as handles say of it, with what else will do."""
+
+    what: str
+    also: tuple[str, ...] = ()
+
+    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """The value, if a test made something else."""
+        if not isinstance(value, Local) or value.kind not in (self.what, *self.also):
+            yield Misfit(place, self, value)
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True, slots=True)
+class IterableType(_Staying):
+    """A list that is only gone through: what gives the same items will do."""
+
+    list: ListType
+    also: tuple[str, ...]
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """The value if nothing is to be gone through, or elements of another kind."""
+        if not isinstance(value, Local) or value.kind not in self.also:
+            yield from self.list.misfits(value, sizes, place)
+
+    def taken(self, value: Value) -> Any:
+        """The list, of elements as tests see them."""
+        return self.list.taken(value)
+
+    def __str__(self) -> str:
+        return str(self.list)

@@ -1,64 +1,52 @@
 """Handles of what stays in the worker: a test calls methods, reads attributes, takes items.
 
 A handle offers what the contract declares of its kind, and nothing else. Whatever is done becomes a
-step of a script (`grader/wire/scripts.py`), which is carried out where the object lives.
+step of a script (`grader/testing/scripts.py`), which is carried out where the object lives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from grader.testing.contract import Adapter
-from grader.testing.kinds import Anything, Kind, PlainType
+from grader.testing.kinds import Anything, Kind, OneOf, PlainType
 from grader.testing.object_kinds import (
+    OBJECT,
+    PARAMETER,
     ClassType,
     IteratorType,
+    NumbersType,
     ObjectType,
     ParameterType,
     Signature,
 )
 from grader.testing.outcome import StudentFault
+from grader.testing.scripts import EndOfItems, Script, Thing
 from grader.verdict import Status
 from grader.wire.scripts import Doing, Step
 from grader.wire.values import Local, Value, mapped
 
+NUMBERS = NumbersType()
 _MOST_ITEMS = 100_000
 
 
-class EndOfItems(Exception):
-    """There is no next item."""
-
-
-class Script(Protocol):
-    """What was done so far with what one call of an adapter returned."""
-
-    steps: list[Step]
-
-    def answer(self, adapter: Adapter, arguments: dict[str, Value]) -> Any:
-        """The answer to the last step, of the kind that `adapter` says; its `arguments` by name.
-
-        Raises:
-            EndOfItems: if it was to give the next item, and there is none.
-        """
-
-
-def handle(kind: Kind, value: Any, script: Script, place: int, name: str) -> Any:
+def handle(kind: Kind, value: Any, thing: Thing, name: str) -> Any:
     """What a test gets of a kind: a value as it is, or a handle of what stays where it is.
 
-    `place` is where the script made it, `name` what messages call it.
+    `name` is what messages call it.
     """
     if isinstance(kind, ObjectType):
-        return ObjectHandle(kind, script, place, name)
+        return ObjectHandle(kind, thing, name)
     if isinstance(kind, ClassType):
-        return ClassHandle(kind, script, place, name)
+        return ClassHandle(kind, thing, name)
     if isinstance(kind, ParameterType):
-        return ParameterHandle(script, place, name)
+        return ParameterHandle(thing, name)
     if isinstance(kind, IteratorType):
-        return iter(value) if isinstance(value, list | tuple) else _items(kind, script, place, name)
+        return iter(value) if isinstance(value, list | tuple) else _items(kind, thing, name)
     return value
 
 
@@ -67,49 +55,76 @@ def stays(kind: Kind) -> bool:
     return isinstance(kind, ObjectType | ClassType | ParameterType | IteratorType)
 
 
-class _Handle:
-    """Takes steps of a script."""
+def asked(
+    script: Script, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    """What a call of an adapter gives, as one more step; its arguments may hold handles."""
+    script = joined(script, args, kwargs)
+    bound = adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
+    return _taken(script, Step(0, Doing.ASK, adapter.name, (), bound), adapter, bound)
 
-    _script: Script
-    _place: int
+
+def joined(script: Script, *values: Any) -> Script:
+    """The script of a step that takes these values, of which each handle's script is a part."""
+    for one in _handles_in(values):
+        other = one._thing.script
+        if other is not script:
+            script.join(other)
+    return script
+
+
+def script_of(*values: Any) -> Script | None:
+    """The script of the first handle among values."""
+    first = next(_handles_in(values), None)
+    return None if first is None else first._thing.script
+
+
+def as_value(value: Any) -> Any:
+    """A handle as it stands in the arguments of a step, which is to be of the same script."""
+    return value._local() if isinstance(value, Handle) else value
+
+
+class Handle:
+    """Something that stays where it was made; `_what` says what it is, in a word or two.
+
+    What an object has by itself is private here: it may be declared to have anything.
+    """
+
+    _what = OBJECT
+    _thing: Thing
     _name: str
 
-    def __init__(self, script: Script, place: int, name: str) -> None:
-        vars(self).update(_script=script, _place=place, _name=name)
+    def __init__(self, thing: Thing, name: str) -> None:
+        vars(self).update(_thing=thing, _name=name)
 
-    def parameter(self, tensor: torch.Tensor) -> ParameterHandle:
-        """A parameter with these numbers, which lives beside the object."""
-        self._script.steps.append(Step(0, Doing.KEEP, positional=(tensor,)))
-        return ParameterHandle(self._script, len(self._script.steps), "the parameter")
-
-    def _take(self, step: Step, adapter: Adapter, arguments: dict[str, Value]) -> Any:
-        self._script.steps.append(step)
-        place = len(self._script.steps)
-        value = self._script.answer(adapter, arguments)
-        return handle(adapter.result, value, self._script, place, adapter.name)
+    def _local(self) -> Local:
+        """It, in the arguments of a step."""
+        return Local(self._thing.place, self._what)
 
     def _called(self, method: str, name: str, signature: Signature, args: Any, kwargs: Any) -> Any:
         adapter = Adapter(name, signature.kinds, signature.result)
-        positional, keywords = mapped(args, _as_value), mapped(kwargs, _as_value)
+        script = joined(self._thing.script, args, kwargs)
+        positional, keywords = mapped(args, as_value), mapped(kwargs, as_value)
         bound = adapter.bind(positional, keywords)
-        step = Step(self._place, Doing.CALL, method, positional, keywords)
-        return self._take(step, adapter, bound)
+        step = Step(self._thing.place, Doing.CALL, method, positional, keywords)
+        return _taken(script, step, adapter, bound)
 
     def _read(self, attribute: str, kind: Kind) -> Any:
         name = f"{self._name}.{attribute}" if attribute else self._name
-        step = Step(self._place, Doing.READ, attribute)
-        return self._take(step, Adapter(name, {}, kind), {})
+        step = Step(self._thing.place, Doing.READ, attribute)
+        return _taken(self._thing.script, step, Adapter(name, {}, kind), {})
 
     def _write(self, attribute: str, value: Any) -> None:
-        step = Step(self._place, Doing.WRITE, attribute, (mapped(value, _as_value),))
-        self._script.steps.append(step)
+        script = joined(self._thing.script, value)
+        written = (mapped(value, as_value),)
+        script.take(Step(self._thing.place, Doing.WRITE, attribute, written))
 
 
-class ObjectHandle(_Handle):
+class ObjectHandle(Handle):
     """An object: its declared methods are called, its declared attributes read and written."""
 
-    def __init__(self, kind: ObjectType, script: Script, place: int, name: str) -> None:
-        super().__init__(script, place, name)
+    def __init__(self, kind: ObjectType, thing: Thing, name: str) -> None:
+        super().__init__(thing, name)
         vars(self).update(_kind=kind)
 
     def __getattr__(self, name: str) -> Any:
@@ -141,11 +156,13 @@ class ObjectHandle(_Handle):
         return length
 
 
-class ClassHandle(_Handle):
+class ClassHandle(Handle):
     """A class: a call makes an object."""
 
-    def __init__(self, kind: ClassType, script: Script, place: int, name: str) -> None:
-        super().__init__(script, place, name)
+    _what = "a class"
+
+    def __init__(self, kind: ClassType, thing: Thing, name: str) -> None:
+        super().__init__(thing, name)
         self._kind = kind
 
     def __call__(self, *args: Any, **kwargs: Any) -> ObjectHandle:
@@ -157,19 +174,21 @@ class ClassHandle(_Handle):
         return found
 
 
-class ParameterHandle(_Handle):
+class ParameterHandle(Handle):
     """A parameter: its numbers, and the gradient that is put into it."""
+
+    _what = PARAMETER
 
     @property
     def value(self) -> torch.Tensor:
         """Its numbers as they are now."""
-        numbers: torch.Tensor = self._read("", Anything())
+        numbers: torch.Tensor = self._read("", NUMBERS)
         return numbers
 
     @property
     def grad(self) -> torch.Tensor | None:
         """Its gradient as it is now."""
-        gradient: torch.Tensor | None = self._read("grad", Anything())
+        gradient: torch.Tensor | None = self._read("grad", OneOf((NUMBERS, PlainType(type(None)))))
         return gradient
 
     @grad.setter
@@ -177,26 +196,39 @@ class ParameterHandle(_Handle):
         self._write("grad", gradient)
 
 
-def _items(kind: IteratorType, script: Script, place: int, name: str) -> Iterator[Any]:
+def _taken(script: Script, step: Step, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
+    """What a step gives, as a test sees it."""
+    thing = script.take(step)
+    value = script.answer(adapter, arguments)
+    return handle(adapter.result, value, thing, adapter.name)
+
+
+def _handles_in(value: Any) -> Iterator[Handle]:
+    found: list[Handle] = []
+
+    def note(one: Any) -> Any:
+        if isinstance(one, Handle):
+            found.append(one)
+        return one
+
+    mapped(value, note)
+    return iter(found)
+
+
+def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
     """The items, each asked for when it is wanted."""
-    script.steps.append(Step(place, Doing.ITERATE))
-    source = len(script.steps)
+    source = thing.script.take(Step(thing.place, Doing.ITERATE))
     adapter = Adapter(f"an item of {name}", {}, kind.item)
     for _ in range(_MOST_ITEMS):
-        last = script.steps[-1]
-        if last.doing is Doing.NEXT and last.on == source:
-            script.steps[-1] = replace(last, times=last.times + 1)
+        steps = source.script.steps
+        if steps[-1].doing is Doing.NEXT and steps[-1].on == source.place:
+            steps[-1] = replace(steps[-1], times=steps[-1].times + 1)
         else:
-            script.steps.append(Step(source, Doing.NEXT))
+            steps.append(Step(source.place, Doing.NEXT))
         try:
-            yield script.answer(adapter, {})
+            yield source.script.answer(adapter, {})
         except EndOfItems:
             return
     raise StudentFault(
         Status.FAILED, f"{name} gave {_MOST_ITEMS} items, and was not at its end even then"
     )
-
-
-def _as_value(value: Any) -> Any:
-    """A handle as it stands in the arguments of a step."""
-    return Local(vars(value)["_place"]) if isinstance(value, _Handle) else value

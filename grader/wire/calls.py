@@ -36,7 +36,8 @@ class Call:
 
     `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
-    The answer is that to the last of the steps that are `then` taken, if there are some.
+    The steps `before` it are taken first; the answer is that to the last of those that are `then`
+    taken, if there are some. Without an `adapter` there are steps alone.
     `trace` asks for the line of the submission that made the result what it is: its type, its
     dtype, its shape, or that no gradient comes through.
     `frame` is the call as it crosses, where that was encoded before.
@@ -52,6 +53,7 @@ class Call:
     count_work: bool = False
     watch_inputs: bool = False
     record: bool = False
+    before: tuple[Step, ...] = ()
     then: tuple[Step, ...] = ()
     trace: Traced | None = None
     frame: bytes | None = field(default=None, compare=False, repr=False)
@@ -63,9 +65,21 @@ class Call:
         return not (observes or self.default_device)
 
     @property
+    def is_script(self) -> bool:
+        """Whether it is more than one call of a function."""
+        return bool(self.before or self.then)
+
+    @property
+    def last(self) -> Step | None:
+        """The step whose answer is wanted; None if that is the call itself."""
+        if self.then:
+            return self.then[-1]
+        return self.before[-1] if self.before and not self.adapter else None
+
+    @property
     def asks_for_an_item(self) -> bool:
         """Whether the answer is to be the next item of something."""
-        return bool(self.then) and self.then[-1].doing is Doing.NEXT
+        return self.last is not None and self.last.doing is Doing.NEXT
 
 
 # What of a call is told only where it is unlike this.
@@ -80,7 +94,7 @@ _USUAL = (
 )
 # No parameter of an adapter has this name.
 _COTANGENT = ""
-_THEN = "then."
+_BEFORE, _THEN = "before.", "then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +189,8 @@ def encode_call(call: Call) -> bytes:
     values = dict(call.arguments)
     if call.cotangent is not None:
         values[_COTANGENT] = call.cotangent
+    if call.before:
+        header["before"] = steps_as_json(call.before, _BEFORE, values)
     if call.then:
         header["then"] = steps_as_json(call.then, _THEN, values)
     return encode(header, values)
@@ -192,6 +208,8 @@ def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
         header["trace"] = Traced(header["trace"])
     if "wrt" in header:
         header["wrt"] = tuple(header["wrt"])
+    if "before" in header:
+        header["before"] = steps_from_json(header["before"], _BEFORE, values)
     if "then" in header:
         header["then"] = steps_from_json(header["then"], _THEN, values)
     return Call(

@@ -1,8 +1,9 @@
-"""Scripts: what is done, step by step, with an object that an adapter returned.
+"""Scripts: what is done, step by step, with things that stay in the worker.
 
-An object stays in the worker. What a test does with it is a list of steps, each on what the adapter
-returned or an earlier step gave, and every call takes all of them along: whoever carries a script
-out anew comes to the same.
+Such are objects that an adapter returned, and what tests make beside a submission: parameters,
+modules, optimizers, files. What a test does with them is a list of steps, each on what an earlier
+step gave, and every call takes all of them along: whoever carries a script out anew comes to the
+same.
 """
 
 from __future__ import annotations
@@ -16,23 +17,25 @@ from grader.wire.values import Value
 
 
 class Doing(enum.StrEnum):
-    """What a step does with the object that it is on."""
+    """What a step does: to the thing that it is on, but for the last two."""
 
     CALL = "call"
     READ = "read"
     WRITE = "write"
     ITERATE = "iterate"
     NEXT = "next"
-    KEEP = "keep"
+    MAKE = "make"
+    ASK = "ask"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step, on the `on`-th thing: 0 is what the adapter returned, 1 what the first step gave.
+    """One step, on the `on`-th thing of its script, which is what the `on`-th step gave, from 0.
 
     `name` is that of a method or attribute; without one the thing itself is called, or read.
-    `NEXT` is asked `times` times, and gives the last item. `KEEP` makes a parameter of a tensor,
-    on nothing. Arguments may hold a `Local`.
+    `NEXT` is asked `times` times, and gives the last item. `MAKE` is the engine's own: it makes
+    something beside the submission, or looks at it (`grader/worker/making.py`). `ASK` calls the
+    adapter of that name. Arguments may hold a `Local`.
     """
 
     on: int

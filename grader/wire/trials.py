@@ -93,7 +93,8 @@ def encode_trials(trials: Trials) -> bytes:
     for place, call in enumerate(trials.calls):
         calls.append([call.adapter, call.seed, list(call.arguments)])
         values |= {f"{place}.{name}": value for name, value in call.arguments.items()}
-        if call.then:
+        if call.is_script:
+            calls[-1].append(steps_as_json(call.before, f"{place}.before.", values))
             calls[-1].append(steps_as_json(call.then, f"{place}.then.", values))
     edits = [
         [
@@ -115,9 +116,10 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
             adapter,
             {name: values[f"{place}.{name}"] for name in names},
             seed,
-            then=steps_from_json(then[0], f"{place}.then.", dict(values)) if then else (),
+            before=steps_from_json(steps[0], f"{place}.before.", dict(values)) if steps else (),
+            then=steps_from_json(steps[1], f"{place}.then.", dict(values)) if steps else (),
         )
-        for place, (adapter, seed, names, *then) in enumerate(asked["calls"])
+        for place, (adapter, seed, names, *steps) in enumerate(asked["calls"])
     ]
     edits = [
         {file: [Change(*one) for one in changes] for file, changes in edit}

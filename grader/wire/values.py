@@ -44,9 +44,13 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What an earlier step of a script gave (`scripts.py`), which stays where it is."""
+    """What an earlier step of a script gave (`scripts.py`), which stays where it is.
+
+    `kind` says what that is, in a word or two; it does not cross.
+    """
 
     number: int
+    kind: str = ""
 
 
 Plain: TypeAlias = bool | int | float | str | bytes | None
@@ -67,7 +71,7 @@ def in_words(value: Value) -> str:
     if isinstance(value, Foreign):
         return value.description
     if isinstance(value, Local):
-        return "…"
+        return value.kind or "…"
     if isinstance(value, torch.Tensor | Elsewhere):
         return tensor_in_words(value.dtype, tuple(value.shape))
     if isinstance(value, numpy.ndarray):

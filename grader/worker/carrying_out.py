@@ -6,76 +6,133 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
-
 from grader.wire.calls import Call
 from grader.wire.scripts import Doing, Step
 from grader.wire.values import Local, mapped
 from grader.worker.handing_over import arrived, same_values
+from grader.worker.making import Workshop
 
 Seed = Callable[[int], None]
+Functions = Mapping[str, Callable[..., Any]]
 
 
-def carry_out(made: list[Any], steps: Sequence[Step], device: str = "cpu") -> Any:
-    """What the last of some steps gives; everything on the way is added to what was `made`.
-
-    `made` begins with what the adapter returned.
-    """
-    for step in steps:
-        made.append(_done(step, made, device))
-    return made[-1]
+class NoAdapter(Exception):
+    """A step asks an adapter that there is not; its name is the text."""
 
 
 class Living:
-    """What the latest call made, for the one whose script goes on where that one's ended."""
+    """What the latest call made, for the one whose script goes on where that one's ended.
 
-    def __init__(self) -> None:
+    `functions` are the adapters that steps may ask.
+    """
+
+    def __init__(self, functions: Functions | None = None) -> None:
+        self._functions = functions or {}
         self._call: Call | None = None
         self._made: list[Any] = []
+        self._workshop = Workshop()
+
+    def __enter__(self) -> Living:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.forget()
 
     def result(
-        self, function: Callable[..., Any], arguments: Mapping[str, Any], call: Call, seed: Seed
+        self,
+        function: Callable[..., Any],
+        arguments: Mapping[str, Any],
+        call: Call,
+        seed: Seed | None = None,
     ) -> Any:
         """What a call gives, with all of its steps; those that were taken before are not again.
 
         Each step has its own random numbers, the same whether others were taken just before or not.
+
+        Raises:
+            NoAdapter: if a step asks an adapter that there is not.
         """
-        left = self._left(call)
+        before, then = self._left(call)
         self._call = None
-        if left is None:
-            seed(0)
-            self._made, left = [function(**arguments)], call.then
-        for step in left:
-            seed(len(self._made))
-            carry_out(self._made, [step], call.device)
+        self._take(before, call.device, seed)
+        if call.adapter and len(self._made) == len(call.before):
+            self._seed(seed)
+            own = _found(arguments, self._made) if call.before else arguments
+            self._made.append(function(**own))
+        self._take(then, call.device, seed)
         self._call = call
         return self._made[-1]
 
     def forget(self) -> None:
-        """Lets go of what was made."""
+        """Lets go of what was made, and removes its files."""
         self._call, self._made = None, []
+        self._workshop.close()
 
-    def _left(self, call: Call) -> Sequence[Step] | None:
-        """The steps that are still to be taken; None if everything is."""
-        if self._call is None or not call.then or not _begin_alike(self._call, call):
+    def _take(self, steps: Sequence[Step], device: str, seed: Seed | None) -> None:
+        for step in steps:
+            self._seed(seed)
+            self._made.append(self._done(step, device))
+
+    def _seed(self, seed: Seed | None) -> None:
+        if seed is not None:
+            seed(len(self._made))
+
+    def _left(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]]:
+        """The steps before a call and after it that are still to be taken."""
+        left = self._goes_on(call)
+        if left is None:
+            self.forget()
+            return call.before, call.then
+        return left
+
+    def _goes_on(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]] | None:
+        """The same; None if nothing was done yet of what a call wants."""
+        if self._call is None or not call.is_script or not _are_of_one(self._call, call):
             return None
-        done, wanted = self._call.then, call.then
-        if len(done) > len(wanted) or not all(map(_alike, done[:-1], wanted)):
+        done, wanted = _all_steps(self._call), _all_steps(call)
+        if not done or len(done) > len(wanted) or not all(map(_alike, done[:-1], wanted)):
             return None
-        if not done:
-            return wanted
         last, now = done[-1], wanted[len(done) - 1]
         if not _alike(replace(last, times=now.times), now) or last.times > now.times:
             return None
-        if last.times == now.times:
-            return wanted[len(done) :]
-        self._made.pop()
-        return [replace(now, times=now.times - last.times), *wanted[len(done) :]]
+        rest = list(wanted[len(done) :])
+        if last.times < now.times:
+            self._made.pop()
+            rest.insert(0, replace(now, times=now.times - last.times))
+        first = max(0, len(call.before) - len(self._made))
+        asks = bool(call.adapter) and len(self._made) <= len(call.before)
+        return rest[:first], rest[first + asks :]
+
+    def _done(self, step: Step, device: str) -> Any:
+        positional = _found(arrived(list(step.positional), device), self._made)
+        keywords = _found(arrived(dict(step.keywords), device), self._made)
+        if step.doing is Doing.MAKE:
+            return self._workshop.make(step.name, positional, keywords)
+        self._workshop.flush()
+        if step.doing is Doing.ASK:
+            if step.name not in self._functions:
+                raise NoAdapter(step.name)
+            return self._functions[step.name](**keywords)
+        thing = self._made[step.on]
+        if step.doing is Doing.WRITE:
+            return setattr(thing, step.name, positional[0])
+        if step.doing is Doing.ITERATE:
+            return iter(thing)
+        if step.doing is Doing.NEXT:
+            return _next(thing, step.times)
+        own = getattr(thing, step.name) if step.name else thing
+        return own(*positional, **keywords) if step.doing is Doing.CALL else own
 
 
-def _begin_alike(one: Call, other: Call) -> bool:
-    heads = [(call.adapter, call.seed, call.device, call.default_device) for call in (one, other)]
-    return heads[0] == heads[1] and same_values(dict(one.arguments), dict(other.arguments))
+def _are_of_one(one: Call, other: Call) -> bool:
+    heads = [(call.seed, call.device, call.default_device) for call in (one, other)]
+    return heads[0] == heads[1]
+
+
+def _all_steps(call: Call) -> Sequence[Step]:
+    """The steps of a call, itself among them."""
+    asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
+    return [*call.before, *asked, *call.then]
 
 
 def _alike(one: Step, other: Step) -> bool:
@@ -84,30 +141,12 @@ def _alike(one: Step, other: Step) -> bool:
     return heads[0] == heads[1] and same_values(*values)
 
 
-def _done(step: Step, made: Sequence[Any], device: str) -> Any:
-    positional = [_local(value, made, device) for value in step.positional]
-    keywords = {name: _local(value, made, device) for name, value in step.keywords.items()}
-    if step.doing is Doing.KEEP:
-        return torch.nn.Parameter(positional[0])
-    thing = made[step.on]
-    if step.doing is Doing.WRITE:
-        return setattr(thing, step.name, positional[0])
-    if step.doing is Doing.ITERATE:
-        return iter(thing)
-    if step.doing is Doing.NEXT:
-        return _next(thing, step.times)
-    own = getattr(thing, step.name) if step.name else thing
-    return own(*positional, **keywords) if step.doing is Doing.CALL else own
-
-
 def _next(items: Iterator[Any], times: int) -> Any:
     for _ in range(times - 1):
         next(items)
     return next(items)
 
 
-def _local(value: Any, made: Sequence[Any], device: str) -> Any:
-    def found(one: Any) -> Any:
-        return made[one.number] if isinstance(one, Local) else one
-
-    return mapped(arrived(value, device), found)
+def _found(value: Any, made: Sequence[Any]) -> Any:
+    """The value with what earlier steps made where it says so."""
+    return mapped(value, lambda one: made[one.number] if isinstance(one, Local) else one)

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
+import numpy
 import torch
 
 from grader.counting import WorkCounter
 from grader.wire.calls import Answer, Call, Raised, Work
 from grader.wire.values import Foreign
-from grader.worker.carrying_out import Living
+from grader.worker.carrying_out import Functions, Living, NoAdapter
 from grader.worker.handing_over import arrived, copied, differing, holds_tensor, portable
 from grader.worker.observing.recording import Recorder
 from grader.worker.observing.tracing import Tracer
 from grader.worker.telling.raising import describe_exception
 
+_NUMPY_SEEDS = 1 << 32
+
 
 def perform(
-    function: Callable[..., object], call: Call, root: Path, living: Living | None = None
+    function: Callable[..., object],
+    call: Call,
+    root: Path,
+    functions: Functions | None = None,
+    living: Living | None = None,
 ) -> Answer:
     """Calls an adapter as `call` says; whatever it raises becomes part of the answer.
 
-    Frames of what was raised are those of files below `root`. `living` is what the call before
-    made, if this one may go on with it.
+    Frames of what was raised are those of files below `root`. Steps may ask other `functions`.
+    `living` is what the call before made, if this one may go on with it.
     """
-    living = living if living is not None and call.is_plain and not call.record else Living()
+    goes_on = living is not None and call.is_plain and not call.record
+    with contextlib.ExitStack() as leaving:
+        if living is None or not goes_on:
+            living = leaving.enter_context(Living(functions))
+        return _performed(function, call, root, living)
+
+
+def _performed(function: Callable[..., object], call: Call, root: Path, living: Living) -> Answer:
     counter = WorkCounter() if call.count_work else None
     numbers = not any(map(holds_tensor, call.arguments.values()))
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
@@ -36,7 +51,7 @@ def perform(
         arguments = {name: arrived(value, call.device) for name, value in call.arguments.items()}
         watched = {name: copied(own) for name, own in arguments.items() if call.watch_inputs}
         wanted = {name: _differentiable(arguments[name]) for name in call.wrt}
-        with ExitStack() as observed:
+        with contextlib.ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
             for onlooker in (counter, recorder, tracer):
@@ -44,7 +59,9 @@ def perform(
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: _seed(call, step))
         value = portable(result, call.device, may_be_on_cpu=numbers)
-        if not call.then and (not isinstance(value, Foreign) or torch.is_tensor(result)):
+        # Where nothing is encoded, later steps would change what was answered.
+        value = copied(value) if call.is_script else value
+        if not call.is_script and (not isinstance(value, Foreign) or torch.is_tensor(result)):
             # Data is no object that somebody goes on with.
             living.forget()
         return Answer(
@@ -55,6 +72,8 @@ def perform(
             records=tuple(recorder.records) if recorder is not None else (),
             origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
         )
+    except NoAdapter as lacking:
+        return absent(str(lacking))
     except BaseException as exception:  # a submission may raise anything at all
         return Answer(raised=describe_exception(exception, root, function))
 
@@ -66,6 +85,8 @@ def _seed(call: Call, step: int) -> None:
     if call.device.startswith("cuda"):
         torch.cuda.manual_seed(seed)
     random.seed(seed)
+    if "numpy.random" in sys.modules:
+        numpy.random.seed(seed % _NUMPY_SEEDS)
 
 
 def absent(adapter: str) -> Answer:

@@ -68,7 +68,7 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     }
     channel.sendall(encode(told, {}))
     trying: Trying | None = None
-    living = Living()
+    living = Living(loaded.functions)
     while True:
         header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:
@@ -117,8 +117,12 @@ def _outcomes(trying: Trying, trials: Trials) -> bytes:
 
 
 def _answer(call: Call, loaded: Loaded, root: Path, watch: Watch, living: Living) -> bytes:
-    function = loaded.functions.get(call.adapter)
-    answer = absent(call.adapter) if function is None else perform(function, call, root, living)
+    functions = loaded.functions
+    if call.adapter and call.adapter not in functions:
+        answer = absent(call.adapter)
+    else:
+        function = functions.get(call.adapter, _nothing)
+        answer = perform(function, call, root, functions, living)
     if uses := watch.take():
         answer = dataclasses.replace(answer, uses=uses)
     _print_the_rest()
@@ -130,6 +134,10 @@ def _answer(call: Call, loaded: Loaded, root: Path, watch: Watch, living: Living
         return encode_answer(
             Answer(raised=Raised("MemoryError", "no room is left to hand over the result"))
         )
+
+
+def _nothing() -> None:
+    """What a call without an adapter calls."""
 
 
 def _redirect(output: int) -> None:

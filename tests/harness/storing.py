@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from grader.evidence import Evidence
@@ -16,10 +15,9 @@ def add(
     grade: Grade,
     key: str,
     position: int,
-    exercise_keys: Mapping[str, str] | None = None,
 ) -> None:
     """Adds what a judge would have said of a grade, then what an explainer would have."""
-    store.add(plainly(grade), key, position, exercise_keys or {})
+    store.add(plainly(grade), key, position)
     words = words_in(grade)
     if words != Words():
         store.add_words(grade.submission, words)

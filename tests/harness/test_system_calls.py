@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from grader.assignment import BadAssignment, find_assignment
-from grader.dispatch.fingerprints import exercise_hashes
+from grader.dispatch.fingerprints import hashes_by_test
 from grader.removal import remove
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.limits.allowance import Allowance, Patience
@@ -390,7 +390,7 @@ def test_a_setting_that_is_no_list_of_names_is_refused(tiny_with, line, why):
 def test_a_grant_is_part_of_what_grades_depend_on(tiny_with):
     """With another filter, a submission may get another grade."""
     plain, granting = tiny_with(""), tiny_with('system_calls = ["inotify_init1"]')
-    hashes = [exercise_hashes(find_assignment(folder)) for folder in (plain, granting)]
+    hashes = [hashes_by_test(find_assignment(folder)) for folder in (plain, granting)]
     assert not {*hashes[0].values()} & {*hashes[1].values()}
 
 

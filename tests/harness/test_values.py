@@ -145,5 +145,5 @@ def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
         .replace("Split(", "adapters.Split("),
         "utf-8",
     )
-    assert "16 passed" in home_pytest(handout).stdout
+    assert "24 passed" in home_pytest(handout).stdout
     shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)

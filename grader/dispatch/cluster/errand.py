@@ -12,7 +12,7 @@ from typing import Any
 from grader.dispatch.task import Explained, Graded, Question, Task
 from grader.intake import Entry
 from grader.intake.parcel import Parcel
-from grader.verdict import Grade
+from grader.verdict import Grade, Verdict
 from grader.words import Words
 
 _LARGEST_REPLY = 64 << 20
@@ -38,8 +38,8 @@ class Errand:
         """The errand for a wish."""
         if isinstance(wish, Question):
             return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
-        exercises = None if wish.exercises is None else list(wish.exercises)
-        wanted = {"submission_hash": wish.submission_hash, "exercises": exercises}
+        kept = [verdict.as_whole_json() for verdict in wish.kept]
+        wanted = {"submission_hash": wish.submission_hash, "kept": kept}
         return cls(wish.entry.name, wanted, parcel)
 
     def wish_for(self, entry: Entry) -> Task | Question:
@@ -47,9 +47,8 @@ class Errand:
         if "grade" in self.wish:
             grade = Grade.from_json(self.wish["grade"])
             return Question(entry, lambda: grade)
-        exercises = self.wish["exercises"]
-        wanted = None if exercises is None else tuple(exercises)
-        return Task(entry, 0, self.wish["submission_hash"], "", wanted)
+        kept = tuple(Verdict.from_json(verdict) for verdict in self.wish["kept"])
+        return Task(entry, 0, self.wish["submission_hash"], "", kept)
 
     def packed(self) -> tuple[bytes, bytes]:
         """The errand as JSON, and the bytes of its parcel."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import itertools
@@ -23,7 +24,7 @@ from grader.verdict import Diagnosis
 from grader.wire.calls import Call
 from grader.wire.flattening import as_tensor
 from grader.wire.values import Value
-from grader.worker.carrying_out import carry_out
+from grader.worker.carrying_out import Living
 
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
@@ -54,6 +55,7 @@ class KnownMistakes:
         module: Any = None,
         named_steps: NamedSteps | None = None,
     ) -> None:
+        self._references = references
         right = {name: (function,) for name, function in references.items()}
         self._variants: dict[str, Mapping[str, Variants]] = {_RIGHT: right}
         self._diagnoses: dict[str, Diagnosis] = {}
@@ -120,17 +122,30 @@ class KnownMistakes:
         return self._steps[key]
 
     def _computed_steps(self, call: Call) -> Steps | None:
-        if call.adapter in self.dropped_from or call.then:
+        if call.adapter in self.dropped_from or call.is_script:
             return None
         (function,) = self.of(_RIGHT, call.adapter)
         exactly = call_in_float64(call)
-        result = _answer(function, exactly)
+        result = self._answer(function, exactly)
         if result is None:
             return None
         steps: dict[str, Sequence[torch.Tensor]] = {}
         if self._named_steps is not None:
             steps |= self._named_steps(function, exactly.arguments)
         return KeptSteps(steps | {RESULT: [result]})
+
+    def _answer(self, function: Callable[..., Any], call: Call) -> torch.Tensor | None:
+        """What a function answers to a call, which may ask the references of other exercises."""
+        functions = {**self._references, call.adapter: function}
+        with torch.random.fork_rng(devices=[]):
+            # torch.manual_seed would also note for devices that are not there who asked for it.
+            torch.default_generator.manual_seed(call.seed)
+            try:
+                with Living(functions) as living:
+                    result = living.result(function, call.arguments, call)
+                    return as_tensor(result).detach()
+            except Exception:  # a mistake may not fit a case at all
+                return None
 
     def _load(self, module: Any) -> None:
         for mistake in module.MISTAKES:
@@ -158,14 +173,14 @@ class KnownMistakes:
         self, name: str, function: Callable[..., Any], observation: Observation
     ) -> Prediction | None:
         call = observation.call
-        exact = _answer(function, call_in_float64(call))
+        exact = self._answer(function, call_in_float64(call))
         if exact is None:
             return None
         if call.adapter in self.dropped_from:
             return dropped(exact, call, self.dropped_from[call.adapter])
         if name not in self._in_own_dtype:
             return Numbers(exact)
-        return _in_own_dtype(function, call, exact)
+        return _in_own_dtype(functools.partial(self._answer, function), call, exact)
 
 
 def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> KnownMistakes:
@@ -187,31 +202,20 @@ def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
     return {}
 
 
-def _answer(function: Callable[..., Any], call: Call) -> torch.Tensor | None:
-    with torch.random.fork_rng(devices=[]):
-        # torch.manual_seed would also note for devices that are not there who asked for it.
-        torch.default_generator.manual_seed(call.seed)
-        try:
-            result = carry_out([function(**call.arguments)], call.then)
-        except Exception:  # a mistake may not fit a case at all
-            return None
-    return as_tensor(result).detach()
-
-
 def _in_own_dtype(
-    function: Callable[..., Any], call: Call, exact: torch.Tensor
+    answer: Callable[[Call], torch.Tensor | None], call: Call, exact: torch.Tensor
 ) -> Prediction | None:
     """An answer of which rounding or overflow in the inputs' dtype is a part.
 
     How rounding falls out is each processor's own: the numbers are the exact ones wherever the
     dtype leaves numbers, and the leeway is as far as they move in that dtype or if inputs do.
     """
-    rounded = _answer(function, call)
+    rounded = answer(call)
     if rounded is None or rounded.shape != exact.shape:
         return None
     numbers = torch.where(rounded.isfinite(), exact, rounded.to(exact.dtype))
     nudged = (replace(call, arguments=own) for own in _nudged(call.arguments))
-    moved = [rounded, *(_answer(function, one) for one in nudged)]
+    moved = [rounded, *(answer(one) for one in nudged)]
     return Numbers(numbers, max(_distance(one, numbers) for one in moved if one is not None))
 
 

@@ -16,7 +16,7 @@ from grader.wire.calls import Call
 from grader.wire.flattening import as_tensor
 from grader.wire.trials import Change, Outcomes, Trials
 from grader.wire.values import Elsewhere, Foreign
-from grader.worker.carrying_out import carry_out
+from grader.worker.carrying_out import Living
 from grader.worker.handing_over import arrived, copied, portable
 from grader.worker.observing.following import Follower
 from grader.worker.trying.alarm import Alarm
@@ -126,8 +126,9 @@ class Trying:
                 swap.apply()
                 done.append(swap)
             self._alarm.set(_CALL_SECONDS)
-            made = carry_out([function(**arguments)], call.then)
-            result = portable(made, may_be_on_cpu=True)
+            with Living(self._adapters) as living:
+                made = living.result(function, arguments, call)
+                result = portable(made, may_be_on_cpu=True)
         except BaseException:  # an edited program may raise anything at all
             return None
         finally:

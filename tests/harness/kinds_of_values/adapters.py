@@ -1,7 +1,9 @@
 """The contract: functions that take and return values of every kind that crosses."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal, NamedTuple, Protocol
 
 import numpy
 import torch
@@ -104,6 +106,45 @@ def get_tokenizer(alphabet: str) -> Tokenizer:
 def get_optimizer_class() -> type[Optimizer]:
     """The class of optimizers."""
     return assignment.optimizer_class()
+
+
+def run_clipping(parameters: Iterable[torch.nn.Parameter], largest: float) -> None:
+    """Scales the gradients so that none is larger in absolute value."""
+    return assignment.clipping(parameters, largest)
+
+
+def run_save(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    iteration: int,
+    out: str | os.PathLike | BinaryIO | IO[bytes],
+) -> None:
+    """Writes a checkpoint."""
+    return assignment.save(model, optimizer, iteration, out)
+
+
+def run_load(
+    src: str | os.PathLike | BinaryIO | IO[bytes],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+) -> int:
+    """Reads what `run_save` wrote, and tells the iteration."""
+    return assignment.load(src, model, optimizer)
+
+
+def run_most_common(path: str | os.PathLike, **kwargs: Any) -> tuple[str, int]:
+    """The most common character of a file, and how often it is there."""
+    return assignment.most_common(path, **kwargs)
+
+
+def run_lengths(lines: Iterable[str]) -> Iterator[int]:
+    """The length of each line, without its end."""
+    return assignment.lengths(lines)
+
+
+def run_shards(source: Path, into: Path, size: int) -> int:
+    """Cuts each file of a folder into files of so many bytes; tells how many."""
+    return assignment.shards(source, into, size)
 
 
 def run_primes(start: int) -> Iterator[int]:

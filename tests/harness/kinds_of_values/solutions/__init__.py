@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from pathlib import Path
 
 import torch
 
@@ -91,6 +92,46 @@ class Optimizer:
 
 def get_optimizer_class():
     return Optimizer
+
+
+def run_clipping(parameters, largest):
+    for parameter in parameters:
+        if parameter.grad is not None:
+            top = parameter.grad.abs().max()
+            if top > largest:
+                parameter.grad.mul_(largest / top)
+
+
+def run_save(model, optimizer, iteration, out):
+    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    torch.save(state | {"iteration": iteration}, out)
+
+
+def run_load(src, model, optimizer):
+    state = torch.load(src, weights_only=True)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    return state["iteration"]
+
+
+def run_most_common(path):
+    ((character, count),) = Counter(Path(path).read_text("utf-8")).most_common(1)
+    return character, count
+
+
+def run_lengths(lines):
+    for line in lines:
+        yield len(line.rstrip("\n"))
+
+
+def run_shards(source, into, size):
+    written = 0
+    for path in sorted(Path(source).rglob("*.bin")):
+        data = path.read_bytes()
+        for start in range(0, len(data), size):
+            (into / f"{path.stem}-{start}").write_bytes(data[start : start + size])
+            written += 1
+    return written
 
 
 def run_primes(start):

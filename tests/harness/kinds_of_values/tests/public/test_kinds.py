@@ -106,7 +106,7 @@ def test_tokenizer(student, reference, draw):
 def trained(handle, start, gradients):
     """The numbers of a parameter after some steps."""
     optimizer_class = handle()
-    weight = optimizer_class.parameter(start)
+    weight = handle.parameter(start)
     optimizer = optimizer_class([weight], rate=0.1, momentum=0.9)
     for gradient in gradients:
         weight.grad = gradient
@@ -121,6 +121,98 @@ def test_optimizer(student, reference, draw):
     both = [trained(handle, start, gradients) for handle in (student, reference)]
     for number, (own, right) in enumerate(zip(*both, strict=True), 1):
         assert_matches(own, right, what=f"the parameter after step {number}")
+
+
+def clipped(handle, numbers, gradients, largest):
+    """The gradients after clipping; the last parameter has none."""
+    weights = [handle.parameter(*both) for both in zip(numbers, gradients, strict=True)]
+    frozen = handle.parameter(numbers[0], requires_grad=False)
+    assert handle([*weights, frozen], largest) is None
+    return [one.grad for one in [*weights, frozen]]
+
+
+@exercise("run_clipping")
+def test_clipping(student, reference, draw):
+    """Large and small gradients, and none."""
+    numbers, gradients = [draw(3, 2), draw(4)], [draw(3, 2, scale=9.0), draw.uniform(4)]
+    both = [clipped(handle, numbers, gradients, 1.5) for handle in (student, reference)]
+    for own, right in zip(*both, strict=True):
+        assert_matches(own, right, what="the gradient")
+
+
+def stepped(handle, layers, gradient):
+    """A module of which one weight was moved, and its optimizer."""
+    module = handle.module(layers)
+    optimizer = handle.optimizer("AdamW", module, lr=0.1, betas=(0.8, 0.95))
+    module.parameter("0.weight").grad = gradient
+    optimizer.step()
+    return module, optimizer
+
+
+@exercise("run_save")
+@pytest.mark.parametrize("form", ["path", "str", "stream"])
+def test_save(student, reference, draw, form):
+    """What is saved can be loaded, by the submission's own function."""
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.GELU())
+    gradient, iteration = draw(2, 3), int(draw.integers(5, 500))
+    states = []
+    for handle in (student, reference):
+        file = handle.file(name="checkpoint.pt")
+        out = {"path": file, "str": file.as_str, "stream": file.as_stream}[form]
+        handle(*stepped(handle, layers, gradient), iteration, out)
+        again = handle.module(layers), handle.optimizer("AdamW", handle.module(layers))
+        loaded = handle.other("run_load")(file, *again)
+        states.append((loaded, again[0].state_dict(), again[1].state_dict()))
+    assert_matches(*states)
+
+
+@exercise("run_load")
+def test_load(student, reference, draw):
+    """The module computes what it computed, the optimizer goes on."""
+    layers, x, gradient = torch.nn.Linear(3, 2), draw(5, 3), draw(2, 3)
+    layers = torch.nn.Sequential(layers)
+    answers = []
+    for handle in (student, reference):
+        file = handle.file(b"what was there before", "checkpoint.pt")
+        handle.other("run_save")(*stepped(handle, layers, gradient), 17, file)
+        module, optimizer = stepped(handle, layers, -gradient)
+        iteration = handle(file.as_stream, module, optimizer)
+        module.parameter("0.weight").grad = gradient
+        optimizer.step()
+        answers.append((iteration, module(x)))
+    assert_matches(*answers)
+
+
+@exercise("run_most_common")
+def test_most_common(student, reference, draw):
+    """Of a text that is not ASCII alone."""
+    text = draw.text(60, "aou\N{LATIN SMALL LETTER A WITH DIAERESIS}\N{SNOWMAN}") + "o" * 60
+    files = [handle.file(text, "corpus.txt") for handle in (student, reference)]
+    assert_matches(student(files[0]), reference(files[1]))
+    assert files[0].text() == text, "the corpus was written to"
+
+
+@exercise("run_lengths")
+def test_lengths(student, reference, draw):
+    """Of an open file, which is read no further than is asked."""
+    text = "".join(f"{draw.text(int(draw.integers(1, 9)), 'ab ')}\n" for _ in range(30))
+    lengths = [handle(handle.file(text).as_text) for handle in (student, reference)]
+    assert_matches(*[list(itertools.islice(own, 12)) for own in lengths])
+
+
+@exercise("run_shards")
+def test_shards(student, reference, draw):
+    """Every file of every folder, each by name."""
+    entries = {
+        name: bytes(draw.integers(0, 256, 40).tolist()) for name in ("a.bin", "b/c.bin", "d.txt")
+    }
+    told = []
+    for handle in (student, reference):
+        source, into = handle.folder(entries), handle.folder(name="shards")
+        count = handle(source, into, 16)
+        names = into.entries()
+        told.append((count, names, [into.file(name).read() for name in names], source.entries()))
+    assert_matches(*told)
 
 
 @exercise("run_primes")

@@ -1,0 +1,122 @@
+"""What an earlier grade leaves to the next one: verdicts that stand, and words for them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.store.rows import (
+    ADD_EVIDENCE,
+    ADD_WORDS,
+    OF_WORDS,
+    REACHED,
+    Test,
+    verdict_of,
+    well_formed,
+)
+from grader.verdict import Status, Verdict
+
+_ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierGrade:
+    """A complete grade of which no word is said of the submission as a whole.
+
+    `key` stands for all that it depended on, `verdicts` are as the judge reached them, without
+    words.
+    """
+
+    key: str
+    suite_hash: str
+    duration_s: float
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierWords:
+    """The words for a grade, as rows of the tables: those of tests by the tests' ids."""
+
+    tests: Mapping[str, tuple[Any, ...]]
+    said: str | None
+    evidence: bytes | None
+
+
+def read_earlier(
+    database: sqlite3.Connection, tests: Mapping[int, Test], name: str
+) -> EarlierGrade | None:
+    """The grade of a submission, if verdicts of it can stand without the others."""
+    row = database.execute(
+        "SELECT number, key, suite_hash, duration_s FROM submission "
+        "WHERE name = ? AND finished AND status = 'graded' AND message IS NULL",
+        (well_formed(name),),
+    ).fetchone()
+    if row is None:
+        return None
+    number, key, suite_hash, duration_s = row
+    reached = database.execute(REACHED, (number,))
+    return EarlierGrade(key, suite_hash, duration_s, tuple(verdict_of(tests, it) for it in reached))
+
+
+def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
+    """The words for the grade of a submission, if none are missing."""
+    row = database.execute(
+        "SELECT number, said FROM submission WHERE name = ? AND unexplained IS NULL",
+        (well_formed(name),),
+    ).fetchone()
+    if row is None:
+        return None
+    number, said = row
+    of_tests = database.execute(
+        f"SELECT id, {', '.join(f'words.{name}' for name in OF_WORDS)} FROM words "
+        "JOIN verdict USING (submission, place) JOIN test ON test.number = verdict.test "
+        "WHERE submission = ?",
+        (number,),
+    )
+    words = {test: tuple(told) for test, *told in of_tests}
+    seen = database.execute("SELECT data FROM evidence WHERE submission = ?", (number,)).fetchone()
+    return EarlierWords(words, said, None if seen is None else seen[0])
+
+
+def write_words(
+    database: sqlite3.Connection, number: int, tests: Iterable[str], words: EarlierWords
+) -> None:
+    """Writes earlier words for the grade of the submission with a number, which has these tests."""
+    rows = [
+        (number, place, *words.tests[test])
+        for place, test in enumerate(tests)
+        if test in words.tests
+    ]
+    database.executemany(ADD_WORDS, rows)
+    if words.evidence is not None:
+        database.execute(ADD_EVIDENCE, (number, words.evidence))
+    said = "UPDATE submission SET said = ?, unexplained = NULL WHERE number = ?"
+    database.execute(said, (words.said, number))
+
+
+def have_the_same_outcome(one: Iterable[Verdict], other: Iterable[Verdict]) -> bool:
+    """Whether the same tests went wrong, and in the same way."""
+    return _wrong(one) == _wrong(other)
+
+
+def _wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
+    return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
+
+
+def read_test_hashes(database: sqlite3.Connection, suite_hash: str) -> dict[str, str]:
+    """By test, the hash of all that its verdicts depended on in an earlier suite."""
+    of_one = "SELECT test, hash FROM suite_test WHERE suite_hash = ?"
+    return dict(database.execute(of_one, (suite_hash,)))
+
+
+def write_test_hashes(
+    database: sqlite3.Connection, suite_hash: str, hashes: Mapping[str, str]
+) -> None:
+    """Remembers a suite for the next one, and forgets those of which no grade is left."""
+    database.execute(
+        "DELETE FROM suite_test WHERE suite_hash NOT IN (SELECT suite_hash FROM submission)"
+    )
+    rows = [(suite_hash, test, digest) for test, digest in hashes.items()]
+    database.executemany(_ADD_HASH, rows)
