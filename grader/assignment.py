@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.late_rule import BadRule, LateRule, read_rule
 from grader.refusal import Refusal
 from grader.verdict import Aspect
 
@@ -24,12 +25,16 @@ _ASPECTS = {
 }
 _KEYS = (
     *("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload"),
-    *("system_calls", "show_edits", "carry_over"),
+    *("system_calls", "show_edits", "late", "carry_over"),
 )
 
 
 class BadAssignment(Refusal):
     """The assignment cannot be used; the text is one sentence that says why."""
+
+
+class NoAssignment(BadAssignment):
+    """No assignment is where it was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,8 @@ class Assignment:
     calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
     the modules of installed packages that are loaded before the first submission, `system_calls`
     the names of those that submissions may make beside what ordinary code needs; `show_edits` is
-    whether students are shown what a mended line would be. `carry_over` is the percentage of the
-    points lost to a mistake of another exercise that comes back.
+    whether students are shown what a mended line would be. `late` is what handing in late costs,
+    `carry_over` the percentage of the points lost to a mistake of another exercise that comes back.
     """
 
     root: Path
@@ -56,6 +61,7 @@ class Assignment:
     preload: tuple[str, ...] = ()
     system_calls: tuple[str, ...] = ()
     show_edits: bool = False
+    late: LateRule | None = None
     carry_over: float = 100.0
 
     @property
@@ -84,7 +90,7 @@ def find_assignment(start: Path) -> Assignment:
         table = _table(folder / "pyproject.toml")
         if table is not None:
             return _assignment(folder, table)
-    raise BadAssignment(
+    raise NoAssignment(
         f"no pyproject.toml with a [tool.grader] table is in {start.resolve()} or above it: "
         "run the command inside an assignment's folder, or name that with --assignment"
     )
@@ -152,8 +158,15 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
         )
     return Assignment(
         root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits,
-        carry_over,
+        _late(table.get("late")), carry_over,
     )  # fmt: skip
+
+
+def _late(table: object) -> LateRule | None:
+    try:
+        return None if table is None else read_rule(table)
+    except BadRule as wrong:
+        raise BadAssignment(f"[tool.grader.late] {wrong}") from None
 
 
 def _forbidden(table: object) -> dict[str, float]:

@@ -87,16 +87,33 @@ class Verification:
 
 
 class Functions:
-    """Answers the calls of the tests with given functions, by exercise."""
+    """Answers the calls of the tests with given functions, by exercise.
 
-    def __init__(self, root: Path, functions: Mapping[str, Function]) -> None:
-        module = ModuleType("adapters")
-        vars(module).update(functions)
-        self._calls = DirectCalls(module, root)
+    The tests of an exercise that ask other adapters as well find the `references` of those.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        functions: Mapping[str, Function],
+        references: Mapping[str, Function] | None = None,
+    ) -> None:
+        self._root = root
+        self._functions = functions
+        self._references = references or functions
+        self._calls: dict[str, DirectCalls] = {}
 
     def ask(self, call: Call) -> Answer:
         """What the function of the call's exercise answers."""
-        return self._calls(call)
+        exercise = call.exercise or call.adapter
+        if exercise not in self._calls:
+            module = ModuleType("adapters")
+            vars(module).update(self._references)
+            vars(module).pop(exercise, None)
+            if exercise in self._functions:
+                setattr(module, exercise, self._functions[exercise])
+            self._calls[exercise] = DirectCalls(module, self._root)
+        return self._calls[exercise](call)
 
 
 class Remembering:
@@ -148,20 +165,21 @@ def _verification(suite: Suite) -> Verification:
     root = suite.assignment.root
     judge = Judge(suite, SEED)
     explainer = Explainer(suite, load_mistakes(root, suite.references))
-    references = Remembering(Functions(root, load_references(root)))
+    solutions = load_references(root)
+    references = Remembering(Functions(root, solutions))
     right = list(judge.grade(references))
     unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
     narrow = [
         (variant.name, verdict.id)
         for variant in _listed_in("solutions.variants", "VARIANTS")
-        for verdict in judge.grade(Functions(root, variant.functions), variant.functions)
+        for verdict in judge.grade(Functions(root, variant.functions, solutions), variant.functions)
         if verdict.status is not Status.PASSED
     ]
     trials: list[Trial] = []
     failed: set[str] = set()
     for functions in _side_by_side(_wrong_functions()):
         wrong = {exercise: function for exercise, (_, function) in functions.items()}
-        examinee = Functions(root, wrong)
+        examinee = Functions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
         named = explainer.names(examinee.ask, {verdict.id: verdict.status for verdict in verdicts})
         for exercise, (mistake, _) in functions.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.evidence import Evidence
+from grader.late_rule import LateRule
 from grader.store.database import (
     FILE,
     StoreError,
@@ -59,6 +61,7 @@ from grader.submission import Author
 from grader.verdict import Grade
 from grader.words import Words
 
+_NO_TIMES: Mapping[str, datetime.datetime] = {}
 _OF_GRADES = (
     "suite_test", "import", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
     "verdict", "submission", "test",
@@ -137,12 +140,6 @@ class Store(Results):
         self._database.close()
         os.close(self._folder_lock)
 
-    def options(self) -> dict[str, Any] | None:
-        """What `set_options` was given, if it was."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'options'").fetchone()
-        return None if row is None else dict(json.loads(row[0]))
-
     def set_options(self, options: Mapping[str, Any]) -> None:
         """Remembers the options of the batch, its seed among them, for when it is taken up again.
 
@@ -153,12 +150,6 @@ class Store(Results):
             return
         with self._change() as database:
             database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
-
-    def paths(self) -> list[str]:
-        """Where the submissions lay when they were graded last."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'paths'").fetchone()
-        return [] if row is None else list(json.loads(row[0]))
 
     def set_paths(self, paths: Sequence[str]) -> None:
         """Remembers where the submissions lie, for who wants to look at them again."""
@@ -283,18 +274,28 @@ class Store(Results):
         authors: Mapping[str, Sequence[Author]],
         late: Iterable[str] = (),
         absentees: Sequence[Author] = (),
+        times: Mapping[str, datetime.datetime] = _NO_TIMES,
     ) -> None:
         """Writes who handed in what, in place of what was known before.
 
-        `authors` are those of each submission, by its name; `late` the names of late ones.
+        `authors` are those of each submission, by its name; `late` the names of late ones; `times`
+        are when submissions were handed in.
         """
         known = {name: tuple(people) for name, people in authors.items() if people}
-        people = People(known, frozenset(late), tuple(absentees))
+        people = People(known, frozenset(late), tuple(absentees), dict(times))
         if people == self._people:
             return
         with self._change() as database:
             write_people(database, people)
             self._people = read_people(database)
+
+    def set_late_rule(self, rule: LateRule | None) -> None:
+        """Remembers what handing in late costs, for who settles grades elsewhere."""
+        if rule == self.late_rule():
+            return
+        value = json.dumps(rule.as_json() if rule else None)
+        with self._change() as database:
+            database.execute("INSERT OR REPLACE INTO batch VALUES ('late', ?)", (value,))
 
     def keep_only(self, names: Sequence[str]) -> None:
         """Forgets submissions that are not among `names`, the class as it is now, in its order."""
