@@ -13,6 +13,7 @@ from grader.dispatch.options import Options, chosen_otherwise
 from grader.dispatch.pool import Pools
 from grader.dispatch.task import Explained, Graded, Task
 from grader.dispatch.words import answered, questions
+from grader.groups.names import apply_names
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
 from grader.settings import Settings
@@ -86,6 +87,7 @@ class Batch:
                 asked = questions(self._store, self._entries, wordless)
                 self.to_explain = len(asked)
                 yield from answered(pool, self._store, asked)
+                apply_names(self._store)
 
     def _stored(self, graded: Graded) -> Grade:
         """Puts a grade into the store; where nothing else is wrong than was before, with its words.
