@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": ("explain", "explain"),
     "report": ("report", "report"),
     "export": ("export", "export"),
+    "feedback": ("feedback", "feedback"),
     "alike": ("alike", "alike"),
     "new": ("new", "new"),
     "verify": ("verify", "verify_command"),

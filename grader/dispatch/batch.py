@@ -57,6 +57,7 @@ class Batch:
         authors = {entry.name: entry.authors for entry in discovery.entries}
         late = [entry.name for entry in discovery.entries if entry.late]
         store.set_people(authors, late, discovery.absentees)
+        store.set_downloads({entry.name: entry.downloaded_as for entry in discovery.entries})
 
     @property
     def wordless(self) -> list[str]:
