@@ -19,6 +19,7 @@ COMMANDS = {
     "run": ("run", "run"),
     "explain": ("explain", "explain"),
     "report": ("report", "report"),
+    "decide": ("decide", "decide"),
     "export": ("export", "export"),
     "feedback": ("feedback", "feedback"),
     "alike": ("alike", "alike"),
