@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.decisions.settling import Settling
 from grader.feedback import canvas, gradescope, mail, moodle
 from grader.feedback.letter import LeftOut, Letter, letters
 from grader.feedback.printing import Printer
@@ -37,7 +38,9 @@ class Bundle:
     left_out: tuple[LeftOut, ...]
 
 
-def write_feedback(results: Results, form: str, folder: Path, pdf: bool = False) -> Bundle:
+def write_feedback(
+    results: Results, settling: Settling, form: str, folder: Path, pdf: bool = False
+) -> Bundle:
     """Writes the feedback of a class into `folder`, in place of what was written there before.
 
     Raises:
@@ -52,7 +55,7 @@ def write_feedback(results: Results, form: str, folder: Path, pdf: bool = False)
     with whole_folder(folder, README, _FIRST_LINE.encode(), "feedback") as partial:
         (partial / README).write_text(f"{_FIRST_LINE}\n\n{how}\n", encoding="utf-8")
         with opened(partial) as add:
-            for letter in letters(results):
+            for letter in letters(results, settling, form in _APART):
                 if isinstance(letter, LeftOut):
                     left_out.append(letter)
                     continue
@@ -95,7 +98,7 @@ def _folders(folder: Path) -> Iterator[_Add]:
     taken: set[str] = set()
 
     def add(letter: Letter, content: Content) -> str:
-        name = _free(letter.submission, taken)
+        name = _free(letter.submission, taken)  # of a group, perhaps the second one of that name
         (folder / name).mkdir()
         for file, data in content.files().items():
             (folder / name / file).write_bytes(data)
@@ -123,4 +126,6 @@ FORMS: dict[str, tuple[_Opened, str]] = {
     "gradescope": (_gradescope, gradescope.HOW),
     "mail": (_mail, mail.HOW),
 }
+# Of the others a file goes up for all who handed it in.
+_APART = ("folders", "mail")
 _FILES = (canvas.FILE, moodle.FILE, gradescope.FILE, mail.FILE)

@@ -59,6 +59,10 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, _content: Content) -> s
     found = next(filter(None, map(_FOLDER.fullmatch, letter.downloaded_as)), None)
     if found is None:
         return "not a folder of an export from Gradescope"
-    told = json.dumps(results(letter.grade, Display()), ensure_ascii=False)
-    add(archive, f"results/{found['number']}.json", told.encode())
+    shown = results(letter.grade, Display())
+    if letter.told:
+        shown["output"] = "\n".join([*letter.told, "", shown["output"]])
+        shown["score"] = letter.settled.final or 0.0
+    content = json.dumps(shown, ensure_ascii=False)
+    add(archive, f"results/{found['number']}.json", content.encode())
     return ""

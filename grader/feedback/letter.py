@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grader.decisions.settlement import Settlement
+from grader.decisions.settling import Settling, common
 from grader.pages.of_submission.graded import Graded
 from grader.pages.of_submission.submission_page import submission_page
 from grader.plain_text import plain
+from grader.points import points_of
 from grader.report.feedback import feedback, shortened
 from grader.report.text import one_line, points
 from grader.store import Results
@@ -19,13 +23,17 @@ _STRETCH = 20
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A submission's feedback; `downloaded_as` are the names of what its platform gave of it."""
+    """A submission's feedback; `downloaded_as` are the names of what its platform gave of it.
+
+    `settled` is what its people get; `told` is what was decided and said to them, in sentences.
+    """
 
     submission: str
     people: tuple[Author, ...]
     downloaded_as: tuple[str, ...]
     grade: Grade
-    score: str
+    settled: Settlement
+    told: tuple[str, ...]
     text: str
     page: str
 
@@ -38,8 +46,11 @@ class LeftOut:
     reason: str
 
 
-def letters(results: Results) -> Iterator[Letter | LeftOut]:
+def letters(results: Results, settling: Settling, apart: bool) -> Iterator[Letter | LeftOut]:
     """The feedback of each submission, in the order of the class, one at a time.
+
+    Members of a group who get different points have letters `apart`, or one that says what they
+    have in common.
 
     Raises:
         StoreError: if results cannot be read.
@@ -48,42 +59,50 @@ def letters(results: Results) -> Iterator[Letter | LeftOut]:
     names = [outline.submission for outline in results.outlines()]
     for first in range(0, len(names), _STRETCH):
         for grade in results.grades_of(names[first : first + _STRETCH], whole=True):
-            yield _letter(results, grade, downloads)
+            graded, settled = Graded.of(grade), settling.settle(grade)
+            together = common(settled)
+            if together is None:
+                yield LeftOut(grade.submission, "counts for nobody: another was taken instead")
+                continue
+            named = downloads.get(grade.submission, ())
+            for one in settled if apart else (together,):
+                if one.has_points or one.excused:
+                    yield _letter(results.assignment, graded, one, named)
+                else:
+                    yield LeftOut(grade.submission, "not graded yet")
 
 
-def _letter(
-    results: Results, grade: Grade, downloads: Mapping[str, tuple[str, ...]]
-) -> Letter | LeftOut:
-    graded = Graded.of(grade)
-    if not graded.complete:
-        return LeftOut(grade.submission, "not graded yet")
-    name = grade.submission
-    score = f"{points(grade.score)} of {points(grade.max_score)} points"
+def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[str, ...]) -> Letter:
+    grade = graded.grade
+    told = tuple(plain(text) for text in (*settled.comments, *settled.sentences()))
     return Letter(
-        submission=name,
-        people=results.authors.get(name, ()),
-        downloaded_as=downloads.get(name, ()),
+        submission=grade.submission,
+        people=settled.people,
+        downloaded_as=named,
         grade=grade,
-        score=score,
-        text=_text(results.assignment, graded, score),
-        page=submission_page(results.assignment, graded, grade.evidence),
+        settled=settled,
+        told=told,
+        text=_text(assignment, graded, settled, told),
+        page=submission_page(assignment, graded, grade.evidence),
     )
 
 
-def _text(assignment: str, graded: Graded, score: str) -> str:
-    """The feedback as plain text: the score, and each exercise with why it is not right.
+def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[str]) -> str:
+    """The feedback as plain text: the points, what was decided, and why exercises are not right.
 
     It names no test: `feedback` does not.
     """
-    grade = graded.grade
+    grade, worth = graded.grade, points(points_of(settled.worth))
+    score = "excused" if settled.final is None else f"{points(settled.final)} of {worth} points"
     parts = [f"{one_line(assignment)}: {score}"]
+    if told:
+        parts.append("\n".join(told))
     if grade.message:
         parts.append(shortened(plain(grade.message)))
     if grade.status is GradeStatus.UNREADABLE:
         return "\n\n".join([*parts, "Nothing could be graded."]) + "\n"
-    for each in graded.exercises:
+    for each in graded.exercises if graded.complete else ():
         title = f"{one_line(each.exercise)}: {points(each.score)} of {points(each.max_score)}"
-        told = feedback(graded.tests[each.exercise], graded.causes)
-        indented = "\n".join(f"  {line}".rstrip() for line in told.split("\n"))
+        indented = textwrap.indent(feedback(graded.tests[each.exercise], graded.causes), "  ")
         parts.append(f"{title}\n{indented}")
     return "\n\n".join(parts) + "\n"

@@ -30,7 +30,7 @@ class Mails:
         for person in letter.people:
             if person.email:
                 self._rows.writerow([*_row(person.name, person.email, letter)])
-        if not letter.people:
+        if not any(person.email or person.id for person in letter.people):
             return "nobody is known for it: a roster (--roster) tells addresses"
         if without:
             names = ", ".join(person.name or person.id for person in without)

@@ -217,6 +217,25 @@ def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
     return found
 
 
+def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
+    """What was decided is told with its reason, in mails, in Canvas's files, on Gradescope."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    (results / "decisions.toml").write_text(
+        '[[points]]\nperson = "doejane_123"\nby = 2\nreason = "the docstring was wrong"\n'
+    )
+    ran(results, "--for", "mail")
+    with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
+        (mail,) = [row for row in csv.DictReader(file) if row["email"] == "123@x.edu"]
+    machine = Store.read(results).grade("doejane_123")
+    assert machine is not None
+    assert mail["subject"].startswith(f"attention: {round(machine.score + 2, 2):g} of")
+    assert "+2 points: the docstring was wrong" in mail["body"]
+    ran(results, "--for", "canvas")
+    zipped = members(results / "feedback-canvas" / "canvas.zip")[CANVAS[0]]
+    text = zipfile.ZipFile(io.BytesIO(zipped)).read("feedback.txt").decode()
+    assert text == mail["body"]
+
+
 def test_who_is_not_graded_yet_gets_nothing(tmp_path: Path):
     """What is the machine's fault is no feedback; the command says so."""
     with Store.open(tmp_path / "results", "attention") as store:

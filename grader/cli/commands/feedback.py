@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
+from grader.decisions.opening import open_settling
 from grader.feedback.bundle import FORMS, README, write_feedback
 from grader.report.text import one_line
 from grader.store import Store
@@ -45,11 +46,12 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
       grader feedback results/ --pdf --out feedback/
     """
     results = Store.read(folder)
-    written = write_feedback(results, form, out or folder / f"feedback-{form}", pdf)
+    place = out or folder / f"feedback-{form}"
+    written = write_feedback(results, open_settling(results), form, place, pdf)
     for one in written.left_out[:_SHOWN]:
         click.echo(f"without feedback: {one_line(one.submission)}: {one.reason}", err=True)
     if more := len(written.left_out[_SHOWN:]):
         click.echo(f"and {more} more without feedback", err=True)
     click.echo(f"feedback of {written.written} submissions: {written.place}")
-    click.echo(f"how it is handed back: {(out or folder / f'feedback-{form}') / README}")
+    click.echo(f"how it is handed back: {place / README}")
     sys.exit(int(bool(written.left_out)))
