@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader.cli.main import cli
+from grader.decisions.opening import open_settling
 from grader.intake import discover
 from grader.store import Store
 from grader.submission import Author
@@ -228,7 +229,9 @@ def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
         (mail,) = [row for row in csv.DictReader(file) if row["email"] == "123@x.edu"]
     machine = Store.read(results).grade("doejane_123")
     assert machine is not None
-    assert mail["subject"].startswith(f"attention: {round(machine.score + 2, 2):g} of")
+    (settled,) = open_settling(Store.read(results)).settle(machine)
+    assert settled.hundredths == settled.machine + 200
+    assert mail["subject"].startswith(f"attention: {settled.final:g} of")
     assert "+2 points: the docstring was wrong" in mail["body"]
     ran(results, "--for", "canvas")
     zipped = members(results / "feedback-canvas" / "canvas.zip")[CANVAS[0]]
