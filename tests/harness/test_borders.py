@@ -104,6 +104,7 @@ LAYERS = [
         "grader.report",
         "grader.pages",
         "grader.export",
+        "grader.feedback",
         "grader.handout",
         "grader.verification",
         "grader.mutation",
