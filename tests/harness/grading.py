@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from grader.dispatch.job_client import Follow, JobClient
 from grader.intake import Entry
 from grader.settings import Settings
@@ -26,10 +24,9 @@ class GradingJob:
         entry: Entry,
         submission_hash: str,
         follow: Follow | None = None,
-        exercises: Sequence[str] | None = None,
     ) -> Grade:
         """The grade of a submission, with the words for it."""
-        grade = self.judge.grade(entry, submission_hash, follow, exercises)
+        grade = self.judge.grade(entry, submission_hash, follow)
         return explained(grade, self.explainer.explain(entry, grade))
 
     def close(self) -> None:
