@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.late_rule import BadRule, LateRule, read_rule
 from grader.refusal import Refusal
 from grader.verdict import Aspect
 
@@ -24,12 +25,16 @@ _ASPECTS = {
 }
 _KEYS = (
     *("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload"),
-    *("system_calls", "show_edits"),
+    *("system_calls", "show_edits", "late", "carry_over"),
 )
 
 
 class BadAssignment(Refusal):
     """The assignment cannot be used; the text is one sentence that says why."""
+
+
+class NoAssignment(BadAssignment):
+    """No assignment is where it was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,8 @@ class Assignment:
     calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
     the modules of installed packages that are loaded before the first submission, `system_calls`
     the names of those that submissions may make beside what ordinary code needs; `show_edits` is
-    whether students are shown what a mended line would be.
+    whether students are shown what a mended line would be. `late` is what handing in late costs,
+    `carry_over` the percentage of the points lost to a mistake of another exercise that comes back.
     """
 
     root: Path
@@ -55,6 +61,8 @@ class Assignment:
     preload: tuple[str, ...] = ()
     system_calls: tuple[str, ...] = ()
     show_edits: bool = False
+    late: LateRule | None = None
+    carry_over: float = 100.0
 
     @property
     def public_tests(self) -> Path:
@@ -82,7 +90,7 @@ def find_assignment(start: Path) -> Assignment:
         table = _table(folder / "pyproject.toml")
         if table is not None:
             return _assignment(folder, table)
-    raise BadAssignment(
+    raise NoAssignment(
         f"no pyproject.toml with a [tool.grader] table is in {start.resolve()} or above it: "
         "run the command inside an assignment's folder, or name that with --assignment"
     )
@@ -143,9 +151,22 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
     show_edits = table.get("show_edits", False)
     if not isinstance(show_edits, bool):
         raise BadAssignment(f"[tool.grader] show_edits must be true or false, not {show_edits!r}")
+    carry_over = _numbers({"carry_over": table.get("carry_over", 100)}, "grader")["carry_over"]
+    if carry_over > 100:
+        raise BadAssignment(
+            f"[tool.grader] carry_over must be 0 to 100 percent, not {carry_over:g}"
+        )
     return Assignment(
-        root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits
-    )
+        root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits,
+        _late(table.get("late")), carry_over,
+    )  # fmt: skip
+
+
+def _late(table: object) -> LateRule | None:
+    try:
+        return None if table is None else read_rule(table)
+    except BadRule as wrong:
+        raise BadAssignment(f"[tool.grader.late] {wrong}") from None
 
 
 def _forbidden(table: object) -> dict[str, float]:

@@ -56,7 +56,9 @@ class Batch:
         store.keep_only([entry.name for entry in discovery.entries])
         authors = {entry.name: entry.authors for entry in discovery.entries}
         late = [entry.name for entry in discovery.entries if entry.late]
-        store.set_people(authors, late, discovery.absentees)
+        times = {entry.name: entry.handed_in for entry in discovery.entries if entry.handed_in}
+        store.set_people(authors, late, discovery.absentees, times)
+        store.set_late_rule(assignment.late)
 
     @property
     def wordless(self) -> list[str]:

@@ -26,8 +26,8 @@ SUITE = (
     "assignment",
 )
 SHARED = ""
-# No verdict depends on points; what is loaded ahead changes no grade.
-_NOT_SHARED = ("exercises", "preload")
+# No verdict depends on points or on days; what is loaded ahead changes no grade.
+_NOT_SHARED = ("exercises", "preload", "late")
 
 
 def hashes_by_test(assignment: Assignment, exercises: Collection[str] = ()) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The grades as one JSON document, with the people and every test."""
+"""The grades as one JSON document, with the people, what they get, and every test."""
 
 from __future__ import annotations
 
@@ -7,33 +7,41 @@ import json
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from grader.decisions.settlement import Change, Settlement
+from grader.export.scores import Score
+from grader.points import points_of
 from grader.report.standing import standings
 from grader.store import Results
-from grader.submission import Author
 from grader.verdict import Grade, GradeStatus
 
 DOCUMENT_SCHEMA = 1
 
 
-def write_document(results: Results, grades: Iterable[Grade], file: TextIO) -> None:
+def write_document(
+    results: Results, scored: Iterable[tuple[Grade, tuple[Score, ...]]], file: TextIO
+) -> None:
     """Writes the document, a line for each submission; one grade at a time is held in memory.
 
-    `grades` are those of `results`, which tell of the people.
+    `scored` are the grades of `results`. A group's submission has a line for each of its members
+    who get different points.
     """
     absentees = [dataclasses.asdict(person) for person in results.absentees]
     head = {"schema": DOCUMENT_SCHEMA, "assignment": results.assignment, "absentees": absentees}
     file.write(f'{_json(head)[:-1]}, "submissions": [')
     separator = "\n"
-    for grade in grades:
-        name = grade.submission
-        entry = _entry(grade, results.authors.get(name, ()), name in results.late)
-        file.write(separator + _json(entry))
-        separator = ",\n"
+    for grade, scores in scored:
+        for score in scores:
+            known = bool(results.authors.get(grade.submission))
+            file.write(separator + _json(_entry(grade, score.settlement, known)))
+            separator = ",\n"
     file.write("\n]}\n")
 
 
-def _entry(grade: Grade, authors: tuple[Author, ...], late: bool) -> dict[str, Any]:
-    """A line of `results.jsonl` with the people and the exercises; no points where not graded."""
+def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
+    """A line of `results.jsonl` with the people and the exercises; no points where not graded.
+
+    `score` and the exercises' are the machine's; `final` is that with all `changes`.
+    """
     fields = grade.as_json()
     del fields["schema"]
     tests = fields.pop("tests")
@@ -44,6 +52,7 @@ def _entry(grade: Grade, authors: tuple[Author, ...], late: bool) -> dict[str, A
         each.exercise: {
             "score": each.score if complete else None,
             "max_score": each.max_score,
+            "final": _final(settlement, each.exercise),
             "standing": each.standing,
             "words": each.words,
         }
@@ -51,12 +60,28 @@ def _entry(grade: Grade, authors: tuple[Author, ...], late: bool) -> dict[str, A
     }
     return {
         "submission": fields.pop("submission"),
-        "authors": [dataclasses.asdict(author) for author in authors],
-        "late": late,
+        "authors": [dataclasses.asdict(author) for author in settlement.people if known],
+        "late": settlement.late,
+        "excused": settlement.excused,
+        "final": settlement.final,
+        "changes": [*map(_change, settlement.changes)],
+        "comments": [*settlement.comments],
         **fields,
         "exercises": exercises,
         "tests": tests,
     }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    fields = dataclasses.asdict(change) | {"points": change.points}
+    del fields["hundredths"]
+    return fields
+
+
+def _final(settlement: Settlement, exercise: str) -> float | None:
+    """An exercise with its own changes, but not those of the whole."""
+    found = settlement.exercises.get(exercise)
+    return None if found is None else points_of(found.final)
 
 
 def _json(value: Any) -> str:

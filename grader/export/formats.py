@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
+from grader.decisions.settling import Settling
 from grader.export.document import write_document
 from grader.export.junit import write_junit
 from grader.export.platforms.canvas import fill_gradebook, new_gradebook
 from grader.export.platforms.moodle import fill_worksheet
 from grader.export.remarks import Export, ExportRefused, Remark, remarks_on
-from grader.export.scores import ClassScores, Score, class_scores, scored
+from grader.export.scores import ClassScores, Score, class_scores, collected, scored
 from grader.export.sheets.filling import Choices
 from grader.export.sheets.sheet import Sheet
 from grader.export.table import write_table
 from grader.store import Results
-from grader.verdict import Grade
 
 FORMATS = ("csv", "canvas", "moodle", "json", "junit")
 
 
 def write_export(
-    form: str, results: Results, template: Path | None, choices: Choices, file: TextIO
+    form: str,
+    results: Results,
+    settling: Settling,
+    template: Path | None,
+    choices: Choices,
+    file: TextIO,
 ) -> list[Remark]:
     """Writes the grades to `file` in one of `FORMATS`; what is to be said about them.
 
@@ -30,11 +34,9 @@ def write_export(
         ExportRefused: if they cannot be; nothing is written then.
         StoreError: if the results cannot be read.
     """
-    if form == "json":
-        return _streamed(results, lambda grades: write_document(results, grades, file))
-    if form == "junit":
-        return _streamed(results, lambda grades: write_junit(results.assignment, grades, file))
-    scores = class_scores(results)
+    if form in ("json", "junit"):
+        return _streamed(form, results, settling, file)
+    scores = class_scores(results, settling)
     general = remarks_on(scores, choices.absent_zero)
     if form == "csv":
         write_table(scores, file, choices.by_exercise is not False, choices.absent_zero)
@@ -48,11 +50,16 @@ def write_export(
     return [*exported.remarks, *general]
 
 
-def _streamed(results: Results, write: Callable[[Iterable[Grade]], None]) -> list[Remark]:
+def _streamed(form: str, results: Results, settling: Settling, file: TextIO) -> list[Remark]:
     """Has the grades written one at a time, all of which would not fit in memory."""
     scores: list[Score] = []
-    write(scored(results, scores))
-    return [*remarks_on(ClassScores(results.assignment, tuple(scores), results.absentees))]
+    found = scored(results, settling, scores)
+    if form == "json":
+        write_document(results, found, file)
+    else:
+        grades = (grade for grade, _ in found)
+        write_junit(results.assignment, grades, file, settling.settle)
+    return [*remarks_on(collected(results, settling, scores))]
 
 
 def _canvas(scores: ClassScores, template: Path | None, choices: Choices) -> Export:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
 from grader.causes import Cause
+from grader.decisions.settlement import Settlement, in_words
 from grader.plain_text import plain
 from grader.report.account import causes_of, title
+from grader.report.people import author_in_words
 from grader.report.text import one_line, points
 from grader.verdict import Grade, GradeStatus, Status, Verdict
 
@@ -33,18 +35,26 @@ def junit_xml(suite_name: str, grades: Iterable[Grade]) -> str:
     return document.getvalue()
 
 
-def write_junit(suite_name: str, grades: Iterable[Grade], file: TextIO) -> None:
-    """Writes the document; of the grades, one at a time is held in memory."""
+def write_junit(
+    suite_name: str,
+    grades: Iterable[Grade],
+    file: TextIO,
+    settle: Callable[[Grade], Sequence[Settlement]] = lambda _: (),
+) -> None:
+    """Writes the document; of the grades, one at a time is held in memory.
+
+    What people get in the end, as `settle` tells it, is in the properties.
+    """
     file.write('<?xml version="1.0" encoding="utf-8"?>\n')
     file.write(f"<testsuites name={quoteattr(plain(suite_name))}>\n")
     for grade in grades:
-        suite = _suite(grade)
+        suite = _suite(grade, settle(grade))
         ET.indent(suite, level=1)
         file.write(f"  {ET.tostring(suite, encoding='unicode').rstrip()}\n")
     file.write("</testsuites>\n")
 
 
-def _suite(grade: Grade) -> ET.Element:
+def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
     found = {
         (test.exercise, test.id): cause for cause in causes_of(grade.tests) for test in cause.tests
     }
@@ -65,9 +75,24 @@ def _suite(grade: Grade) -> ET.Element:
         properties |= {"score": points(grade.score), "max_score": points(grade.max_score)}
     if grade.message:
         properties["message"] = grade.message
+    for own in settled:
+        properties |= _final(own, of_whom=len(settled) > 1)
     suite.append(_properties(properties))
     suite.extend(cases)
     return suite
+
+
+def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
+    """The final points and why they are others than the machine's, where they are."""
+    if not own.changes and not own.excused:
+        return {}
+    whose = f" ({', '.join(map(author_in_words, own.people))})" if of_whom else ""
+    final = "excused" if own.final is None else points(own.final)
+    changes = {
+        f"change {number}{whose}": f"{in_words(change)} [{change.source}]"
+        for number, change in enumerate(own.changes, 1)
+    }
+    return {f"final{whose}": final} | changes
 
 
 def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:

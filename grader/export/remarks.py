@@ -38,7 +38,8 @@ class Export:
 
 def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, ...]:
     """What has to be said about a class whatever the format."""
-    return tuple([*_not_graded(scores), *_absent(scores, absent_zero), *_mixed(scores)])
+    said = (_not_graded(scores), _undecided(scores), _absent(scores, absent_zero), _mixed(scores))
+    return tuple(remark for remarks in said for remark in remarks)
 
 
 def described(person: Author) -> str:
@@ -58,7 +59,7 @@ def _not_graded(scores: ClassScores) -> Iterable[Remark]:
     without = [
         f"{handed_in(person, score.submission)}: {score.words}"
         for score in scores.scores
-        if score.total is None
+        if score.total is None and not score.settlement.excused
         for person in score.people
     ]
     if without:
@@ -66,10 +67,22 @@ def _not_graded(scores: ClassScores) -> Iterable[Remark]:
         yield Remark(f"{why} (run `grader batch` again)", tuple(without), lost=True)
 
 
+def _undecided(scores: ClassScores) -> Iterable[Remark]:
+    about = [
+        f"{handed_in(person, score.submission)}: {score.settlement.undecided}"
+        for score in scores.scores
+        if score.settlement.undecided
+        for person in score.people
+    ]
+    if about:
+        yield Remark("late, but nothing is taken off until you decide", tuple(about))
+
+
 def _absent(scores: ClassScores, zero: bool) -> Iterable[Remark]:
-    if scores.absentees:
+    absent = [person for person in scores.absentees if person not in scores.excused]
+    if absent:
         what = "with 0 points" if zero else "left blank"
-        names = tuple(map(described, scores.absentees))
+        names = tuple(map(described, absent))
         yield Remark(f"on the roster, but handed in nothing, {what}", names)
     elif zero:
         yield Remark("nobody gets 0 points: no roster told of anybody who handed in nothing")

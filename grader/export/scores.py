@@ -1,12 +1,14 @@
-"""What each submission of a class got, without its tests: small enough to hold a class of them."""
+"""What each person of a class gets, without the tests: small enough to hold a class of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from grader.decisions.settlement import Settlement, in_words
+from grader.decisions.settling import Settling
+from grader.points import points_of
 from grader.report.complaints import complaints
-from grader.report.standing import standings
 from grader.store import Results
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus
@@ -26,33 +28,64 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a submission got; what was graded in part only is *not graded*, and has no points.
+    """What some people get for a submission; what was graded in part only has no points.
 
     `words` say what went wrong; `suite` is the hash of the tests that judged it.
     """
 
-    submission: str
-    authors: tuple[Author, ...]
-    late: bool
-    status: GradeStatus
-    total: Points | None
-    exercises: Mapping[str, Points]
+    settlement: Settlement
     words: str
     suite: str
 
     @property
+    def submission(self) -> str:
+        """The submission's name."""
+        return self.settlement.submission
+
+    @property
     def people(self) -> tuple[Author, ...]:
         """Who gets the points; where nobody is known, the submission's name stands for them."""
-        return self.authors or (Author(name=self.submission),)
+        return self.settlement.people
+
+    @property
+    def status(self) -> GradeStatus:
+        """How grading ended."""
+        return self.settlement.status
+
+    @property
+    def total(self) -> Points | None:
+        """The final points."""
+        final = self.settlement.final
+        return None if final is None else Points(final, points_of(self.settlement.worth))
+
+    @property
+    def exercises(self) -> dict[str, Points]:
+        """The final points in parts that add up to the total."""
+        if not self.settlement.has_points:
+            return {}
+        return {
+            name: Points(points_of(part), points_of(self.settlement.exercises[name].worth))
+            for name, part in self.settlement.by_exercise().items()
+        }
+
+    @property
+    def feedback(self) -> str:
+        """What is said to whom it belongs: the comments, the changes, and what went wrong."""
+        changed = [in_words(change) for change in self.settlement.changes]
+        return "; ".join([*self.settlement.comments, *changed, self.words])
 
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """The scores of a class, in its order, and who of a roster handed in nothing."""
+    """The scores of a class, in its order, and who of a roster handed in nothing.
+
+    `excused` are those of the latter who need not have.
+    """
 
     assignment: str
     scores: tuple[Score, ...]
     absentees: tuple[Author, ...] = ()
+    excused: frozenset[Author] = frozenset()
 
     @property
     def max_score(self) -> float | None:
@@ -64,42 +97,36 @@ class ClassScores:
         """What each exercise is worth, in the order of the tests."""
         worth: dict[str, float] = {}
         for score in self.scores:
-            for exercise, points in score.exercises.items():
-                worth[exercise] = max(points.of, worth.get(exercise, 0.0))
+            for name, each in score.settlement.exercises.items():
+                worth[name] = max(points_of(each.worth), worth.get(name, 0.0))
         return worth
 
 
-def score_of(grade: Grade, authors: tuple[Author, ...] = (), late: bool = False) -> Score:
-    """The score of one grade."""
-    complete = grade.is_complete
-    return Score(
-        submission=grade.submission,
-        authors=authors,
-        late=late,
-        status=grade.status if complete else GradeStatus.NOT_GRADED,
-        total=Points(grade.score, grade.max_score) if complete else None,
-        exercises=exercise_points(grade) if complete else {},
-        words=complaints(grade),
-        suite=grade.suite_hash,
-    )
+def scores_of(grade: Grade, settling: Settling) -> tuple[Score, ...]:
+    """The scores of one grade: one, unless its people get different points."""
+    words = complaints(grade)
+    return tuple(Score(own, words, grade.suite_hash) for own in settling.settle(grade))
 
 
-def exercise_points(grade: Grade) -> dict[str, Points]:
-    """The points of each exercise, in the order of the tests."""
-    return {each.exercise: Points(each.score, each.max_score) for each in standings(grade)}
-
-
-def scored(results: Results, scores: list[Score]) -> Iterator[Grade]:
-    """The grades, one at a time, while the score of each is put down in `scores`."""
+def scored(
+    results: Results, settling: Settling, scores: list[Score]
+) -> Iterator[tuple[Grade, tuple[Score, ...]]]:
+    """The grades, one at a time, with their scores, which are put down in `scores` as well."""
     for grade in results.grades():
-        name = grade.submission
-        scores.append(score_of(grade, results.authors.get(name, ()), name in results.late))
-        yield grade
+        own = scores_of(grade, settling)
+        scores += own
+        yield grade, own
 
 
-def class_scores(results: Results) -> ClassScores:
+def class_scores(results: Results, settling: Settling) -> ClassScores:
     """The scores of all grades in a folder."""
     scores: list[Score] = []
-    for _ in scored(results, scores):
+    for _ in scored(results, settling, scores):
         pass
-    return ClassScores(results.assignment, tuple(scores), results.absentees)
+    return collected(results, settling, scores)
+
+
+def collected(results: Results, settling: Settling, scores: list[Score]) -> ClassScores:
+    """A class whose scores are known."""
+    excused = frozenset(filter(settling.excused, results.absentees))
+    return ClassScores(results.assignment, tuple(scores), results.absentees, excused)

@@ -1,18 +1,26 @@
-"""The grades as a CSV file of our own: a row for each person, a column for each exercise."""
+"""The grades as a CSV file of our own: a row for each person, a column for each exercise.
+
+The machine's points and the columns of changes add up to the total, to the last digit; so do the
+exercises' columns to the machine's points.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from grader.export.scores import ClassScores, Points, Score
+from grader.decisions.settlement import Kind, Settlement, in_words
+from grader.export.scores import ClassScores, Score
 from grader.export.sheets.figures import harmless
+from grader.points import points_of
 from grader.submission import Author
 
-_WHO = ("submission", "name", "id", "email", "status", "late", "total", "max")
-_WORDS = "what went wrong"
+_WHO = ("submission", "name", "id", "email", "status", "late", "machine")
+_TOTAL = ("total", "max")
+_TEXTS = ("what went wrong", "changes", "comments")
 _MAXIMA = "Points Possible"
+_EXCUSED = "excused"
 
 Cell = str | float
 
@@ -22,49 +30,63 @@ def write_table(
 ) -> None:
     """Writes the rows: the first holds what is possible, then the class, then the absentees.
 
-    A group's points stand in a row for each of its members.
+    A group's points stand in a row for each of its members. There is a column for each kind of
+    change that was made.
     """
     worth = scores.exercises if by_exercise else {}
+    made = {change.kind for score in scores.scores for change in score.settlement.changes}
+    kinds = [kind for kind in Kind if kind in made]
     # Text is quoted whether it need be or not: a `;` in it separates cells in half of Europe.
     table = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    table.writerow([*_WHO, *map(harmless, worth), _WORDS])
-    top = scores.max_score
-    table.writerow([_MAXIMA, *[""] * 5, _cell(top), _cell(top), *map(_cell, worth.values()), ""])
+    table.writerow([*_WHO, *kinds, *_TOTAL, *map(harmless, worth), *_TEXTS])
+    top = _cell(scores.max_score)
+    blanks = [""] * len(kinds)
+    maxima = [_MAXIMA, *[""] * 5, top, *blanks, top, top]
+    table.writerow([*maxima, *map(_cell, worth.values()), *[""] * len(_TEXTS)])
     for score in scores.scores:
-        table.writerows(_rows(score, worth))
-    table.writerows(_absent(scores.absentees, top, len(worth), absent_zero))
+        table.writerows(_rows(score, kinds, [*worth]))
+    for person in scores.absentees:
+        zero = absent_zero and person not in scores.excused
+        points: Cell = 0 if zero else ""
+        status = _EXCUSED if person in scores.excused else "absent"
+        who = ["", *_person(person), status, "", points]
+        total = [points, top if zero else "", *[points] * len(worth)]
+        table.writerow([*who, *blanks, *total, "nothing handed in", "", ""])
 
 
-def _rows(score: Score, worth: Iterable[str]) -> Iterator[list[Cell]]:
+def _rows(score: Score, kinds: Sequence[Kind], exercises: Sequence[str]) -> Iterator[list[Cell]]:
+    own = score.settlement
+    machine = None if own.machine is None else points_of(own.machine)
     for person in score.people:
         yield [
             harmless(score.submission),
             *_person(person),
-            str(score.status),
-            "yes" if score.late else "no",
+            _EXCUSED if own.excused else str(score.status),
+            "yes" if own.late else "no",
+            _cell(machine),
+            *(_of_kind(own, kind) for kind in kinds),
             _cell(score.total.got if score.total else None),
             _cell(score.total.of if score.total else None),
-            *(_points(score.exercises, exercise) for exercise in worth),
+            *(_of_the_machine(score, exercise) for exercise in exercises),
             harmless(score.words),
+            harmless("; ".join(f"{in_words(one)} [{one.source}]" for one in own.changes)),
+            harmless("; ".join(own.comments)),
         ]
 
 
-def _absent(
-    absentees: Iterable[Author], top: float | None, exercises: int, zero: bool
-) -> Iterator[list[Cell]]:
-    points: Cell = 0 if zero else ""
-    for person in absentees:
-        maximum = _cell(top) if zero else ""
-        counted = [points, maximum, *[points] * exercises]
-        yield ["", *_person(person), "absent", "", *counted, "nothing handed in"]
+def _of_kind(own: Settlement, kind: Kind) -> Cell:
+    """What all changes of a kind come to; a blank where none was made."""
+    made = any(change.kind is kind for change in own.changes)
+    return _cell(points_of(own.of_kind(kind))) if made else ""
+
+
+def _of_the_machine(score: Score, exercise: str) -> Cell:
+    found = score.settlement.exercises.get(exercise)
+    return "" if found is None else _cell(points_of(found.machine))
 
 
 def _person(person: Author) -> Iterator[str]:
     return map(harmless, (person.name, person.id, person.email))
-
-
-def _points(exercises: Mapping[str, Points], exercise: str) -> Cell:
-    return _cell(exercises[exercise].got if exercise in exercises else None)
 
 
 def _cell(points: float | None) -> Cell:

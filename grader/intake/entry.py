@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,9 +31,9 @@ class Entry:
 
     `path` is its folder or file; or else a platform's download, a folder or a zip, of which
     `pieces` belong to this submission. `authors` and `late` are as the platform told. Of two
-    submissions of one person, the one with the larger `order` is the later one. What was found
-    where it was handed in, before it travelled elsewhere: `left_out` are sentences, `refused` says
-    why nothing of it can be graded.
+    submissions of one person, the one with the larger `order` is the later one; `handed_in` is
+    when it was, if the platform tells. What was found where it was handed in, before it travelled
+    elsewhere: `left_out` are sentences, `refused` says why nothing of it can be graded.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Entry:
     authors: tuple[Author, ...] = ()
     late: bool = False
     order: float = 0
+    handed_in: datetime.datetime | None = None
     left_out: tuple[str, ...] = ()
     refused: str = ""
 

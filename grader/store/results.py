@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +14,13 @@ from typing import Any
 
 from grader.evidence import Evidence
 from grader.imports import ClassImports
+from grader.late_rule import LateRule
 from grader.store.database import StoreError, connect, saying
 from grader.store.imported import read_class_imports
 from grader.store.lines import Lines
 from grader.store.people import People
 from grader.store.rows import (
+    CARRIED,
     OF_A_SUBMISSION,
     OF_A_TEST,
     VERDICTS,
@@ -80,6 +84,11 @@ class Results:
     def late(self) -> frozenset[str]:
         """The names of the submissions that were handed in late, as far as a platform told."""
         return self._people.late
+
+    @property
+    def times(self) -> Mapping[str, datetime.datetime]:
+        """When submissions were handed in, by their names, as far as a platform told."""
+        return self._people.times
 
     @property
     def absentees(self) -> tuple[Author, ...]:
@@ -154,6 +163,28 @@ class Results:
             of_one = db.execute(VERDICTS, row)
             return tuple(verdict_of(tests, row) for row in of_one)
 
+    def late_rule(self) -> LateRule | None:
+        """What handing in late costs, as the assignment said when the batch ran.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        query = "SELECT value FROM batch WHERE key = 'late'"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            row = db.execute(query).fetchone()
+        found = json.loads(row[0]) if row else None
+        return LateRule.from_json(found) if found else None
+
+    def tests(self) -> dict[str, str]:
+        """The exercise of each test that some grade has a verdict of, by the test's id.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        used = "SELECT id, exercise FROM test WHERE number IN (SELECT test FROM verdict)"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return dict(db.execute(f"{used} ORDER BY number"))
+
     def count_unexplained(self) -> int:
         """How many submissions lack words, or some of them.
 
@@ -172,6 +203,30 @@ class Results:
         """
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             return read_class_imports(db)
+
+    def options(self) -> dict[str, Any] | None:
+        """The options of the batch, as `Store.set_options` was given them, if it was.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("options")
+        return None if value is None else dict(json.loads(value))
+
+    def paths(self) -> list[str]:
+        """Where the submissions lay when they were graded last.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("paths")
+        return [] if value is None else list(json.loads(value))
+
+    def _of_the_batch(self, key: str) -> str | None:
+        """What is remembered of the batch as a whole."""
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            row = db.execute("SELECT value FROM batch WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
 
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`: one line for each submission; all of it or nothing.
@@ -196,7 +251,8 @@ class Results:
             db.execute("BEGIN")
             lines = Lines(numbered_tests(db))
             for number, *row in db.execute(_IN_CLASS_ORDER):
-                yield lines.line(grade_of(row, (), ()), db.execute(VERDICTS, (number,)))
+                grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
+                yield lines.line(grade, db.execute(VERDICTS, (number,)))
 
 
 def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
@@ -214,6 +270,7 @@ def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequenc
         of_the_submission,
         tuple([verdict_of(tests, verdict) for verdict in verdicts]),
         tuple(text for (text,) in notes),
+        database.execute(CARRIED, (number,)),
     )
 
 

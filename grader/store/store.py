@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.evidence import Evidence
+from grader.late_rule import LateRule
 from grader.store.database import (
     FILE,
     StoreError,
@@ -37,6 +39,7 @@ from grader.store.lock import lock_folder
 from grader.store.people import People, read_people, write_people
 from grader.store.results import Results, numbered_tests
 from grader.store.rows import (
+    ADD_CARRIED,
     ADD_EVIDENCE,
     ADD_NOTE,
     ADD_SUBMISSION,
@@ -45,6 +48,7 @@ from grader.store.rows import (
     ADD_WORDS,
     OF_A_TEST,
     TestRow,
+    carried_row,
     row_of_test,
     submission_row,
     verdict_row,
@@ -56,9 +60,10 @@ from grader.submission import Author
 from grader.verdict import Grade
 from grader.words import Words
 
+_NO_TIMES: Mapping[str, datetime.datetime] = {}
 _OF_GRADES = (
-    "suite_test", "import", "lacking", "evidence", "note", "words", "verdict", "submission",
-    "test",
+    "suite_test", "import", "lacking", "carried", "evidence", "note", "words", "verdict",
+    "submission", "test",
 )  # fmt: skip
 
 
@@ -134,12 +139,6 @@ class Store(Results):
         self._database.close()
         os.close(self._folder_lock)
 
-    def options(self) -> dict[str, Any] | None:
-        """What `set_options` was given, if it was."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'options'").fetchone()
-        return None if row is None else dict(json.loads(row[0]))
-
     def set_options(self, options: Mapping[str, Any]) -> None:
         """Remembers the options of the batch, its seed among them, for when it is taken up again.
 
@@ -150,12 +149,6 @@ class Store(Results):
             return
         with self._change() as database:
             database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
-
-    def paths(self) -> list[str]:
-        """Where the submissions lay when they were graded last."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'paths'").fetchone()
-        return [] if row is None else list(json.loads(row[0]))
 
     def set_paths(self, paths: Sequence[str]) -> None:
         """Remembers where the submissions lie, for who wants to look at them again."""
@@ -232,6 +225,7 @@ class Store(Results):
             database.executemany(ADD_VERDICT, rows)
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
+            database.executemany(ADD_CARRIED, [(number, *carried_row(it)) for it in grade.carried])
             assert number is not None
             write_imports(database, number, grade.imports)
             if words is not None:
@@ -270,18 +264,28 @@ class Store(Results):
         authors: Mapping[str, Sequence[Author]],
         late: Iterable[str] = (),
         absentees: Sequence[Author] = (),
+        times: Mapping[str, datetime.datetime] = _NO_TIMES,
     ) -> None:
         """Writes who handed in what, in place of what was known before.
 
-        `authors` are those of each submission, by its name; `late` the names of late ones.
+        `authors` are those of each submission, by its name; `late` the names of late ones; `times`
+        are when submissions were handed in.
         """
         known = {name: tuple(people) for name, people in authors.items() if people}
-        people = People(known, frozenset(late), tuple(absentees))
+        people = People(known, frozenset(late), tuple(absentees), dict(times))
         if people == self._people:
             return
         with self._change() as database:
             write_people(database, people)
             self._people = read_people(database)
+
+    def set_late_rule(self, rule: LateRule | None) -> None:
+        """Remembers what handing in late costs, for who settles grades elsewhere."""
+        if rule == self.late_rule():
+            return
+        value = json.dumps(rule.as_json() if rule else None)
+        with self._change() as database:
+            database.execute("INSERT OR REPLACE INTO batch VALUES ('late', ?)", (value,))
 
     def keep_only(self, names: Sequence[str]) -> None:
         """Forgets submissions that are not among `names`, the class as it is now, in its order."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.decisions.opening import open_settling
 from grader.export.formats import write_export
 from grader.export.remarks import Remark
 from grader.export.sheets.filling import Choices
@@ -142,5 +143,7 @@ class Exported:
 def exported(form: str, results: Results, template: Path | None = None, **choices: Any) -> Exported:
     """An export in a format."""
     file = io.StringIO(newline="")
-    remarks = write_export(form, results, template, Choices(**choices), file)
+    remarks = write_export(
+        form, results, open_settling(results), template, Choices(**choices), file
+    )
     return Exported(file.getvalue(), remarks)

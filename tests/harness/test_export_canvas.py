@@ -99,7 +99,7 @@ def test_points_are_scaled_to_what_the_assignment_is_worth_there(tmp_path: Path)
     gradebook = GRADEBOOK.replace(",5,10,", ",5,100,")
     grades = scored("doejane_123", 4, 1 / 3), scored("bob", 0, 0)
     out = filled(tmp_path, gradebook, *grades)
-    assert out.column(COLUMN, "ID")["123"] == "43.33"
+    assert out.column(COLUMN, "ID")["123"] == "43.3"
     assert f"'{COLUMN}': the points are scaled from 10 to 100 points" in out.said
     raw = filled(tmp_path, gradebook, *grades, scale=False)
     assert raw.column(COLUMN, "ID")["123"] == "4.33"

@@ -49,7 +49,7 @@ def test_standard_output_holds_the_export_and_nothing_else(grader: Command, fold
     """`--output -` and no `--output` are the same; each format is whole."""
     done = grader("export", ".", "--format", "csv", "--points", "total", cwd=folder)
     header, _, row = csv.reader(io.StringIO(done.stdout))
-    assert (header[6], row[1], row[6], done.stderr) == ("total", "Zoë Müller", "7.5", "")
+    assert (header[7], row[1], row[7], done.stderr) == ("total", "Zoë Müller", "7.5", "")
     done = grader("export", ".", "--format", "json", "--output", "-", cwd=folder)
     assert json.loads(done.stdout)["submissions"][0]["score"] == 7.5
     done = grader("export", ".", "--format", "junit", cwd=folder)

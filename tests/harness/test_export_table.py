@@ -38,10 +38,19 @@ def test_a_row_for_each_submission_and_a_column_for_each_exercise(tmp_path: Path
     )
     possible, alice = rows_of(exported("csv", results).text)
     assert [*possible] == [
-        *("submission", "name", "id", "email", "status", "late", "total", "max"),
-        *("run_rope", "run_mha", "what went wrong"),
+        *("submission", "name", "id", "email", "status", "late", "machine", "total", "max"),
+        *("run_rope", "run_mha", "what went wrong", "changes", "comments"),
     ]
-    assert [*possible.values()] == ["Points Possible", *[""] * 5, "10", "10", "4", "6", ""]
+    assert [*possible.values()] == [
+        "Points Possible",
+        *[""] * 5,
+        "10",
+        "10",
+        "10",
+        "4",
+        "6",
+        *[""] * 3,
+    ]
     assert alice == {
         "submission": "alice",
         "name": "Jane Doe",
@@ -49,11 +58,14 @@ def test_a_row_for_each_submission_and_a_column_for_each_exercise(tmp_path: Path
         "email": "jane@uni.example",
         "status": "graded",
         "late": "yes",
+        "machine": "4.33",
         "total": "4.33",
         "max": "10",
         "run_rope": "4",
         "run_mha": "0.33",
         "what went wrong": "failed: run_mha",
+        "changes": "",
+        "comments": "",
     }
 
 
@@ -63,7 +75,7 @@ def test_the_total_alone_has_no_columns_of_exercises(tmp_path: Path) -> None:
     assert alice["run_mha"] == "2"
     results = a_batch(tmp_path, scored("alice", 4, 2))
     header, *_ = exported("csv", results, by_exercise=False).table()
-    assert header[-3:] == ["total", "max", "what went wrong"]
+    assert header[-5:] == ["total", "max", "what went wrong", "changes", "comments"]
 
 
 def test_each_member_of_a_group_has_a_row_with_the_groups_points(tmp_path: Path) -> None:
@@ -168,6 +180,7 @@ def test_the_document_holds_people_exercises_and_every_test(tmp_path: Path) -> N
     assert group["exercises"]["run_mha"] == {
         "score": 2.0,
         "max_score": 6.0,
+        "final": 2.0,
         "standing": "failed",
         "words": "wrong values",
     }
@@ -203,7 +216,7 @@ def test_a_large_document_is_written_grade_by_grade(tmp_path: Path) -> None:
     results = a_batch(tmp_path)
     tracemalloc.start()
     try:
-        write_document(results, grades(), Sink())
+        write_document(results, ((grade, ()) for grade in grades()), Sink())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

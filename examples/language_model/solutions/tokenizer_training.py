@@ -14,7 +14,12 @@ Learnt = tuple[dict[int, bytes], list[Pair]]
 
 
 class Training:
-    """Learns a vocabulary and its merges from a text."""
+    """Learns a vocabulary and its merges from a text.
+
+    Which ids the special tokens have is left open: the first, or those behind the bytes.
+    """
+
+    specials_first = True
 
     def __call__(
         self,
@@ -33,8 +38,9 @@ class Training:
             merges.append(self.best(pairs))
             counted = self.after(counted, merges[-1])
         specials = [special.encode() for special in special_tokens]
-        tokens = [*specials, *(bytes([byte]) for byte in range(256)), *map(b"".join, merges)]
-        return dict(enumerate(tokens)), merges
+        letters = [bytes([byte]) for byte in range(256)]
+        first = [*specials, *letters] if self.specials_first else [*letters, *specials]
+        return dict(enumerate([*first, *map(b"".join, merges)])), merges
 
     def words(self, text: str, special_tokens: list[str]) -> Iterable[str]:
         """The words of a text without its special tokens, at which it is cut."""

@@ -12,6 +12,7 @@ from typing import TextIO
 import click
 
 from grader.cli.options import FOLDER
+from grader.decisions.opening import open_settling
 from grader.export.formats import FORMATS, write_export
 from grader.export.remarks import ExportRefused
 from grader.export.sheets.filling import Choices
@@ -117,8 +118,9 @@ def export(
         feedback=feedback,
     )
     results = Store.read(folder)
+    settling = open_settling(results)
     with _opened(output) as file:
-        remarks = write_export(form, results, template, choices, file)
+        remarks = write_export(form, results, settling, template, choices, file)
     for remark in remarks:
         click.echo(str(remark), err=True)
     sys.exit(int(any(remark.lost for remark in remarks)))

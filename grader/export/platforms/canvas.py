@@ -58,7 +58,7 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
         for target in targets
         if gradebook.cell(row.number, target.column).strip().upper() == "EX"
     }
-    return fill(Form(gradebook, rows, targets, locked), scores, choices)
+    return fill(Form(gradebook, rows, targets, locked, excused="EX"), scores, choices)
 
 
 def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
@@ -78,7 +78,9 @@ def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
             "name another title with --column"
         )
     if not choices.absent_zero:
-        scores = dataclasses.replace(scores, absentees=())  # a row without points says nothing
+        # A row that holds nothing says nothing.
+        excused = tuple(person for person in scores.absentees if person in scores.excused)
+        scores = dataclasses.replace(scores, absentees=excused)
     students = _new_students(scores)
     possible = ["" if ours is None else figure(ours) for _, ours in worth]
     lines = [
@@ -96,7 +98,8 @@ def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
             zip(titles, worth, strict=True), len(_NEW_HEADER)
         )
     ]
-    return fill(Form(Sheet("".join(map(row_text, lines))), rows, targets), scores, choices)
+    sheet = Sheet("".join(map(row_text, lines)))
+    return fill(Form(sheet, rows, targets, excused="EX"), scores, choices)
 
 
 def _new_students(scores: ClassScores) -> dict[str, Sequence[str]]:

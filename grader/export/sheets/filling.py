@@ -63,7 +63,7 @@ class Form:
     """An instructor's file, and what may be filled in: rows of people, columns of points.
 
     `locked` are rows whose points must stay as they are, with the reason; `feedback` is the
-    column for words.
+    column for words; `excused` is what stands for points of whom nothing is asked, if anything.
     """
 
     sheet: Sheet
@@ -71,6 +71,7 @@ class Form:
     targets: Sequence[Target]
     locked: Mapping[int, str] = field(default_factory=dict)
     feedback: int | None = None
+    excused: str | None = None
 
 
 def fill(form: Form, scores: ClassScores, choices: Choices) -> Export:
@@ -81,9 +82,16 @@ def fill(form: Form, scores: ClassScores, choices: Choices) -> Export:
     filled = 0
     for row in form.rows:
         score = placement.scores.get(row.number)
-        zero = choices.absent_zero and row.number in placement.absent
+        zero = choices.absent_zero and row.number in placement.absent - placement.excused
+        is_excused = row.number in placement.excused or (score and score.settlement.excused)
+        if row.number in form.locked and is_excused and form.excused:
+            continue
         if row.number in form.locked and (score or zero):
             kept.locked.append(f"{row.label}: {form.locked[row.number]}")
+        elif is_excused:
+            kept.excused.append(row.label)
+            for target in form.targets if form.excused else ():
+                form.sheet.put(row.number, target.column, form.excused or "")
         elif score is not None and score.total is not None:
             _put(form, row.number, score, choices, decimal)
             filled += 1
@@ -117,6 +125,7 @@ class _Kept:
         self.locked: list[str] = []
         self.words: list[str] = []
         self.absentees: list[str] = []
+        self.excused: list[str] = []
 
     def remarks(self) -> Iterator[Remark]:
         if self.locked:
@@ -125,6 +134,8 @@ class _Kept:
             yield Remark("rows that had feedback already, which was kept", tuple(self.words))
         if self.absentees:
             yield Remark("absentees who had points already, left to them", tuple(self.absentees))
+        if self.excused:
+            yield Remark("excused, and without points", tuple(self.excused))
 
 
 def _put(form: Form, row: int, score: Score, choices: Choices, decimal: str) -> None:
@@ -138,7 +149,7 @@ def _put(form: Form, row: int, score: Score, choices: Choices, decimal: str) -> 
 def _put_words(form: Form, row: int, score: Score) -> bool:
     """Fills in the words, which Moodle takes for HTML; false if others stand there."""
     assert form.feedback is not None
-    words = harmless(html.escape(score.words, quote=False))
+    words = harmless(html.escape(score.feedback, quote=False))
     if form.sheet.cell(row, form.feedback).strip() not in {"", words}:
         return False
     form.sheet.put(row, form.feedback, words)

@@ -13,10 +13,11 @@ from grader.export.sheets.matching import Directory, NoRow, Row
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The one score of each row, the rows of absentees, and what is to be said."""
+    """The one score of each row, the rows of absentees, those excused, and what is to be said."""
 
     scores: Mapping[int, Score]
     absent: frozenset[int]
+    excused: frozenset[int]
     remarks: tuple[Remark, ...]
 
 
@@ -41,10 +42,12 @@ def place(rows: Sequence[Row], scores: ClassScores) -> Placement:
                     doubtful[f"{who}: {reason}"] = None
                 else:
                     missing[who] = None
-    absent, strangers = set(), []
+    absent, excused, strangers = set(), set(), []
     for person in scores.absentees:
         try:
-            absent |= {row.number for row in directory.rows_of(person)}
+            rows_of_one = {row.number for row in directory.rows_of(person)}
+            absent |= rows_of_one
+            excused |= rows_of_one if person in scores.excused else set()
         except NoRow:
             strangers.append(described(person))
     sure = {row: found for row, found in claims.items() if len(found) == 1}
@@ -62,7 +65,8 @@ def place(rows: Sequence[Row], scores: ClassScores) -> Placement:
         Remark("absentees without a row in the file", tuple(strangers)),
     )
     told = tuple(remark for remark in remarks if remark.about)
-    return Placement(placed, frozenset(absent - claims.keys()), told)
+    missing_rows = frozenset(absent - claims.keys())
+    return Placement(placed, missing_rows, frozenset(excused) & missing_rows, told)
 
 
 def _contested(rows: Sequence[Row], claims: Mapping[int, Iterable[str]]) -> Iterable[str]:

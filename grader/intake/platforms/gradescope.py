@@ -79,11 +79,12 @@ def _entry(download: Download, item: Item, said: object) -> Entry:
     people = submitters if isinstance(submitters, list) else []
     authors = [_author(person) for person in people if isinstance(person, dict)]
     known = tuple(author for author in dict.fromkeys(authors) if author != Author())
-    order = _moment(fields.get("created_at"))
+    at = _moment(fields.get("created_at"))
+    order = at.timestamp() if at else 0
     if download.is_zip:
         pieces = (Piece(download.place(item), ""),)
-        return Entry(name, download.path, pieces, known, order=order)
-    return Entry(name, download.path / item.name, authors=known, order=order)
+        return Entry(name, download.path, pieces, known, order=order, handed_in=at)
+    return Entry(name, download.path / item.name, authors=known, order=order, handed_in=at)
 
 
 def _author(person: Mapping[str, object]) -> Author:
@@ -94,11 +95,13 @@ def _text(value: object) -> str:
     return shortened(value.strip()) if isinstance(value, str) else ""
 
 
-def _moment(value: object) -> float:
-    """Seconds since 1970 of `2026-04-26 17:34:00.861687000 Z`; 0 of what is no time."""
+def _moment(value: object) -> datetime | None:
+    """The time of `2026-04-26 17:34:00.861687000 Z`; None of what is no time."""
     text = re.sub(r"(\.\d{6})\d*", r"\1", _text(value)).replace(" UTC", "Z").replace(" Z", "Z")
     try:
         moment = datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment.timestamp()
     except (ValueError, OverflowError):
-        return 0
+        return None
+    return moment

@@ -95,6 +95,20 @@ def _forgetful(
     state["v"] = (1 - beta2) * gradient.square()
 
 
+def _mean_forgotten(
+    _optimizer: AdamW, state: dict[str, Any], gradient: Tensor, beta1: float, beta2: float
+) -> None:
+    state["m"] = (1 - beta1) * gradient
+    state["v"] = beta2 * state["v"] + (1 - beta2) * gradient.square()
+
+
+def _squares_forgotten(
+    _optimizer: AdamW, state: dict[str, Any], gradient: Tensor, beta1: float, beta2: float
+) -> None:
+    state["m"] = beta1 * state["m"] + (1 - beta1) * gradient
+    state["v"] = (1 - beta2) * gradient.square()
+
+
 def _shared_state(optimizer: AdamW, parameter: Tensor) -> dict[str, Any]:
     shared = optimizer.state["shared"]
     if not shared:
@@ -219,9 +233,11 @@ MISTAKES = (
     ),
     _mistake(
         "adamw-means-forgotten",
-        "Your running means know the latest gradient only.",
+        "A running mean of yours knows the latest gradient only.",
         "What of a step is still there when the next one begins?",
         _adamw(remember=_forgetful),
+        _adamw(remember=_mean_forgotten),
+        _adamw(remember=_squares_forgotten),
     ),
     _mistake(
         "adamw-gradient-not-squared",

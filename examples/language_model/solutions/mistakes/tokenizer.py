@@ -57,6 +57,15 @@ def _first_in_text(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
         tokens = merge(tokens, known)
 
 
+def _leftmost_alone(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        pairs = enumerate(itertools.pairwise(tokens))
+        place = next((place for place, pair in pairs if pair in tokenizer.ranks), None)
+        if place is None:
+            return tokens
+        tokens = [*tokens[:place], b"".join(tokens[place : place + 2]), *tokens[place + 2 :]]
+
+
 def _last_learnt_first(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
     while True:
         known = [pair for pair in itertools.pairwise(tokens) if pair in tokenizer.ranks]
@@ -163,6 +172,7 @@ MISTAKES = (
         "learnt first comes first.",
         "If a word has two known pairs, which of them was merged first in the training?",
         _tokenizer(merged=_first_in_text),
+        _tokenizer(merged=_leftmost_alone),
     ),
     _mistake(
         "tokenizer-merges-in-reverse",

@@ -109,13 +109,14 @@ class _Stale(Training):
         return Counter(counted)
 
 
-def _training(**replaced: Callable[..., Any]) -> Training:
+def _training(**replaced: Callable[..., Any]) -> type[Training]:
     """The training with some of its methods replaced."""
-    made: Training = type("Training", (Training,), dict(replaced))()
-    return made
+    return type("Training", (Training,), dict(replaced))
 
 
-def _mistake(id: str, explanation: str, hint: str, *variants: Training) -> Mistake:
+def _mistake(id: str, explanation: str, hint: str, *classes: type[Training]) -> Mistake:
+    ids_otherwise = [type("Training", (one,), {"specials_first": False}) for one in classes]
+    variants = tuple(made() for made in (*classes, *ids_otherwise))
     return Mistake(id, explanation, hint, {"run_train_bpe": variants})
 
 
@@ -204,7 +205,7 @@ MISTAKES = (
         "bpe-counts-stale",
         "Your counts are those of the text's bytes: after a merge they are not brought up to date.",
         "Which pairs are there after a merge that were not there before, and which are rarer?",
-        _Stale(),
+        _Stale,
     ),
     _mistake(
         "bpe-merged-once-a-word",

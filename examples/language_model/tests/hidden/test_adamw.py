@@ -46,7 +46,7 @@ def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
 
 
 @exercise("get_adamw_cls", aspect="generality")
-@pytest.mark.parametrize(("lr", "weight_decay"), [(0.02, 0.0), (0.005, 0.5)])
+@pytest.mark.parametrize(("lr", "weight_decay"), [(0.02, 0.0), (0.002, 0.4)])
 def test_adamw_of_groups(student, reference, draw, lr, weight_decay):
     """Each group of parameters may have a rate and a decay of its own."""
     starts, gradient = [draw(4), draw(4)], draw(4)

@@ -1,5 +1,7 @@
 """The tokenizer: what the grade looks at beyond the public tests."""
 
+import itertools
+
 import pytest
 from tests.public.vocabularies import ENDS, LETTERS, encodings_match, made, tokens_match
 
@@ -78,3 +80,21 @@ def test_tokenizer_keeps_special_tokens_in_lines(student, reference, draw):
     own, right = (handle(vocab, merges, [ENDS]) for handle in (student, reference))
     got, wanted = list(own.encode_iterable(lines)), list(right.encode_iterable(lines))
     tokens_match(vocab, got, wanted, "".join(lines))
+
+
+@exercise("get_tokenizer", aspect="efficiency")
+def test_tokenizer_reads_a_file_as_it_goes(student, draw):
+    """The first tokens come before the whole file is read, of which the end is no text."""
+    line = draw.text(60, "abehlot ") + "\n"
+    vocab, merges = made(draw, line, merges=5)
+    file = student.file(2_000 * line.encode() + b"\xff", "large.txt")
+    items = student(vocab, merges, None).encode_iterable(file.as_text)
+    try:
+        assert len(list(itertools.islice(items, 5))) == 5
+    except Exception as fault:
+        if "UnicodeDecodeError" not in str(fault):
+            raise
+        raise AssertionError(
+            "encode_iterable reads all of a file before it gives the first token: a file may be "
+            "larger than the memory, so yield the tokens of each line before the next is read"
+        ) from None

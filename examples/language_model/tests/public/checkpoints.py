@@ -56,11 +56,11 @@ def checkpoints_match(student, reference, draw, form="path"):
         draw(5, 3),
     )
     both = [gone_on(handle, saved, loaded, steps, form) for handle in (student, reference)]
-    parts = (
-        "the iteration that was loaded",
-        "the state dict of the loaded model",
-        "after one step more, the state dict of the loaded model",
-        "what the loaded model computes",
-    )
-    for what, own, right in zip(parts, *both, strict=True):
-        assert_matches(own, right, what=what)
+    (iteration, weights, later, output), (right_iteration, right_weights, right_later, right) = both
+    assert_matches(iteration, right_iteration, what="the iteration that was loaded")
+    for name, own in weights.items():
+        assert_matches(own, right_weights[name], what=f"{name} of the loaded model")
+    for name, own in later.items():
+        what = f"{name} of the loaded model, after one step more of its optimizer,"
+        assert_matches(own, right_later[name], what=what)
+    assert_matches(output, right, what="what the loaded model computes")

@@ -10,7 +10,7 @@ def test_batch_of_the_only_window(student, reference, draw):
     """A text with room for one window: all are that, and the targets are one token later."""
     length = int(draw.integers(4, 9))
     dataset = dataset_of(draw, length + 1)
-    own, right = (handle(dataset, 3, length, "cpu") for handle in (student, reference))
+    own, right = (handle(dataset, 16, length, "cpu") for handle in (student, reference))
     assert_matches(own[0], right[0], what="the windows")
     assert_matches(own[1], right[1], what="the targets")
 

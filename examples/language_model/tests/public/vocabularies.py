@@ -31,9 +31,10 @@ def made(draw, text, merges=40, special_tokens=()):
 
 def tokens_match(vocab, own, right, text):
     """Two encodings of a text, token by token; the first that differs is told."""
-    known = {number: token for number, token in vocab.items()}
-    got, wanted = ([known.get(one, one) for one in ids] for ids in (own, right))
-    assert_matches(got, wanted, what=f"of {text!r}, the list of tokens")
+    got, wanted = ([vocab.get(one, f"the unknown id {one}") for one in ids] for ids in (own, right))
+    for place, (token, expected) in enumerate(zip(got, wanted, strict=False)):
+        assert_matches(token, expected, what=f"token {place} of {text!r}")
+    assert_matches(got, wanted, what=f"the list of the tokens of {text!r}")
 
 
 def encodings_match(student, reference, vocab, merges, texts, special_tokens=None):

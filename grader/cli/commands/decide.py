@@ -1,0 +1,297 @@
+"""`grader decide`: what an instructor changes about grades, kept in a file beside them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from grader.cli.options import FOLDER
+from grader.decisions.class_list import ClassList, Unknown
+from grader.decisions.decision import BadDecisions
+from grader.decisions.effects import effects
+from grader.decisions.file import NAME, append_decision, read_decisions, remove_decision
+from grader.decisions.form import complaints, decision_of
+from grader.decisions.opening import aim, open_settling
+from grader.store import Results, Store
+
+
+class _Moment(click.ParamType[datetime.datetime]):
+    """A date with a time, as ISO 8601 writes it."""
+
+    name = "time"
+
+    def convert(self, value: Any, *_: object) -> datetime.datetime:
+        """The moment that was written."""
+        try:
+            return datetime.datetime.fromisoformat(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is no time such as 2026-10-03T23:59") from None
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_MOMENT = _Moment()
+_FOLDER = click.pass_obj
+_PERSON = click.argument("person")
+_BY = click.option("--by", "who", metavar="NAME", help="Who decides (default: git's user.name).")
+_WHY = "Why, for the student to read."
+
+
+def _told(command: _Command) -> _Command:
+    """Why, which must be said, and by whom."""
+    return click.option("--reason", metavar="TEXT", required=True, help=_WHY)(_BY(command))
+
+
+def _tellable(command: _Command) -> _Command:
+    """Why, which need not be said, and by whom."""
+    return click.option("--reason", metavar="TEXT", help=_WHY)(_BY(command))
+
+
+@click.group(short_help="Change grades, with a reason.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.pass_context
+def decide(context: click.Context, folder: Path) -> None:
+    """Writes decisions about the grades in DIR into DIR/decisions.toml.
+
+    Grading never changes that file; reports and exports read it, and show apart what the tests gave
+    and what you decided. PERSON is a submission's name, or a person's name, id or e-mail address.
+    The file may as well be written by hand: docs/instructors.md.
+
+    \b
+    Examples:
+      grader decide results/ points alice run_rope 2 --reason "the docstring was wrong"
+      grader decide results/ extend alice --until 2026-10-05T23:59
+      grader decide results/ list
+    """
+    context.obj = folder
+
+
+@decide.command(
+    short_help="Points in a test, an exercise or as a whole.",
+    context_settings={"ignore_unknown_options": True},
+)
+@_FOLDER
+@_PERSON
+@click.argument("what", metavar="[TEST_OR_EXERCISE]", nargs=-1)
+@click.argument("number", metavar="POINTS")
+@_told
+def points(
+    folder: Path, person: str, what: tuple[str, ...], number: str, reason: str, who: str | None
+) -> None:
+    """Gives PERSON, or `everybody`, so many POINTS; +1.5 or -1 for more or fewer than they have.
+
+    Without a test or exercise, of the whole: that comes last, and nothing is taken from it for
+    being late.
+
+    \b
+    Examples:
+      grader decide results/ points alice run_rope 2 --reason "the docstring was wrong"
+      grader decide results/ points alice +1.5 --reason "found a bug in the tests"
+    """
+    if len(what) > 1:
+        raise click.UsageError(f"one test or exercise at a time, not {', '.join(what)}")
+    try:
+        amount = float(number.replace("−", "-"))
+    except ValueError:
+        said = f"POINTS must be a number such as 2, +1.5 or -1, not {number!r}"
+        raise click.UsageError(said) from None
+    key = "by" if number[:1] in "+-−" else "to"
+    table = {"person": person, **_part(folder, what[0] if what else None)}
+    table |= {key: int(amount) if amount.is_integer() else amount, "reason": reason}
+    _write(folder, "points", table, who)
+
+
+@decide.command(short_help="A few words to a student.")
+@_FOLDER
+@_PERSON
+@click.argument("text")
+@_BY
+def comment(folder: Path, person: str, text: str, who: str | None) -> None:
+    """Writes TEXT into the feedback of PERSON."""
+    _write(folder, "comment", {"person": person, "text": text}, who)
+
+
+@decide.command(short_help="Nothing is asked of somebody.")
+@_FOLDER
+@_PERSON
+@click.argument("exercise", required=False)
+@_tellable
+def excuse(
+    folder: Path, person: str, exercise: str | None, reason: str | None, who: str | None
+) -> None:
+    """Excuses PERSON from an exercise, which then counts as the others do, or from everything."""
+    _write(folder, "excused", {"person": person, "exercise": exercise, "reason": reason}, who)
+
+
+@decide.command(short_help="More time for somebody.")
+@_FOLDER
+@_PERSON
+@click.option("--until", type=_MOMENT, help="The new due date, on the assignment's clock.")
+@click.option("--days", type=click.IntRange(1), help="So many days more.")
+@_tellable
+def extend(
+    folder: Path,
+    person: str,
+    until: datetime.datetime | None,
+    days: int | None,
+    reason: str | None,
+    who: str | None,
+) -> None:
+    """Gives PERSON more time; that of one member of a group is the group's."""
+    table = {"person": person, "until": until, "days": days, "reason": reason}
+    _write(folder, "extension", table, who)
+
+
+@decide.command(short_help="A test or exercise counts for nobody.")
+@_FOLDER
+@click.argument("what", metavar="TEST_OR_EXERCISE")
+@_told
+def drop(folder: Path, what: str, reason: str, who: str | None) -> None:
+    """Takes a test or an exercise out for everybody.
+
+    The other tests of its exercise carry a test's points; those of an exercise are gone.
+    """
+    _write(folder, "taken_out", _part(folder, what) | {"reason": reason}, who)
+
+
+@decide.command(short_help="A test or exercise is asked of nobody.")
+@_FOLDER
+@click.argument("what", metavar="TEST_OR_EXERCISE")
+@_told
+def bonus(folder: Path, what: str, reason: str, who: str | None) -> None:
+    """Makes a test or an exercise a bonus: its points count for those who have them."""
+    _write(folder, "bonus", _part(folder, what) | {"reason": reason}, who)
+
+
+@decide.command(short_help="Which submission counts.")
+@_FOLDER
+@_PERSON
+@click.argument("submission")
+@_tellable
+def take(folder: Path, person: str, submission: str, reason: str | None, who: str | None) -> None:
+    """Gives PERSON the grade of a SUBMISSION in place of any other."""
+    table = {"person": person, "submission": submission, "reason": reason}
+    _write(folder, "taken_instead", table, who)
+
+
+@decide.command(short_help="How many late days are left.")
+@_FOLDER
+@_PERSON
+@click.argument("left", type=click.IntRange(0))
+@_tellable
+def days(folder: Path, person: str, left: int, reason: str | None, who: str | None) -> None:
+    """Leaves PERSON so many of the days that each may spend."""
+    _write(folder, "late_days", {"person": person, "left": left, "reason": reason}, who)
+
+
+@decide.command(short_help="When somebody handed in.")
+@_FOLDER
+@_PERSON
+@click.argument("at", type=_MOMENT)
+@_tellable
+def time(
+    folder: Path, person: str, at: datetime.datetime, reason: str | None, who: str | None
+) -> None:
+    """Says when PERSON handed in, where the platform does not or another time counts."""
+    _write(folder, "handed_in", {"person": person, "at": at, "reason": reason}, who)
+
+
+@decide.command(short_help="When everybody handed in, from a table.")
+@_FOLDER
+@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_BY
+def times(folder: Path, table: Path, who: str | None) -> None:
+    """Reads when people handed in from a CSV file, each time that grades are reported or exported.
+
+    It has a header, a column for times (submitted_at, Submission Time, …: ISO 8601), and some that
+    say who (submission, id, email, name, …). It stays where it is: keep it beside the decisions.
+    """
+    place = os.path.relpath(table.resolve(), folder.resolve())
+    _write(folder, "times", {"table": place}, who)
+
+
+@decide.command("list", short_help="What was decided, and what came of it.")
+@_FOLDER
+def list_decisions(folder: Path) -> None:
+    """Lists the decisions by number, each with everything that it changed."""
+    results = Store.read(folder)
+    found = effects(results, open_settling(results))
+    for number, effect in enumerate(found, 1):
+        click.echo(f"{number:3}  {effect.decision.source}  {effect.words}")
+        for line in effect.lines:
+            click.echo(f"     {line}")
+    if not found:
+        click.echo(f"nothing is decided in {folder / NAME}")
+
+
+@decide.command(short_help="Take a decision back.")
+@_FOLDER
+@click.argument("number", type=click.IntRange(1))
+def undo(folder: Path, number: int) -> None:
+    """Takes the decision with the NUMBER that `grader decide list` says out of the file."""
+    file = folder / NAME
+    decisions = read_decisions(file).all
+    if number > len(decisions):
+        count = "1 decision" if len(decisions) == 1 else f"{len(decisions)} decisions"
+        raise BadDecisions(f"{file} holds {count}, and none with the number {number}")
+    remove_decision(file, decisions[number - 1].line)
+    click.echo(f"taken back: {decisions[number - 1].source}")
+
+
+def _part(folder: Path, what: str | None) -> dict[str, Any]:
+    """The key for a test or an exercise, by what there is of that name."""
+    if what is None:
+        return {}
+    known = ClassList.of(Store.read(folder))
+    if what in known.exercises:
+        return {"exercise": what}
+    try:
+        known.tests(what)
+    except Unknown as no_test:
+        try:
+            known.exercise(what)
+        except Unknown as no_exercise:
+            is_test = "::" in what or what.startswith("test")
+            raise BadDecisions(str(no_test if is_test else no_exercise)) from None
+    return {"test": what}
+
+
+def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> None:
+    """Writes a decision that is whole and speaks of this class; nothing else is written."""
+    results = Store.read(folder)
+    file = folder / NAME
+    found = {key: value for key, value in table.items() if value is not None}
+    wrong = [what for _, what in complaints(kind, found)]
+    if wrong:
+        raise BadDecisions("; ".join(wrong))
+    decision = decision_of(kind, found, file.name, 0)
+    try:
+        [*aim(decision, ClassList.of(results))]
+    except Unknown as reason:
+        raise BadDecisions(str(reason)) from None
+    now = datetime.datetime.now().astimezone()
+    said = {**found, "who": who or _user_of_git(folder), "when": now}
+    line = append_decision(file, kind, said)
+    click.echo(f"{file}:{line}: written")
+    _say_what_came_of_it(results, line)
+
+
+def _say_what_came_of_it(results: Results, line: int) -> None:
+    for effect in effects(results, open_settling(results)):
+        if effect.decision.line == line:
+            for said in effect.lines:
+                click.echo(f"  {said}")
+
+
+def _user_of_git(folder: Path) -> str | None:
+    try:
+        asked = ["git", "config", "user.name"]
+        found = subprocess.run(asked, cwd=folder, capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None

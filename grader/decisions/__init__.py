@@ -1,0 +1,1 @@
+"""What instructors decide after grading, and what a submission gets in the end."""

@@ -1,0 +1,179 @@
+"""One person's points in one submission, changed step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from grader.decisions.decision import Decision, Excused, PointsChanged, TakenOut
+from grader.decisions.exercises import (
+    counting,
+    earned,
+    excused_points,
+    verdicts_by_exercise,
+    worth,
+)
+from grader.decisions.late import RULE, HandingIn, Lateness, lateness
+from grader.decisions.settlement import Change, ExercisePoints, Kind, Settlement
+from grader.points import hundredths
+from grader.submission import Author
+from grader.verdict import Grade, GradeStatus, Verdict
+
+if TYPE_CHECKING:
+    from grader.decisions.settling import Settling, Target
+
+_Kind = TypeVar("_Kind", bound=Decision)
+
+
+@dataclass(slots=True)
+class _Exercise:
+    """An exercise as it stands: points and worth in hundredths, and the tests that do not count."""
+
+    tests: list[Verdict]
+    machine: int
+    points: int
+    worth: int
+    taken_out: frozenset[str] = frozenset()
+    bonus: frozenset[str] = frozenset()
+    ids: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ids = frozenset(test.id for test in self.tests)
+
+    @property
+    def counts(self) -> bool:
+        """Whether some of its tests do."""
+        return not self.ids <= self.taken_out | self.bonus
+
+    def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
+        """The points that it has when some of its tests do not count, or only for who passes."""
+        before = counting(self.tests, self.taken_out, self.bonus)
+        self.taken_out = self.taken_out - tests if as_bonus else self.taken_out | tests
+        self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
+        after = counting(self.tests, self.taken_out, self.bonus)
+        self.worth = self.worth if self.counts else 0
+        return max(self.points + after - before, 0) if self.counts or self.bonus else 0
+
+
+class PersonsPoints:
+    """Begins with the machine's points; each step adds changes, and none takes one back.
+
+    The order is part of what is promised: what does not count for anybody, then what was decided of
+    tests and exercises, then what a person is excused from, then lateness, and last what was
+    decided of the whole, from which nothing is taken any more.
+    """
+
+    def __init__(self, settling: Settling, grade: Grade, person: Author) -> None:
+        self._settling = settling
+        self._grade = grade
+        self._person = person
+        judged = verdicts_by_exercise(grade) if grade.is_complete else {}
+        self._exercises = {
+            name: _Exercise(tests, earned(tests), earned(tests), worth(tests))
+            for name, tests in judged.items()
+        }
+        self._whole = 0  # what was changed beside the exercises
+        self._changes: list[Change] = []
+
+    def settled(self) -> Settlement:
+        """All steps, in their order."""
+        self._take_out()
+        self._decide_parts()
+        is_excused = self._excuse()
+        late = self._deduct()
+        self._decide_the_whole()
+        grade, exercises = self._grade, self._exercises.values()
+        return Settlement(
+            submission=grade.submission,
+            people=(self._person,),
+            status=grade.status if grade.is_complete else GradeStatus.NOT_GRADED,
+            late=late.late,
+            machine=sum(each.machine for each in exercises) if grade.is_complete else None,
+            worth=sum(each.worth for each in exercises) or hundredths(grade.max_score),
+            exercises={
+                name: ExercisePoints(each.machine, each.points, each.worth)
+                for name, each in self._exercises.items()
+            },
+            changes=tuple(self._changes),
+            comments=self._settling.comments(grade.submission, self._person),
+            excused=is_excused,
+            undecided=late.undecided,
+            sources=frozenset(one.source for one, _ in self._of(Decision)),
+        )
+
+    def _take_out(self) -> None:
+        for decision, target in self._of(TakenOut):
+            if (exercise := self._exercises.get(target.exercise)) is None:
+                continue
+            tests = target.tests & exercise.ids if target.tests else exercise.ids
+            left = exercise.take_out(tests, decision.bonus)
+            is_whole = tests == exercise.ids
+            what = "it" if is_whole else "1 test" if len(tests) == 1 else f"{len(tests)} tests"
+            does = "does" if len(tests) == 1 or is_whole else "do"
+            said = f"{what} {does} not count for anybody"
+            if decision.bonus:
+                said = f"{what} {'count' if does == 'do' else 'counts'} as a bonus"
+            self._set(Kind.TAKEN_OUT, target.exercise, left, f"{said}: {decision.reason}", decision)
+
+    def _decide_parts(self) -> None:
+        for decision, target in self._of(PointsChanged):
+            exercise = self._exercises.get(target.exercise)
+            if exercise is None:
+                continue
+            now, left = exercise.points, decision.to
+            if target.tests:
+                own = earned([test for test in exercise.tests if test.id in target.tests])
+                left = now + ((decision.by or 0) if decision.to is None else decision.to - own)
+            elif left is None:
+                left = now + (decision.by or 0)
+            self._set(Kind.DECIDED, target.exercise, left, decision.reason, decision)
+
+    def _excuse(self) -> bool:
+        """Lets exercises count as the others do; whether the person is excused from all."""
+        everything = False
+        for decision, target in self._of(Excused):
+            everything |= not target.exercise
+            if target.exercise in self._exercises:
+                points = {name: (each.points, each.worth) for name, each in self._exercises.items()}
+                left = excused_points(points, target.exercise)
+                why = f"excused, so that it counts as the others do{_reason(decision)}"
+                self._set(Kind.EXCUSED, target.exercise, left, why, decision)
+        return everything
+
+    def _deduct(self) -> Lateness:
+        name, settling = self._grade.submission, self._settling
+        reached = sum(each.points for each in self._exercises.values())
+        possible = sum(each.worth for each in self._exercises.values())
+        handing_in = HandingIn(settling.times.get(name), name in settling.marked)
+        allowance = settling.allowance(name, self._person)
+        late = lateness(settling.rule, handing_in, allowance, reached, possible)
+        if late.sentence and self._grade.is_complete:
+            self._add(Kind.LATE, None, -late.cost, late.sentence, RULE)
+        return late
+
+    def _decide_the_whole(self) -> None:
+        for decision, target in self._of(PointsChanged):
+            if target.exercise:
+                continue
+            now = self._whole + sum(each.points for each in self._exercises.values())
+            left = now + (decision.by or 0) if decision.to is None else decision.to
+            more = max(left, 0) - now
+            self._add(Kind.DECIDED, None, more, decision.reason, decision.source)
+
+    def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, Target]]:
+        return self._settling.of(kind, self._grade.submission, self._person)
+
+    def _set(self, kind: Kind, exercise: str, left: int, sentence: str, decision: Decision) -> None:
+        """Gives an exercise so many hundredths, never fewer than none."""
+        more = max(left, 0) - self._exercises[exercise].points
+        self._exercises[exercise].points += more
+        self._add(kind, exercise, more, sentence, decision.source)
+
+    def _add(self, kind: Kind, exercise: str | None, more: int, sentence: str, source: str) -> None:
+        self._whole += 0 if exercise else more
+        self._changes.append(Change(kind, more, exercise, sentence, source))
+
+
+def _reason(decision: Decision) -> str:
+    return f": {decision.reason}" if decision.reason else ""
