@@ -15,6 +15,7 @@ from typing import Any
 from grader.assignment import Assignment
 from grader.explainer.explainer import Explainer
 from grader.explaining.naming.mistakes import load_mistakes
+from grader.groups.seen import seen_in_classes
 from grader.home.bench import SEED, DirectCalls
 from grader.judge.judge import Judge
 from grader.suite.suite import Suite
@@ -48,7 +49,8 @@ class Verification:
     `unjust` are the tests that a reference fails, `narrow` those that a right variant of this name
     fails, `idle` those that no wrong function fails, `remembered` those of `values` that are passed
     by the answers to the calls of another draw. `apart` are pairs of an exercise and one that it
-    is said to build on, of which no mistake is known that can be made in both.
+    is said to build on, of which no mistake is known that can be made in both. `unlike` are
+    mistakes that were seen in a class, with the exercises in which no variant answers as it did.
     """
 
     unjust: tuple[str, ...]
@@ -57,6 +59,7 @@ class Verification:
     remembered: tuple[str, ...]
     trials: tuple[Trial, ...]
     apart: tuple[tuple[str, str], ...] = ()
+    unlike: tuple[tuple[str, str], ...] = ()
 
     @property
     def uncaught(self) -> list[Trial]:
@@ -80,7 +83,7 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Whether right passes, wrong fails under no false name, and every test has a use."""
-        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart)
+        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart, self.unlike)
         return not any((*faults, self.uncaught, self.misnamed))
 
 
@@ -130,7 +133,10 @@ class Remembering:
         others = {step.name for step in (*call.before, *call.then) if step.doing is Doing.ASK}
         if others:
             self.together |= {call.adapter, *others}
-        return self.answers.setdefault(_asked(call), self._functions.ask(call))
+        answer = self._functions.ask(call)
+        # Calls that differ in their random numbers alone are one here, and have several answers.
+        self.answers.setdefault(_asked(call), answer)
+        return answer
 
 
 class Remembered:
@@ -198,7 +204,7 @@ def _verification(suite: Suite) -> Verification:
         if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
     ]
     found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
-    return Verification(*found, _apart(suite.foundations))
+    return Verification(*found, _apart(suite.foundations), tuple(_unlike(suite, explainer)))
 
 
 def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
@@ -208,6 +214,18 @@ def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
         for below in of
         if not foundations.shared(exercise, below)
     )
+
+
+def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
+    """What was seen in classes and is not yet what a variant answers, by mistake and exercise."""
+    known = {one.id: one.variants for one in _listed_in("solutions.mistakes", "MISTAKES")}
+    for seen in seen_in_classes(suite.assignment.solutions):
+        mistake, exercise = seen.diagnosis.mistake, seen.exercise
+        variants = known.get(mistake, {}).get(exercise, ())
+        asked = (Functions(suite.assignment.root, {exercise: one}).ask for one in variants)
+        answers = (explainer.wrong_answers(ask, exercise) for ask in asked)
+        if not any(one is not None and seen.is_shown_by(one) for one in answers):
+            yield mistake, exercise
 
 
 def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict], named: str | None) -> Trial:
