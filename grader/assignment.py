@@ -25,7 +25,7 @@ _ASPECTS = {
 }
 _KEYS = (
     *("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload"),
-    *("system_calls", "show_edits", "late"),
+    *("system_calls", "show_edits", "late", "carry_over"),
 )
 
 
@@ -47,7 +47,8 @@ class Assignment:
     calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
     the modules of installed packages that are loaded before the first submission, `system_calls`
     the names of those that submissions may make beside what ordinary code needs; `show_edits` is
-    whether students are shown what a mended line would be. `late` is what handing in late costs.
+    whether students are shown what a mended line would be. `late` is what handing in late costs,
+    `carry_over` the percentage of the points lost to a mistake of another exercise that comes back.
     """
 
     root: Path
@@ -61,6 +62,7 @@ class Assignment:
     system_calls: tuple[str, ...] = ()
     show_edits: bool = False
     late: LateRule | None = None
+    carry_over: float = 100.0
 
     @property
     def public_tests(self) -> Path:
@@ -149,19 +151,15 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
     show_edits = table.get("show_edits", False)
     if not isinstance(show_edits, bool):
         raise BadAssignment(f"[tool.grader] show_edits must be true or false, not {show_edits!r}")
+    carry_over = _numbers({"carry_over": table.get("carry_over", 100)}, "grader")["carry_over"]
+    if carry_over > 100:
+        raise BadAssignment(
+            f"[tool.grader] carry_over must be 0 to 100 percent, not {carry_over:g}"
+        )
     return Assignment(
-        root,
-        name,
-        points,
-        shares,
-        timeout,
-        forbidden,
-        packages,
-        preload,
-        calls,
-        show_edits,
-        _late(table.get("late")),
-    )
+        root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits,
+        _late(table.get("late")), carry_over,
+    )  # fmt: skip
 
 
 def _late(table: object) -> LateRule | None:

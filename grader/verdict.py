@@ -182,6 +182,28 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Carried:
+    """Points that an exercise gets back, since its mistake is paid for at another one, its `root`.
+
+    The answers of the exercise are exactly those of right code that is built on the root's wrong
+    part.
+    """
+
+    exercise: str
+    root: str
+    mistake: str
+    points: float
+
+    @property
+    def sentence(self) -> str:
+        """Why, as people read it."""
+        return (
+            f"right but for the mistake in {self.root} ({self.mistake}) that it builds on, which "
+            "is paid for there"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Grade:
     """A submission's verdicts and points.
 
@@ -189,6 +211,7 @@ class Grade:
     files was taken, which cells of a notebook raised. `evidence` is what reports show. Neither is
     in `results.jsonl`, nor is what the submission `imports` of the course's environment.
     `unexplained` is why there are no words for what went wrong, or not all; None where there are.
+    `score` is the sum of the tests' scores; what is `carried` comes on top of it.
     """
 
     submission: str
@@ -206,6 +229,7 @@ class Grade:
     evidence: Evidence = field(default_factory=Evidence)
     imports: Imports = field(default_factory=Imports)
     unexplained: str | None = None
+    carried: tuple[Carried, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -226,6 +250,7 @@ class Grade:
             "schema": SCHEMA,
             **row,
             "isolation": dict(self.isolation),
+            "carried": [dataclasses.asdict(one) for one in self.carried],
             "tests": [
                 verdict.as_whole_json() if whole else verdict.as_json() for verdict in self.tests
             ],
@@ -238,6 +263,7 @@ class Grade:
         tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
         fields["status"] = GradeStatus(fields["status"])
         fields["notes"] = tuple(fields.get("notes", ()))
+        fields["carried"] = tuple(Carried(**one) for one in fields.get("carried", ()))
         if "imports" in fields:
             fields["imports"] = Imports.from_json(fields["imports"])
         return cls(**fields, tests=tests)

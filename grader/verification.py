@@ -19,6 +19,7 @@ from grader.home.bench import SEED, DirectCalls
 from grader.judge.judge import Judge
 from grader.suite.suite import Suite
 from grader.testing.course import load_references
+from grader.testing.foundations import Foundations
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict
 from grader.wire.calls import Answer, Call, encode_call
@@ -45,7 +46,8 @@ class Verification:
 
     `unjust` are the tests that a reference fails, `narrow` those that a right variant of this name
     fails, `idle` those that no wrong function fails, `remembered` those of `values` that are passed
-    by the answers to the calls of another draw.
+    by the answers to the calls of another draw. `apart` are pairs of an exercise and one that it
+    is said to build on, of which no mistake is known that can be made in both.
     """
 
     unjust: tuple[str, ...]
@@ -53,6 +55,7 @@ class Verification:
     idle: tuple[str, ...]
     remembered: tuple[str, ...]
     trials: tuple[Trial, ...]
+    apart: tuple[tuple[str, str], ...] = ()
 
     @property
     def uncaught(self) -> list[Trial]:
@@ -76,21 +79,38 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Whether right passes, wrong fails under no false name, and every test has a use."""
-        faults = (self.unjust, self.narrow, self.idle, self.remembered)
+        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart)
         return not any((*faults, self.uncaught, self.misnamed))
 
 
 class Functions:
-    """Answers the calls of the tests with given functions, by exercise."""
+    """Answers the calls of the tests with given functions, by exercise.
 
-    def __init__(self, root: Path, functions: Mapping[str, Function]) -> None:
-        module = ModuleType("adapters")
-        vars(module).update(functions)
-        self._calls = DirectCalls(module, root)
+    The tests of an exercise that ask other adapters as well find the `references` of those.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        functions: Mapping[str, Function],
+        references: Mapping[str, Function] | None = None,
+    ) -> None:
+        self._root = root
+        self._functions = functions
+        self._references = references or functions
+        self._calls: dict[str, DirectCalls] = {}
 
     def ask(self, call: Call) -> Answer:
         """What the function of the call's exercise answers."""
-        return self._calls(call)
+        exercise = call.exercise or call.adapter
+        if exercise not in self._calls:
+            module = ModuleType("adapters")
+            vars(module).update(self._references)
+            vars(module).pop(exercise, None)
+            if exercise in self._functions:
+                setattr(module, exercise, self._functions[exercise])
+            self._calls[exercise] = DirectCalls(module, self._root)
+        return self._calls[exercise](call)
 
 
 class Remembering:
@@ -142,20 +162,21 @@ def _verification(suite: Suite) -> Verification:
     root = suite.assignment.root
     judge = Judge(suite, SEED)
     explainer = Explainer(suite, load_mistakes(root, suite.references))
-    references = Remembering(Functions(root, load_references(root)))
+    solutions = load_references(root)
+    references = Remembering(Functions(root, solutions))
     right = list(judge.grade(references))
     unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
     narrow = [
         (variant.name, verdict.id)
         for variant in _listed_in("solutions.variants", "VARIANTS")
-        for verdict in judge.grade(Functions(root, variant.functions), variant.functions)
+        for verdict in judge.grade(Functions(root, variant.functions, solutions), variant.functions)
         if verdict.status is not Status.PASSED
     ]
     trials: list[Trial] = []
     failed: set[str] = set()
     for functions in _side_by_side(_wrong_functions()):
         wrong = {exercise: function for exercise, (_, function) in functions.items()}
-        examinee = Functions(root, wrong)
+        examinee = Functions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
         named = explainer.names(examinee.ask, {verdict.id: verdict.status for verdict in verdicts})
         for exercise, (mistake, _) in functions.items():
@@ -168,7 +189,17 @@ def _verification(suite: Suite) -> Verification:
         for verdict in Judge(suite, SEED + 1).grade(Remembered(references.answers))
         if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
     ]
-    return Verification(tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
+    found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
+    return Verification(*found, _apart(suite.foundations))
+
+
+def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (exercise, below)
+        for exercise, of in foundations.builds_on.items()
+        for below in of
+        if not foundations.shared(exercise, below)
+    )
 
 
 def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict], named: str | None) -> Trial:

@@ -50,11 +50,8 @@ class _Progress:
         due = time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES or done == total
         if not self._console.is_terminal and due:
             self._last_line = time.monotonic()
-            print(
-                f"{done}/{total}: {counts}; last: {plain(submission)}",
-                file=self._console.file,
-                flush=True,
-            )
+            last = f"; last: {plain(submission)}" if submission else ""
+            print(f"{done}/{total}: {counts}{last}", file=self._console.file, flush=True)
         if done == total:
             self._bar.stop()
 
@@ -93,3 +90,18 @@ class ExplainingProgress(_Progress):
             self._begin()
         outcome = "without all words" if explained.words.missing else "explained"
         self.count(outcome, explained.question.entry.name, total)
+
+
+class ReadingProgress(_Progress):
+    """How many submissions' code has been read; a context manager."""
+
+    def __init__(self) -> None:
+        super().__init__("reading")
+
+    def __enter__(self) -> Self:
+        self._begin()
+        return self
+
+    def advance(self, _done: int, total: int) -> None:
+        """One more has been read, of so many in `total`."""
+        self.count("read", "", total)

@@ -26,8 +26,7 @@ SUITE = (
     "assignment",
 )
 SHARED = ""
-# No verdict depends on points; what is loaded ahead changes no grade, and
-# being late no verdict.
+# No verdict depends on points or on days; what is loaded ahead changes no grade.
 _NOT_SHARED = ("exercises", "preload", "late")
 
 

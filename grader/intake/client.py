@@ -26,7 +26,6 @@ from grader.submission import Submission, Unreadable
 
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds
-_LONGEST_ANSWER = MIB
 _ENGINE = Path(__file__).resolve().parents[2]
 # Names of files are the same bytes on both ends.
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
@@ -36,7 +35,7 @@ _BOOT = (
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
 _WISH = "hand in the source code without data"
-_NO_ANSWER = "the process that took it in answered what nobody can read"
+NO_ANSWER = "the process that took it in answered what nobody can read"
 
 
 class IntakeClient:
@@ -44,10 +43,12 @@ class IntakeClient:
 
     That is a fresh interpreter, small and without torch, which serves one submission after another
     and is replaced when it was lost. A process that was forked from the one that made the client
-    may use it as well, while that one waits. `boot` is what the interpreter runs.
+    may use it as well, while that one waits. `boot` is what the interpreter runs, `longest_answer`
+    the bytes that it may answer.
     """
 
     boot: ClassVar[str] = _BOOT
+    longest_answer: ClassVar[int] = MIB
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self._bounds = bounds
@@ -81,7 +82,7 @@ class IntakeClient:
                 raise Unreadable(str(answer["unreadable"]))
             return Submission.from_json(answer["submission"])
         except (LookupError, TypeError, ValueError) as error:
-            raise self._lost(_NO_ANSWER) from error
+            raise self._lost(NO_ANSWER) from error
 
     def close_own(self) -> None:
         """Ends the process, if it was this very one that started it."""
@@ -133,9 +134,9 @@ class IntakeClient:
         except OSError as error:
             raise self._lost(f"the process that took it in was lost: {_WISH}") from error
         except (ValueError, RecursionError) as error:
-            raise self._lost(_NO_ANSWER) from error
+            raise self._lost(NO_ANSWER) from error
         if not isinstance(answer, dict) or answer.get("id") != self._order_id:
-            raise self._lost(_NO_ANSWER)
+            raise self._lost(NO_ANSWER)
         if "too large" in answer:
             memory = size_in_words(bounds.memory)
             raise self._lost(f"taking it in took more than {memory} of memory: {_WISH}")
@@ -167,7 +168,7 @@ class IntakeClient:
             if not piece:
                 self._look(used_before)
                 raise ConnectionResetError("it ended")
-            if len(said) > _LONGEST_ANSWER:
+            if len(said) > self.longest_answer:
                 raise ConnectionAbortedError("it says more than anybody can read")
         return bytes(said)
 

@@ -13,7 +13,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,16 @@ _MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most nee
 
 def main(descriptor: int, parent: int, bounds: Bounds) -> None:
     """Takes in what it is asked to, until whoever asks hangs up or too much was held."""
+    serve(descriptor, parent, bounds, _outcome)
+
+
+def serve(
+    descriptor: int,
+    parent: int,
+    bounds: Bounds,
+    outcome: Callable[[Mapping[str, Any]], dict[str, Any]],
+) -> None:
+    """Answers orders with what comes of them, until whoever asks hangs up or too much was held."""
     end_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _bound(bounds)
@@ -41,7 +51,7 @@ def main(descriptor: int, parent: int, bounds: Bounds) -> None:
             signal.setitimer(signal.ITIMER_PROF, 2 * bounds.processor_seconds)
             try:
                 channel.sendall(_as_line({"begun": order["id"]}))
-                channel.sendall(_as_line({"id": order["id"]} | _outcome(order)))
+                channel.sendall(_as_line({"id": order["id"]} | outcome(order)))
             except ConnectionError:
                 return
             if _most_held() > _MOST_KEPT:

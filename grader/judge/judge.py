@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from grader.judge.carrying import Carrying, Paid
 from grader.judge.gate import gated, ungated
+from grader.judge.variants import Variants
 from grader.sandbox.replies import Reply
 from grader.settings import CPU
-from grader.suite.memory import Interview, Memory
+from grader.suite.memory import Asked, Interview, Memory
 from grader.suite.suite import Ended, Suite
 from grader.suite.test import Test
 from grader.testing.bench import Bench
@@ -43,6 +45,8 @@ class Judge:
         self._cases: dict[str, Case] = {}
         self._memory = Memory[Verdict]()
         self._interview: Interview | None = None
+        self._failed: dict[str, Sequence[Asked]] = {}
+        self._variants = Variants(suite, seed, device, self._case)
         self._bench = Bench(
             suite.contract, self._ask, suite.references, self._case, seed, Plainly(), device=device
         )
@@ -58,11 +62,23 @@ class Judge:
         Of tests that have one among those that are `kept` from an earlier grade, it stands, with
         the points that the test carries now.
         """
+        self._failed.clear()
         yield from gated(
             test.again(ungated(kept[test.id])) if test.id in kept else self._examine(test, examinee)
             for test in self._suite.tests.values()
             if exercises is None or test.exercise in exercises
         )
+
+    def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
+        """By exercise, where its mistake is paid for already, of the submission graded last."""
+
+        def asked(test: str) -> Sequence[Asked]:
+            if test not in self._failed:
+                self._examine(self._suite.tests[test], examinee)
+            return self._failed.get(test, ())
+
+        foundations = self._suite.foundations
+        return Carrying(self._variants, foundations, verdicts, asked, examinee.ask).found()
 
     def _examine(self, test: Test, examinee: Examinee) -> Verdict:
         """The verdict on a test: remembered, if the same answers were given before, or reached."""
@@ -73,6 +89,9 @@ class Judge:
             verdict = self._reached(test)
             if verdict.status is not Status.NOT_GRADED:
                 self._memory.learn(test.id, self._interview.asked, verdict)
+            asked = self._interview.asked
+        if verdict.status is Status.FAILED:
+            self._failed[test.id] = asked
         return verdict._replace(duration_s=round(time.monotonic() - started, 6))
 
     def _reached(self, test: Test) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from grader.assignment import BadAssignment
 from grader.imports import Imports
 from grader.intake import CopyFailed, Entry, IntakeClient, is_of_the_machine
+from grader.judge.carrying import Paid, carried_points
 from grader.judge.judge import Judge
 from grader.judge.rules import applied, summary
 from grader.plain_text import plain
@@ -22,12 +23,13 @@ from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
 from grader.sandbox.seat import Seat, Seats
 from grader.sandbox.sitting import Limits
+from grader.sandbox.uses import Uses
 from grader.settings import Settings
 from grader.submission import Unreadable
 from grader.suite.suite import Suite
 from grader.testing.cases import HOME_SEED
 from grader.testing.wording import Plainly
-from grader.verdict import Grade, GradeStatus, Status, Verdict
+from grader.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.wire.calls import Raised
 from grader.worker.packages import is_installed
 
@@ -49,6 +51,7 @@ class Outcome:
     isolation: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     imports: Imports = field(default_factory=Imports)
+    carried: tuple[Carried, ...] = ()
 
 
 class JudgeService:
@@ -113,6 +116,7 @@ class JudgeService:
             tests=outcome.tests,
             notes=outcome.notes,
             imports=outcome.imports,
+            carried=outcome.carried,
         )
 
     def _examined(self, entry: Entry, kept: Mapping[str, Verdict], follow: bool) -> Outcome:
@@ -172,10 +176,16 @@ class JudgeService:
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
             return Outcome(GradeStatus.NOT_GRADED, reason, tests, isolation, imports=imports)
         tests = applied(tests, seat.uses, self._suite.assignment.forbidden)
+        carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
         notes = tuple(_cell_note(raised) for raised in sitting.cell_errors)
-        return Outcome(
-            GradeStatus.GRADED, summary(seat.uses), tests, isolation, notes, imports=imports
-        )
+        said = summary(seat.uses)
+        return Outcome(GradeStatus.GRADED, said, tests, isolation, notes, imports, carried)
+
+    def _carried(
+        self, tests: Sequence[Verdict], found: Mapping[str, Paid], uses: Uses
+    ) -> tuple[Carried, ...]:
+        assignment = self._suite.assignment
+        return carried_points(tests, found, uses, assignment.forbidden, assignment.carry_over)
 
     def _imports(self, seat: Seat) -> Imports:
         seconds = {

@@ -111,7 +111,7 @@ class Examination:
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
         """The first test that an edited function fails."""
         name, exercise = role
-        examinee = Examinee(self._root, {**self._right[REFERENCES], **edited[name]})
+        examinee = Examinee(self._root, edited[name], self._right[REFERENCES])
         for verdict in self._judge.grade(examinee, (exercise,)):
             if verdict.status is not Status.PASSED:
                 return verdict.id

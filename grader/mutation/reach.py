@@ -107,7 +107,7 @@ def reach_of(
     reach = Reach({module: defaultdict(set) for module in programs.files})
     right = programs.load({})
     for name, functions in right.items():
-        examinee = Examinee(root, {**right[REFERENCES], **functions})
+        examinee = Examinee(root, functions, right[REFERENCES])
         tracing = _Tracing(name, examinee, modules, reach)
         for verdict in judge.grade(tracing, functions):
             if verdict.status is not Status.PASSED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,18 +14,11 @@ from grader.pages.of_class.class_data import ClassData
 from grader.pages.of_class.class_page import class_page
 from grader.pages.pool import stretches
 from grader.pages.stretch import Writing
-from grader.refusal import Refusal
+from grader.pages.whole_folder import HEAD, INDEX, whole_folder
 from grader.store import Results
 
-INDEX = "index.html"
 CHANGES = "changes.html"
 SUBMISSIONS = "submissions"
-_OURS = b'<meta name="generator" content="grader">'
-_HEAD = 4096
-
-
-class NotWritten(Refusal):
-    """The pages cannot be written; the text is one sentence that says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +43,9 @@ def write_report(
         NotWritten: if something else than a report lies there, or the disk refuses.
         StoreError: if results cannot be read.
     """
-    partial = folder.with_name(f".{folder.name}.partial")
-    try:
-        _refuse_foreign(folder)
-        shutil.rmtree(partial, ignore_errors=True)
-        settling = open_settling(results)
+    settling = open_settling(results)
+    with whole_folder(folder) as partial:
         changes = _write(results, settling, partial, against, processes)
-        if folder.exists():
-            shutil.rmtree(folder)
-        partial.rename(folder)
-    except OSError as error:
-        raise NotWritten(f"the report cannot be written to {folder}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return Report(folder / INDEX, changes)
 
 
@@ -76,7 +58,7 @@ def is_current(results: Results, folder: Path) -> bool:
     wanted = _made_of(results, open_settling(results)).encode()
     try:
         with (folder / INDEX).open("rb") as page:
-            is_ours = b'content="%b"' % wanted in page.read(_HEAD)
+            is_ours = b'content="%b"' % wanted in page.read(HEAD)
         pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
     except OSError:
         return False
@@ -96,7 +78,7 @@ def _write(
     processes: int | None,
 ) -> Changes | None:
     pages = folder / SUBMISSIONS
-    pages.mkdir(parents=True)
+    pages.mkdir()
     names = _names(results)
     found, changes = ClassData(), Changes() if against else None
     with stretches(Writing(results, settling, pages, against), names, processes) as written:
@@ -120,18 +102,3 @@ def _write(
 def _names(results: Results) -> list[str]:
     """The submissions in the order of the class."""
     return [outline.submission for outline in results.outlines()]
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """Refuses a folder that holds anything which no report can have left there."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    index = folder / INDEX
-    if folder.is_dir() and index.is_file():
-        with index.open("rb") as page:
-            if _OURS in page.read(_HEAD):
-                return
-    raise NotWritten(
-        f"{folder} holds something that is no report, and would be replaced: "
-        "name another folder with --out, or move that away"
-    )

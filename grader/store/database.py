@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.refusal import Refusal
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 6
 FILE = "results.sqlite"
 LINES = "results.jsonl"
 
@@ -107,6 +107,14 @@ CREATE TABLE note (
     place INTEGER NOT NULL,
     text TEXT NOT NULL,
     PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE carried (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    exercise TEXT NOT NULL,
+    root TEXT NOT NULL,
+    mistake TEXT NOT NULL,
+    points REAL NOT NULL,
+    PRIMARY KEY (submission, exercise)
 ) WITHOUT ROWID;
 CREATE TABLE evidence (
     submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,

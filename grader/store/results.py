@@ -20,6 +20,7 @@ from grader.store.imported import read_class_imports
 from grader.store.lines import Lines
 from grader.store.people import People
 from grader.store.rows import (
+    CARRIED,
     OF_A_SUBMISSION,
     OF_A_TEST,
     VERDICTS,
@@ -208,6 +209,30 @@ class Results:
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             return read_class_imports(db)
 
+    def options(self) -> dict[str, Any] | None:
+        """The options of the batch, as `Store.set_options` was given them, if it was.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("options")
+        return None if value is None else dict(json.loads(value))
+
+    def paths(self) -> list[str]:
+        """Where the submissions lay when they were graded last.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("paths")
+        return [] if value is None else list(json.loads(value))
+
+    def _of_the_batch(self, key: str) -> str | None:
+        """What is remembered of the batch as a whole."""
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            row = db.execute("SELECT value FROM batch WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`: one line for each submission; all of it or nothing.
 
@@ -231,7 +256,8 @@ class Results:
             db.execute("BEGIN")
             lines = Lines(numbered_tests(db))
             for number, *row in db.execute(_IN_CLASS_ORDER):
-                yield lines.line(grade_of(row, (), ()), db.execute(VERDICTS, (number,)))
+                grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
+                yield lines.line(grade, db.execute(VERDICTS, (number,)))
 
 
 def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
@@ -249,6 +275,7 @@ def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequenc
         of_the_submission,
         tuple([verdict_of(tests, verdict) for verdict in verdicts]),
         tuple(text for (text,) in notes),
+        database.execute(CARRIED, (number,)),
     )
 
 

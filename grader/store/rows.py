@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from grader.verdict import (
     Aspect,
+    Carried,
     Diagnosis,
     Grade,
     GradeStatus,
@@ -57,6 +58,9 @@ ADD_WORDS = (
     f"VALUES ({', '.join('?' * 17)})"
 )
 ADD_EVIDENCE = "INSERT OR REPLACE INTO evidence (submission, data) VALUES (?, ?)"
+_OF_CARRIED = "exercise, root, mistake, points"
+CARRIED = f"SELECT {_OF_CARRIED} FROM carried WHERE submission = ? ORDER BY exercise"
+ADD_CARRIED = f"INSERT INTO carried (submission, {_OF_CARRIED}) VALUES (?, ?, ?, ?, ?)"
 ADD_NOTE = "INSERT INTO note (submission, place, text) VALUES (?, ?, ?)"
 
 _UNKNOWN = (None,)
@@ -112,6 +116,11 @@ def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
     )
 
 
+def carried_row(carried: Carried) -> tuple[str, str, str, float]:
+    """Points that an exercise gets back, in the order of the table."""
+    return carried.exercise, carried.root, carried.mistake, carried.points
+
+
 def words_row(told: Told) -> tuple[Any, ...]:
     """What is told of one verdict, in the order of the table."""
     measurement, diagnosis, where = told.measurement, told.diagnosis, told.where
@@ -124,8 +133,13 @@ def words_row(told: Told) -> tuple[Any, ...]:
     )
 
 
-def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...], notes: tuple[str, ...]) -> Grade:
-    """The grade whose `submission_row` this is."""
+def grade_of(
+    row: Sequence[Any],
+    tests: tuple[Verdict, ...],
+    notes: tuple[str, ...],
+    carried: Iterable[Sequence[Any]] = (),
+) -> Grade:
+    """The grade whose `submission_row` this is, and whose `carried_row`s."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
     duration_s, message, isolation, said, unexplained = rest
     return Grade(
@@ -142,6 +156,7 @@ def grade_of(row: Sequence[Any], tests: tuple[Verdict, ...], notes: tuple[str, .
         tests=tests,
         notes=notes,
         unexplained=unexplained,
+        carried=tuple(Carried(*of_one) for of_one in carried),
     )
 
 

@@ -39,6 +39,7 @@ from grader.store.lock import lock_folder
 from grader.store.people import People, read_people, write_people
 from grader.store.results import Results, numbered_tests
 from grader.store.rows import (
+    ADD_CARRIED,
     ADD_EVIDENCE,
     ADD_NOTE,
     ADD_SUBMISSION,
@@ -47,6 +48,7 @@ from grader.store.rows import (
     ADD_WORDS,
     OF_A_TEST,
     TestRow,
+    carried_row,
     row_of_test,
     submission_row,
     verdict_row,
@@ -61,8 +63,8 @@ from grader.words import Words
 _NO_TIMES: Mapping[str, datetime.datetime] = {}
 _NOTHING_UNSURE: Mapping[str, str] = {}
 _OF_GRADES = (
-    "suite_test", "import", "lacking", "evidence", "note", "words", "verdict", "submission",
-    "test",
+    "suite_test", "import", "lacking", "carried", "evidence", "note", "words", "verdict",
+    "submission", "test",
 )  # fmt: skip
 
 
@@ -138,12 +140,6 @@ class Store(Results):
         self._database.close()
         os.close(self._folder_lock)
 
-    def options(self) -> dict[str, Any] | None:
-        """What `set_options` was given, if it was."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'options'").fetchone()
-        return None if row is None else dict(json.loads(row[0]))
-
     def set_options(self, options: Mapping[str, Any]) -> None:
         """Remembers the options of the batch, its seed among them, for when it is taken up again.
 
@@ -154,12 +150,6 @@ class Store(Results):
             return
         with self._change() as database:
             database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
-
-    def paths(self) -> list[str]:
-        """Where the submissions lay when they were graded last."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            row = self._database.execute("SELECT value FROM batch WHERE key = 'paths'").fetchone()
-        return [] if row is None else list(json.loads(row[0]))
 
     def set_paths(self, paths: Sequence[str]) -> None:
         """Remembers where the submissions lie, for who wants to look at them again."""
@@ -236,6 +226,7 @@ class Store(Results):
             database.executemany(ADD_VERDICT, rows)
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
+            database.executemany(ADD_CARRIED, [(number, *carried_row(it)) for it in grade.carried])
             assert number is not None
             write_imports(database, number, grade.imports)
             if words is not None:

@@ -21,6 +21,7 @@ from grader.testing.bench import Bench
 from grader.testing.contract import Adapter
 from grader.testing.course import course_code, load_contract, load_references
 from grader.testing.exercise import Membership, membership
+from grader.testing.foundations import Foundations, load_foundations
 from grader.testing.outcome import Observations, observing
 from grader.testing.plugin import BENCH
 from grader.testing.wording import Plainly
@@ -50,6 +51,7 @@ class Suite:
         self.assignment = assignment
         self.contract: Mapping[str, Adapter] = {}
         self.references: Mapping[str, Callable[..., Any]] = {}
+        self.foundations = Foundations()
         self._exercises = frozenset(exercises)
         self._serve: Callable[[Suite], None] = lambda _: None
         self._items: dict[str, pytest.Item] = {}
@@ -188,6 +190,7 @@ class Suite:
         with course_code("adapters.py", root):
             self.contract = load_contract(root)
         self.references = load_references(root)
+        self.foundations = load_foundations(root, [*self.assignment.points])
         self._require("adapters.py", self.contract)
         self._require("solutions/__init__.py", self.references)
 

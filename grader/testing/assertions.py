@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy
 import torch
 
 from grader.evidence import LARGEST_PICTURE, Picture, in_six_digits
@@ -32,6 +33,8 @@ from grader.wire.values import Elsewhere, Value
 
 _MORE_OPERATIONS = 1.5
 _LARGER_TENSORS = 4
+# What a tensor can be compared with number by number.
+_NUMBERS = (torch.Tensor, numpy.ndarray, int, float, list, tuple)
 
 
 class WrongForm(AssertionError):
@@ -109,7 +112,7 @@ def assert_matches(
     Of values in others, the first that is another one is told, by key and index.
     """
     __tracebackhide__ = True
-    if isinstance(actual, torch.Tensor):
+    if isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
         expected = torch.as_tensor(expected)
         if actual.shape != expected.shape:
             raise _of_another_shape(actual, expected, what)

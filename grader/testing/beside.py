@@ -108,7 +108,7 @@ class _Path(Handle):
 
     def exists(self) -> bool:
         """Whether something is there."""
-        return bool(self._seen("exists"))
+        return self._seen("exists") is True
 
     def _seen(self, how: str) -> Any:
         """What is found there.

@@ -118,6 +118,16 @@ class Draw:
         """So many independent characters of an alphabet."""
         return "".join(alphabet[place] for place in self.integers(0, len(alphabet), size).tolist())
 
+    def module(self, module: torch.nn.Module, scale: float = 0.5) -> torch.nn.Module:
+        """The module itself, with drawn numbers for its parameters: torch's own would be others.
+
+        A test that makes a module would begin with other numbers in each process.
+        """
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter.copy_(self(*parameter.shape, scale=scale))
+        return module
+
     def mask(self, *shape: int, keep: float = 0.6) -> torch.Tensor:
         """A boolean mask that is True with probability `keep`, at least once in every row."""
 

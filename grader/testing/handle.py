@@ -84,7 +84,8 @@ class Student(Maker):
         """
         call = call_of(script.steps, self.adapter.name)
         is_own = call.adapter == self.adapter.name
-        call = replace(call, seed=self._seed, device=self._device)
+        exercise = "" if is_own else self.adapter.name
+        call = replace(call, seed=self._seed, device=self._device, exercise=exercise)
         answer = self._ask(call)
         if answer.raised is not None:
             if answer.raised.kind == "StopIteration" and call.asks_for_an_item:

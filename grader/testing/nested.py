@@ -132,7 +132,7 @@ def _kind(value: Value) -> str:
     if value is None:
         return "None"
     if isinstance(value, torch.Tensor | numpy.ndarray):
-        return in_words(value)
+        return f"a tensor of shape {list(value.shape)}"
     return "bytes" if isinstance(value, bytes) else with_article(type(value).__name__)
 
 

@@ -40,7 +40,8 @@ class Call:
     taken, if there are some. Without an `adapter` there are steps alone.
     `trace` asks for the line of the submission that made the result what it is: its type, its
     dtype, its shape, or that no gradient comes through.
-    `frame` is the call as it crosses, where that was encoded before.
+    `frame` is the call as it crosses, where that was encoded before; `exercise`, which does not,
+    is the adapter whose test asks, where it asks another one.
     """
 
     adapter: str
@@ -57,6 +58,7 @@ class Call:
     then: tuple[Step, ...] = ()
     trace: Traced | None = None
     frame: bytes | None = field(default=None, compare=False, repr=False)
+    exercise: str = field(default="", compare=False, repr=False)
 
     @property
     def is_plain(self) -> bool:

@@ -135,9 +135,10 @@ def _content(_shop: Workshop, path: Path) -> bytes | str:
         return ABSENT
     except OSError:
         return IRREGULAR
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return IRREGULAR
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return IRREGULAR
         content = file.read(MAX_FILE + 1)
     return content if len(content) <= MAX_FILE else TOO_LARGE
 

@@ -97,7 +97,7 @@ LAYERS = [
         "grader.mutation",
         "grader.new",
     },
-    {"grader.decisions"},
+    {"grader.decisions", "grader.alike"},
     {"grader.dispatch", "grader.store"},
     {"grader.job"},
     {"grader.judge", "grader.explainer"},

@@ -110,7 +110,7 @@ def handles(result, answers):
 
     student = Student(adapter, ask, 1, lambda *_: None, InFull())
     function = next(function for kind, function in EXPECTED if kind == result)
-    return student, Reference(adapter, function, fresh_case(1, "test"))
+    return student, Reference(adapter, {"run_it": function}, fresh_case(1, "test"))
 
 
 def each_assertion(student, reference):
@@ -144,6 +144,24 @@ def test_no_answer_is_the_graders_own_fault(result):
         student, reference = handles(result, [Answer(value)])
         for assertion in each_assertion(student, reference):
             ends_well(assertion)
+
+
+def test_what_is_read_beside_a_submission_is_only_read():
+    """Whatever is said to be the content of a file, a gradient, or a state dict."""
+    for value in VALUES:
+        student, _ = handles(Anything(), [Answer(value)])
+        parameter, module = student.parameter(torch.ones(2)), student.module(torch.nn.Linear(2, 1))
+        file, folder = student.file(name="a.txt"), student.folder()
+        optimizer = student.optimizer("SGD", module, lr=0.1)
+        ends_well(file.read)
+        ends_well(file.text)
+        ends_well(file.exists)
+        ends_well(folder.entries)
+        ends_well(module.state_dict)
+        ends_well(optimizer.state_dict)
+        ends_well(lambda it=module: it(torch.ones(2)))
+        ends_well(lambda it=parameter: assert_matches(it.value, torch.ones(2)))
+        ends_well(lambda it=parameter: assert_matches(it.grad, None))
 
 
 @pytest.mark.parametrize("result", [FLOATS, Anything()], ids=str)
@@ -181,5 +199,7 @@ def test_one_number_is_what_was_expected_however_it_is_kept():
     """Where the adapters say nothing of a result, a number may come in a tensor, or not."""
     student, _ = handles(Anything(), [Answer(torch.tensor([6.0]))])
     assert_matches(student(torch.ones(6)), torch.tensor(6.0))
-    with pytest.raises(AssertionError, match=r"is a float, where float32\[2\] was wanted"):
+    with pytest.raises(
+        AssertionError, match=r"is a float, where a tensor of shape \[2\] was wanted"
+    ):
         assert_matches(student(torch.ones(6)), torch.ones(2))

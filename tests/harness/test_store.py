@@ -181,7 +181,7 @@ def test_the_jsonl_has_exactly_the_fields_that_are_promised(tmp_path: Path) -> N
     assert (alice["submission"], bob["submission"]) == ("alice", "bob")
     assert " ".join(alice) == (
         "schema submission status score max_score seed submission_hash suite_hash duration_s "
-        "message isolation unexplained tests"
+        "message isolation unexplained carried tests"
     )
     assert " ".join(alice["tests"][0]) == (
         "id exercise aspect status score max_score visibility duration_s message max_abs_error "

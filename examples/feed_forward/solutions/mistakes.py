@@ -274,3 +274,5 @@ MISTAKES = (
         {"run_swiglu": (_transposed,)},
     ),
 )
+
+BUILDS_ON = {"run_swiglu": ("run_silu",)}

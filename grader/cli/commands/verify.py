@@ -38,7 +38,8 @@ def verify_command(assignment_folder: Path, by_test: bool, edits: bool, jobs: in
 
     Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
     is given another's name, if there is a test that nothing wrong fails, or one of values that
-    remembered answers pass.
+    remembered answers pass, or if an exercise is said to build on one with which it shares no
+    mistake.
 
     With --edits, the wrong programs are small edits of the references and of the right variants,
     one at a time. Prints those that pass all tests and yet answer otherwise, as differences, and
@@ -125,5 +126,9 @@ def _complaints(verification: Verification) -> list[str]:
         *(
             f"answers remembered from another draw pass {test}: let it draw what it asks for"
             for test in verification.remembered
+        ),
+        *(
+            f"BUILDS_ON says that {exercise} builds on {below}, and no mistake is known in both"
+            for exercise, below in verification.apart
         ),
     ]

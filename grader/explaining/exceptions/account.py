@@ -92,10 +92,15 @@ def _source(raised: Raised) -> Iterator[str]:
 
 def call_in_words(call: Call) -> str:
     """The call that a test made: `run_rope(d_k=8, in_query_or_key=float32[2, 4, 8], …)`."""
-    said = f"{call.adapter}({_arguments_in_words((), call.arguments)})"
-    if not call.then:
-        return said
-    step = call.then[-1]
+    step = call.last
+    own = f"{call.adapter}({_arguments_in_words((), call.arguments)})"
+    if step is None:
+        return own
+    said = own if call.adapter else "what it had made"
+    if step.doing is Doing.ASK:
+        return f"{said}, and then {step.name}({_arguments_in_words((), step.keywords)})"
+    if step.doing is Doing.MAKE:
+        return f"{said}, and then looked at what had become of the files"
     if step.doing is Doing.NEXT:
         return f"{said}, and asked for item {step.times} of what it gave"
     what = f"its {step.name}" if step.name else "what it gave"

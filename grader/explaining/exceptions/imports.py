@@ -63,6 +63,11 @@ IMPORTS: tuple[Kind, ...] = (
     ),
     kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _no_name),
     kind(r"ImportError: attempted relative import with no known parent package", _relative),
+    # Where the tests make files: `grader/worker/making.py`.
+    kind(
+        r"FileNotFoundError: .*No such file or directory: '(?:[^'\n]*/)?given-\w+/\d+/([^'\n]+)'",
+        "The tests gave the path of {0}, and nothing was written there before.",
+    ),
     kind(
         r"FileNotFoundError: .*No such file or directory: '([^'\n]{1,200})'",
         "The file {0} is not part of what was handed in; a path is looked up from the folder that "

@@ -15,6 +15,7 @@ from grader.explaining.deadline import NEVER, Deadline, TooLate
 from grader.explaining.naming.catalogue import Catalogue
 from grader.testing.observation import Observation, Prediction
 from grader.verdict import Aspect, Diagnosis
+from grader.wire.flattening import as_tensor
 
 # A mistake may magnify rounding errors: large unscaled scores do.
 LENIENCY = 5
@@ -204,10 +205,9 @@ def _indifferent(
 
 
 def _differ(argument: str, one: Observation, other: Observation) -> bool:
-    first, second = one.call.arguments[argument], other.call.arguments.get(argument)
-    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
-        return not torch.equal(first, second)
-    return first is not second and first != second
+    first = as_tensor(one.call.arguments[argument])
+    second = as_tensor(other.call.arguments.get(argument))
+    return first.dtype != second.dtype or not torch.equal(first, second)
 
 
 def _explaining(

@@ -23,7 +23,7 @@ from grader.testing.observation import Observation, Prediction
 from grader.verdict import Diagnosis
 from grader.wire.calls import Call
 from grader.wire.flattening import as_tensor
-from grader.wire.values import Value
+from grader.wire.values import Value, mapped
 from grader.worker.carrying_out import Living
 
 Variants = Sequence[Callable[..., Any]]
@@ -223,7 +223,8 @@ def _nudged(arguments: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
     """Arguments in float64, each number off by the last digit of its dtype, up or down."""
     generator = torch.Generator().manual_seed(0)
     for _ in range(_NUDGES):
-        yield {name: _nudge(value, generator) for name, value in arguments.items()}
+        nudge = functools.partial(_nudge, generator=generator)
+        yield {name: mapped(value, nudge) for name, value in arguments.items()}
 
 
 def _nudge(value: Value, generator: torch.Generator) -> Value:

@@ -51,6 +51,18 @@ def take_in(
         raise Unreadable(f"it holds something that the grader cannot read ({why})") from problem
 
 
+def copied(entry: Entry, into: Path, limits: Limits = DEFAULT_LIMITS) -> Path:
+    """The folder below `into` that holds a copy of what was handed in, with adapters or without.
+
+    Raises Unreadable when it cannot be had, and CopyFailed when the copy could not be written.
+    """
+    if entry.refused:
+        raise Unreadable(entry.refused)
+    with handed_in(entry, into) as handed:
+        _copy(handed, PrivateCopy(into / _COPY), _ADAPTERS, limits)
+    return into / _COPY
+
+
 def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -> Submission:
     if entry.refused:
         raise Unreadable(entry.refused)

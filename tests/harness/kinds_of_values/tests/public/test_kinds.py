@@ -115,9 +115,10 @@ def trained(handle, start, gradients):
 
 
 @exercise("get_optimizer_class")
-def test_optimizer(student, reference, draw):
+@pytest.mark.parametrize("steps", [3, 4])
+def test_optimizer(student, reference, draw, steps):
     """Step by step, so that the first wrong one is told."""
-    start, gradients = draw(3, 2), [draw(3, 2) for _ in range(4)]
+    start, gradients = draw(3, 2), [draw(3, 2) for _ in range(steps)]
     both = [trained(handle, start, gradients) for handle in (student, reference)]
     for number, (own, right) in enumerate(zip(*both, strict=True), 1):
         assert_matches(own, right, what=f"the parameter after step {number}")
@@ -132,10 +133,11 @@ def clipped(handle, numbers, gradients, largest):
 
 
 @exercise("run_clipping")
-def test_clipping(student, reference, draw):
+@pytest.mark.parametrize("largest", [1.5, 0.25])
+def test_clipping(student, reference, draw, largest):
     """Large and small gradients, and none."""
     numbers, gradients = [draw(3, 2), draw(4)], [draw(3, 2, scale=9.0), draw.uniform(4)]
-    both = [clipped(handle, numbers, gradients, 1.5) for handle in (student, reference)]
+    both = [clipped(handle, numbers, gradients, largest) for handle in (student, reference)]
     for own, right in zip(*both, strict=True):
         assert_matches(own, right, what="the gradient")
 
@@ -153,7 +155,9 @@ def stepped(handle, layers, gradient):
 @pytest.mark.parametrize("form", ["path", "str", "stream"])
 def test_save(student, reference, draw, form):
     """What is saved can be loaded, by the submission's own function."""
-    layers = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.GELU())
+    layers = draw.module(
+        torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.GELU())
+    )
     gradient, iteration = draw(2, 3), int(draw.integers(5, 500))
     states = []
     for handle in (student, reference):
@@ -167,19 +171,20 @@ def test_save(student, reference, draw, form):
 
 
 @exercise("run_load")
-def test_load(student, reference, draw):
+@pytest.mark.parametrize("iteration", [17, 2000])
+def test_load(student, reference, draw, iteration):
     """The module computes what it computed, the optimizer goes on."""
-    layers, x, gradient = torch.nn.Linear(3, 2), draw(5, 3), draw(2, 3)
-    layers = torch.nn.Sequential(layers)
+    layers = draw.module(torch.nn.Sequential(torch.nn.Linear(3, 2)))
+    x, gradient = draw(5, 3), draw(2, 3)
     answers = []
     for handle in (student, reference):
         file = handle.file(b"what was there before", "checkpoint.pt")
-        handle.other("run_save")(*stepped(handle, layers, gradient), 17, file)
+        handle.other("run_save")(*stepped(handle, layers, gradient), iteration, file)
         module, optimizer = stepped(handle, layers, -gradient)
-        iteration = handle(file.as_stream, module, optimizer)
+        told = handle(file.as_stream, module, optimizer)
         module.parameter("0.weight").grad = gradient
         optimizer.step()
-        answers.append((iteration, module(x)))
+        answers.append((told, module(x)))
     assert_matches(*answers)
 
 

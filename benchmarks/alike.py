@@ -1,0 +1,90 @@
+"""How high disguised copies rank among independent programs, and how long a large class takes.
+
+    .venv/bin/python benchmarks/alike.py                three hundred programs and ten copies
+    .venv/bin/python benchmarks/alike.py --large 1000   seconds for as many submissions
+
+Ten of the programs are copied: five that people wrote, five put together of idioms. Each copy is
+renamed, commented, its functions and statements moved, half of its products written as `einsum`,
+and split over two files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from alike_corpus import ROOT, by_hand, disguised, independent
+
+sys.path.insert(0, str(ROOT))
+
+from grader.alike.comparing import Comparison, compare_entries
+from grader.assignment import find_assignment
+from grader.intake import discover
+
+PROGRAMS, COPIES = 300, 10
+
+
+def laid_out(programs: Mapping[str, Mapping[str, str]], folder: Path) -> Path:
+    """The programs as a folder of submissions."""
+    for name, files in programs.items():
+        for path, text in files.items():
+            (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / path).write_text(text, encoding="utf-8")
+    return folder
+
+
+def with_copies(seed: int) -> dict[str, dict[str, str]]:
+    """Independent programs, and copies of ten of them under names of their own."""
+    programs = independent(PROGRAMS)
+    draw = random.Random(f"copied {seed}")
+    # A notebook would have to be taken apart first.
+    people = [n for n, files in by_hand().items() if all(path.endswith(".py") for path in files)]
+    chosen = draw.sample(people, COPIES // 2)
+    chosen += draw.sample([name for name in programs if name.startswith("student-")], COPIES // 2)
+    copies = {
+        f"copy-of-{name}": disguised(programs[name], 100 * seed + place)
+        for place, name in enumerate(chosen)
+    }
+    return programs | copies
+
+
+def compared(programs: Mapping[str, Mapping[str, str]], most: int) -> Comparison:
+    """The comparison of a class of these."""
+    with tempfile.TemporaryDirectory() as folder:
+        entries = discover([laid_out(programs, Path(folder))]).entries
+        return compare_entries(entries, find_assignment(ROOT), most=most)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--large", type=int)
+    chosen = parser.parse_args()
+    if chosen.large:
+        programs = independent(chosen.large)
+        began = time.monotonic()
+        compared(programs, 30)
+        print(f"{chosen.large} submissions: {time.monotonic() - began:.0f} s")
+        return
+    for seed in range(chosen.seeds):
+        pairs = compared(with_copies(seed), 60).pairs
+        names = [{pair.one.name, pair.other.name} for pair in pairs]
+        is_copy = [any(f"copy-of-{name}" in both for name in both) for both in names]
+        ranks = [rank for rank, found in enumerate(is_copy, 1) if found]
+        alike = [round(pair.pair.alikeness, 2) for pair in pairs]
+        lowest = min(a for a, found in zip(alike, is_copy, strict=True) if found)
+        highest = max(a for a, found in zip(alike, is_copy, strict=True) if not found)
+        print(
+            f"seed {seed}: {len(ranks)} of {COPIES} copies found, at {ranks}; the least alike "
+            f"{lowest}, the most alike that are independent {highest}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""The references: right answers to every adapter, by the same names and parameters.
+
+Those of the model are composed of small steps: `steps` holds them, `layers`, `attention`,
+`transformer` and `loss` compose them, and `mistakes` replaces some of them by wrong ones.
+"""
+
+from .answers import answer
+from .answers import named_steps as named_steps
+from .parts import Parts
+
+_RIGHT = Parts()
+
+run_linear = answer("run_linear", _RIGHT)
+run_embedding = answer("run_embedding", _RIGHT)
+run_silu = answer("run_silu", _RIGHT)
+run_swiglu = answer("run_swiglu", _RIGHT)
+run_rmsnorm = answer("run_rmsnorm", _RIGHT)
+run_softmax = answer("run_softmax", _RIGHT)
+run_scaled_dot_product_attention = answer("run_scaled_dot_product_attention", _RIGHT)
+run_multihead_self_attention = answer("run_multihead_self_attention", _RIGHT)
+run_rope = answer("run_rope", _RIGHT)
+run_multihead_self_attention_with_rope = answer("run_multihead_self_attention_with_rope", _RIGHT)
+run_transformer_block = answer("run_transformer_block", _RIGHT)
+run_transformer_lm = answer("run_transformer_lm", _RIGHT)
+run_cross_entropy = answer("run_cross_entropy", _RIGHT)

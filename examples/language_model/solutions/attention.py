@@ -1,0 +1,116 @@
+"""Model answers on attention: of one head, of several, and with positions."""
+
+import torch
+from torch import Tensor
+
+from .parts import Parts
+
+
+def scaled_dot_product_attention(
+    parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """Give each query the average of the values, weighted by its attention to their keys."""
+    return _attend(parts, Q, K, V, mask, width=Q.shape[-1])
+
+
+def multihead_self_attention(
+    parts: Parts,
+    d_model: int,
+    num_heads: int,
+    q_proj_weight: Tensor,
+    k_proj_weight: Tensor,
+    v_proj_weight: Tensor,
+    o_proj_weight: Tensor,
+    in_features: Tensor,
+) -> Tensor:
+    """Causal multi-head attention of a sequence to itself."""
+    weights = parts.projections_in_order(q_proj_weight, k_proj_weight, v_proj_weight)
+    heads = _projected_heads(parts, in_features, weights, num_heads)
+    return _attended(parts, heads, o_proj_weight)
+
+
+def rope(
+    parts: Parts,
+    d_k: int,
+    theta: float,
+    max_seq_len: int,
+    in_query_or_key: Tensor,
+    token_positions: Tensor,
+) -> Tensor:
+    """Rotate the pairs (0, 1), (2, 3), ... of each vector by angles that grow with its position."""
+    angles = _angles(parts, d_k, theta, max_seq_len, in_query_or_key, token_positions)
+    return parts.rotate(in_query_or_key, angles).to(in_query_or_key.dtype)
+
+
+def multihead_self_attention_with_rope(
+    parts: Parts,
+    d_model: int,
+    num_heads: int,
+    max_seq_len: int,
+    theta: float,
+    q_proj_weight: Tensor,
+    k_proj_weight: Tensor,
+    v_proj_weight: Tensor,
+    o_proj_weight: Tensor,
+    in_features: Tensor,
+    token_positions: Tensor | None = None,
+) -> Tensor:
+    """Causal multi-head self-attention whose queries and keys are rotated by their positions."""
+    if token_positions is None:
+        token_positions = torch.arange(in_features.shape[-2], device=in_features.device)
+    shared_by_heads = parts.multihead_positions(token_positions).unsqueeze(-2)
+    weights = parts.projections_in_order(q_proj_weight, k_proj_weight, v_proj_weight)
+    heads = _projected_heads(parts, in_features, weights, num_heads)
+    for role in parts.rotated_roles:
+        d_k = heads[role].shape[-1]
+        turned = rope(parts, d_k, theta, max_seq_len, heads[role], shared_by_heads)
+        heads[role] = parts.step(f"rotated {role}", turned)
+    return _attended(parts, heads, o_proj_weight)
+
+
+def _attend(
+    parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, width: int
+) -> Tensor:
+    """Attention of queries that were made from tokens with `width` features."""
+    queries, keys, values = parts.tensors_in_order(Q, K, V)
+    scores = parts.step("scores", parts.similarity(queries, keys))
+    scores = parts.step("scaled", parts.scale(scores, queries.shape[-1], width))
+    if mask is not None:
+        scores = parts.step("masked", parts.mask_scores(scores, mask))
+    weights = parts.softmax(scores, parts.axis_of_keys)
+    if mask is not None:
+        weights = parts.mask_weights(weights, mask)
+    return parts.step("weights", weights) @ values
+
+
+def _projected_heads(
+    parts: Parts, in_features: Tensor, weights: tuple[Tensor, ...], num_heads: int
+) -> dict[str, Tensor]:
+    """The queries, keys and values of every head."""
+    heads = {}
+    for role, weight in zip(("queries", "keys", "values"), weights, strict=True):
+        projected = parts.step(role, parts.project(in_features, weight))
+        heads[role] = parts.split_heads(projected, num_heads)
+    return heads
+
+
+def _attended(parts: Parts, heads: dict[str, Tensor], o_proj_weight: Tensor) -> Tensor:
+    """What the heads find, laid side by side and mixed."""
+    seq, width = heads["queries"].shape[-2], o_proj_weight.shape[-1]
+    mask = parts.causal_mask(seq).to(o_proj_weight.device)
+    found = _attend(parts, heads["queries"], heads["keys"], heads["values"], mask, width)
+    merged = parts.step("merged", parts.merge_heads(found))
+    return parts.project_output(merged, o_proj_weight)
+
+
+def _angles(
+    parts: Parts, d_k: int, theta: float, max_seq_len: int, vectors: Tensor, positions: Tensor
+) -> Tensor:
+    """The angle of each pair of each vector, `... seq pairs`, looked up in a table of positions."""
+    # Half precision does not tell neighbouring positions apart.
+    precise = torch.promote_types(vectors.dtype, torch.float32)
+    first_of_pair = torch.arange(0, d_k, 2, dtype=precise, device=vectors.device)
+    frequencies = parts.step("frequencies", parts.rope_frequencies(first_of_pair, d_k, theta))
+    in_order = torch.arange(max_seq_len, device=vectors.device)
+    table = parts.positions_in_table(in_order)[:, None].to(precise) * frequencies
+    return parts.step("angles", table[parts.rope_positions(positions)])

@@ -1,0 +1,276 @@
+"""Mistakes in the softmax, in scores and in their scaling."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..steps import mask_scores, similarity, softmax
+from .mistake import (
+    ATTENTION,
+    CAUSAL,
+    MULTIHEAD,
+    MULTIHEAD_ROPE,
+    SCALED_DOT_PRODUCT,
+    Mistake,
+    Way,
+    ways,
+)
+
+_SOFTMAX = ("run_softmax",)
+_MASKED = (SCALED_DOT_PRODUCT,)
+
+
+def _naive(x: Tensor, dim: int) -> Tensor:
+    exponentials = torch.exp(x)
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+def _of_last_axis(x: Tensor, _dim: int) -> Tensor:
+    return softmax(x, -1)
+
+
+def _over_sum_of_last_axis(x: Tensor, dim: int) -> Tensor:
+    exponentials = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+def _of_everything(x: Tensor, _dim: int) -> Tensor:
+    return softmax(x.flatten(), 0).view(x.shape)
+
+
+def _shares_of_sum(x: Tensor, dim: int) -> Tensor:
+    return x / x.sum(dim=dim, keepdim=True)
+
+
+def _logarithm(x: Tensor, dim: int) -> Tensor:
+    return torch.log_softmax(x, dim)
+
+
+def _unscaled(scores: Tensor, _d_k: int, _width: int) -> Tensor:
+    return scores
+
+
+def _divided_by_d_k(scores: Tensor, d_k: int, _width: int) -> Tensor:
+    return scores / d_k
+
+
+def _multiplied(scores: Tensor, d_k: int, _width: int) -> Tensor:
+    return scores * math.sqrt(d_k)
+
+
+def _divided_by_width(scores: Tensor, _d_k: int, width: int) -> Tensor:
+    return scores / math.sqrt(width)
+
+
+def _transposed(queries: Tensor, keys: Tensor) -> Tensor:
+    return similarity(keys, queries)
+
+
+def _values_second(first: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, ...]:
+    return first, third, second
+
+
+def _inverted(scaled: Tensor, mask: Tensor) -> Tensor:
+    return mask_scores(scaled, ~mask)
+
+
+def _inverted_finitely(scaled: Tensor, mask: Tensor) -> Tensor:
+    return scaled.masked_fill(mask, -1e9)
+
+
+def _masked_finitely(scaled: Tensor, mask: Tensor) -> Tensor:
+    return scaled.masked_fill(~mask, -1e9)
+
+
+def _unmasked(scaled: Tensor, _mask: Tensor) -> Tensor:
+    return scaled
+
+
+def _added(scaled: Tensor, mask: Tensor) -> Tensor:
+    return scaled + mask.to(scaled.dtype)
+
+
+def _filled_with_zero(scaled: Tensor, mask: Tensor) -> Tensor:
+    return scaled.masked_fill(~mask, 0.0)
+
+
+def _removed(weights: Tensor, mask: Tensor) -> Tensor:
+    return weights.masked_fill(~mask, 0.0)
+
+
+def _everything(seq_len: int) -> Tensor:
+    return torch.ones(seq_len, seq_len, dtype=torch.bool)
+
+
+def _upper_triangle(seq_len: int) -> Tensor:
+    return _everything(seq_len).triu()
+
+
+def _next_as_well(seq_len: int) -> Tensor:
+    return _everything(seq_len).tril(1)
+
+
+def _earlier_only(seq_len: int) -> Tensor:
+    return _everything(seq_len).tril(-1)
+
+
+MISTAKES = (
+    Mistake(
+        "softmax-ignores-dim",
+        "Your softmax always runs along the last axis, whatever axis was asked for.",
+        "Where in your function does its second argument have a say?",
+        ways(
+            Way(_SOFTMAX, {"softmax": _of_last_axis}),
+            Way(_SOFTMAX, {"softmax": _over_sum_of_last_axis}),
+        ),
+    ),
+    Mistake(
+        "softmax-over-everything",
+        "Your softmax divides by the sum over the whole tensor, so that all its entries together "
+        "sum to 1.",
+        "How many numbers should your sum have: one, or one for each row?",
+        ways(Way((*_SOFTMAX, *ATTENTION), {"softmax": _of_everything})),
+    ),
+    Mistake(
+        "softmax-without-exponential",
+        "Your scores are divided by their sum as they are, without the exponential that makes all "
+        "of them positive.",
+        "What becomes of a negative score, and can a share be negative?",
+        ways(Way(_SOFTMAX, {"softmax": _shares_of_sum})),
+        own_dtype=True,
+    ),
+    Mistake(
+        "softmax-logarithm",
+        "Your softmax returns logarithms of the shares.",
+        "Can a share be negative, and what should a row of yours sum to?",
+        ways(Way(_SOFTMAX, {"softmax": _logarithm})),
+    ),
+    Mistake(
+        "softmax-unstable",
+        "Your softmax takes the exponential of large numbers as they are, which overflows.",
+        "Which number can be taken away from all entries without a change in their shares?",
+        ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT, MULTIHEAD, MULTIHEAD_ROPE), {"softmax": _naive})),
+        own_dtype=True,
+    ),
+    Mistake(
+        "no-scale",
+        "Your scores are not scaled before the softmax.",
+        "How does the spread of a dot product grow with the number of features, and what undoes "
+        "that?",
+        ways(Way(ATTENTION, {"scale": _unscaled})),
+    ),
+    Mistake(
+        "scale-by-d_k",
+        "Your scores are divided by d_k itself, which makes them too small.",
+        "Look at the denominator in the formula once more: what is done to d_k before the "
+        "division?",
+        ways(Way(ATTENTION, {"scale": _divided_by_d_k})),
+    ),
+    Mistake(
+        "scale-inverted",
+        "Your scores are multiplied by the factor that should make them smaller.",
+        "Should scores become larger or smaller when there are more features?",
+        ways(Way(ATTENTION, {"scale": _multiplied})),
+    ),
+    Mistake(
+        "scale-by-d_model",
+        "Your scores are scaled by the width of the tokens instead of that of the queries and "
+        "keys which are multiplied.",
+        "How many products does one score add up, and which axis has that many entries?",
+        ways(Way(CAUSAL, {"scale": _divided_by_width})),
+    ),
+    Mistake(
+        "softmax-over-queries",
+        "Your softmax runs along the queries, so that the weights of one query do not sum to 1.",
+        "Whose shares must add up to 1, and along which axis of the scores do they lie?",
+        ways(Way(ATTENTION, {"axis_of_keys": -2}), Way(_MASKED, {"axis_of_keys": 1})),
+    ),
+    Mistake(
+        "softmax-over-heads",
+        "Your softmax runs along the heads, so that they share out what each of them should have "
+        "for itself.",
+        "Which axes have the scores of all heads, in which order, and along which one do the "
+        "weights of one query lie?",
+        ways(Way(CAUSAL, {"axis_of_keys": 1}), Way(CAUSAL, {"axis_of_keys": -3})),
+    ),
+    Mistake(
+        "qk-swapped",
+        "Your queries and keys have changed places.",
+        "In your scores, does a row belong to the token that looks or to one that is looked at?",
+        ways(Way(ATTENTION, {"similarity": _transposed})),
+    ),
+    Mistake(
+        "kv-swapped",
+        "Your keys and values have changed places.",
+        "Which of the two are compared with the queries, and which are averaged?",
+        ways(
+            Way(CAUSAL, {"projections_in_order": _values_second}),
+            Way((SCALED_DOT_PRODUCT, MULTIHEAD), {"tensors_in_order": _values_second}),
+        ),
+    ),
+    Mistake(
+        "mask-inverted",
+        "Your mask works the wrong way round: what it allows is hidden, and what it hides is seen.",
+        "What does True in a mask stand for here, and which scores do you overwrite?",
+        ways(
+            Way(ATTENTION, {"mask_scores": _inverted}),
+            Way(ATTENTION, {"mask_scores": _inverted_finitely}),
+        ),
+    ),
+    Mistake(
+        "mask-ignored",
+        "Your result is the same with and without a mask.",
+        "Follow the mask through your code: does what you make of it reach the softmax?",
+        ways(Way(ATTENTION, {"mask_scores": _unmasked})),
+        echoes=CAUSAL,
+    ),
+    Mistake(
+        "mask-added",
+        "Your mask is added to the scores as ones and zeros, which hides nothing.",
+        "What is left of a key's share when its score is one less than that of the others?",
+        ways(Way(ATTENTION, {"mask_scores": _added})),
+    ),
+    Mistake(
+        "mask-zero-fill",
+        "Hidden keys get the score 0 before the softmax, and so keep a share of the attention.",
+        "What does the exponential make of 0, and of which number does it make nothing?",
+        ways(Way(ATTENTION, {"mask_scores": _filled_with_zero})),
+    ),
+    Mistake(
+        "mask-after-softmax",
+        "Your mask removes weights after the softmax, so that those which are left do not sum "
+        "to 1.",
+        "When must a key be hidden so that the others share out all of the attention?",
+        ways(Way(ATTENTION, {"mask_scores": _unmasked, "mask_weights": _removed})),
+    ),
+    Mistake(
+        "causal-missing",
+        "Your tokens see those that come after them: no causal mask takes effect.",
+        "Change the last token of a sequence: should the results of the others change?",
+        ways(Way(CAUSAL, {"causal_mask": _everything})),
+    ),
+    Mistake(
+        "causal-reversed",
+        "Your causal mask is turned round: each token sees itself and what comes after it, not "
+        "what came before.",
+        "Write down the mask for three tokens: what may the first of them see?",
+        ways(Way(CAUSAL, {"causal_mask": _upper_triangle})),
+    ),
+    Mistake(
+        "causal-sees-next",
+        "Your causal mask lets each token see the one after it.",
+        "Count what the first token may see, and what the second may see.",
+        ways(Way(CAUSAL, {"causal_mask": _next_as_well})),
+    ),
+    Mistake(
+        "causal-hides-self",
+        "Your causal mask hides each token from itself, and leaves the first one with nothing to "
+        "see.",
+        "Does a token come before, after or at its own position, and which of these may it see?",
+        ways(
+            Way(CAUSAL, {"causal_mask": _earlier_only}),
+            Way(CAUSAL, {"causal_mask": _earlier_only, "mask_scores": _masked_finitely}),
+        ),
+    ),
+)

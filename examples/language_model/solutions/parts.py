@@ -1,0 +1,65 @@
+"""The parts that the model's answers are composed of; a known mistake is some of them replaced."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from . import steps
+
+InOrder = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+
+
+def unobserved(_name: str, step: Tensor) -> Tensor:
+    """Pass a step on; who wants to see the steps puts a function that keeps them in its place."""
+    return step
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The functions behind the answers: right ones, unless told otherwise.
+
+    `step` is called with every step's name and tensor, and what it returns is used.
+    """
+
+    step: Callable[[str, Tensor], Tensor] = unobserved
+
+    multiply: Callable[[Tensor, Tensor], Tensor] = steps.multiply_transposed
+    look_up: Callable[[Tensor, Tensor], Tensor] = steps.look_up
+    activate: Callable[[Tensor], Tensor] = steps.silu
+    feed_weights_in_order: InOrder = steps.in_order
+    gate: Callable[[Tensor, Tensor], Tensor] = steps.gate
+    mean_square: Callable[[Tensor], Tensor] = steps.mean_square
+    divide_by_root: Callable[[Tensor, Tensor, float], Tensor] = steps.divide_by_root
+    gain: Callable[[Tensor, Tensor], Tensor] = steps.gain
+    softmax: Callable[[Tensor, int], Tensor] = steps.softmax
+
+    similarity: Callable[[Tensor, Tensor], Tensor] = steps.similarity
+    scale: Callable[[Tensor, int, int], Tensor] = steps.scale
+    mask_scores: Callable[[Tensor, Tensor], Tensor] = steps.mask_scores
+    axis_of_keys: int = -1
+    mask_weights: Callable[[Tensor, Tensor], Tensor] = steps.mask_weights
+    causal_mask: Callable[[int], Tensor] = steps.causal_mask
+    tensors_in_order: InOrder = steps.in_order
+
+    project: Callable[[Tensor, Tensor], Tensor] = steps.multiply_transposed
+    project_output: Callable[[Tensor, Tensor], Tensor] = steps.multiply_transposed
+    projections_in_order: InOrder = steps.in_order
+    split_heads: Callable[[Tensor, int], Tensor] = steps.split_heads
+    merge_heads: Callable[[Tensor], Tensor] = steps.merge_heads
+
+    positions_in_table: Callable[[Tensor], Tensor] = steps.as_given
+    rope_positions: Callable[[Tensor], Tensor] = steps.as_given
+    rope_frequencies: Callable[[Tensor, int, float], Tensor] = steps.rope_frequencies
+    rotate: Callable[[Tensor, Tensor], Tensor] = steps.rotate
+    rotated_roles: tuple[str, ...] = ("queries", "keys")
+    multihead_positions: Callable[[Tensor], Tensor] = steps.as_given
+
+    arrange_block: Callable[..., Tensor] = steps.pre_norm
+    norms_in_order: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] = steps.norms_in_order
+    arrange_model: Callable[..., Tensor] = steps.bottom_up
+    weights_of_block: Callable[[int, int], int] = steps.own_layer
+    head_weight: Callable[[Tensor, Tensor], Tensor] = steps.own_head
+
+    surprise: Callable[[Tensor, Tensor], Tensor] = steps.surprise
+    average: Callable[[Tensor, Tensor], Tensor] = steps.average

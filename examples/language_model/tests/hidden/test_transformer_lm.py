@@ -1,0 +1,74 @@
+"""The language model: what the grade looks at beyond the public tests."""
+
+import pytest
+from tests.public.inputs import language_model
+
+from grader.testing import (
+    assert_matches,
+    assert_runs_on_another_device,
+    assert_same_answer_twice,
+    assert_work_does_not_grow,
+    exercise,
+)
+from tests.public.tolerances import OF_A_MODEL
+
+
+@exercise("run_transformer_lm")
+@pytest.mark.parametrize(("d_model", "num_heads", "d_ff"), [(16, 4, 24), (8, 2, 8)], ids=str)
+def test_language_model(student, reference, draw, d_model, num_heads, d_ff):
+    """A batch of texts through three blocks."""
+    sizes = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+    inputs = language_model(draw, num_layers=3, **sizes)
+    inputs["in_indices"] = draw.integers(0, 17, 2, 7)
+    assert_matches(student(**inputs), reference(**inputs), OF_A_MODEL)
+
+
+@exercise("run_transformer_lm", aspect="generality")
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"num_layers": 1, "vocab_size": 8, "d_model": 8},
+        {"num_layers": 3, "num_heads": 1},
+        {"rope_theta": 50.0, "context_length": 12},
+    ],
+    ids=["one block", "one head", "another theta"],
+)
+def test_language_model_of_other_sizes(student, reference, draw, sizes):
+    """One block, one head, as many tokens as features, another base of frequencies."""
+    inputs = language_model(draw, **sizes)
+    inputs["in_indices"] = draw.integers(0, inputs["vocab_size"], 2, inputs["context_length"] - 1)
+    assert_matches(student(**inputs), reference(**inputs), OF_A_MODEL)
+
+
+@exercise("run_transformer_lm", aspect="generality")
+def test_language_model_is_causal(student, reference, draw):
+    """Another last token changes the scores after it, and none before."""
+    inputs, ids = language_model(draw), draw.integers(0, 16, 2, 6)
+    changed = ids.clone()
+    changed[:, -1] += 1
+    first, second = student(**inputs, in_indices=ids), student(**inputs, in_indices=changed)
+    assert_matches(second[:, :-1], first[:, :-1], what="the scores before the changed token")
+    assert_matches(second, reference(**inputs, in_indices=changed), OF_A_MODEL)
+
+
+@exercise("run_transformer_lm", aspect="numerics")
+def test_language_model_of_small_embeddings(student, reference, draw):
+    """Where embeddings are small, eps has a say."""
+    inputs = language_model(draw) | {"in_indices": draw.integers(0, 17, 2, 6)}
+    inputs["weights"]["token_embeddings.weight"] = draw(17, 8, scale=0.002)
+    assert_matches(student(**inputs), reference(**inputs), OF_A_MODEL)
+
+
+@exercise("run_transformer_lm", aspect="discipline")
+@pytest.mark.parametrize("check", [assert_same_answer_twice, assert_runs_on_another_device])
+def test_language_model_is_a_good_guest(student, draw, check):
+    """A second call returns the same, and everything stays where it is, be it on a GPU."""
+    check(student, **language_model(draw), in_indices=draw.integers(0, 17, 2, 5))
+
+
+@exercise("run_transformer_lm", aspect="efficiency")
+def test_language_model_without_a_loop_over_tokens(student, reference, draw):
+    """Longer texts take no more torch operations; a loop over blocks or heads is no harm."""
+    model = language_model(draw, context_length=16)
+    small, large = (model | {"in_indices": draw.integers(0, 17, n, 2 * n)} for n in (2, 8))
+    assert_work_does_not_grow(student, reference, small, large)

@@ -1,0 +1,67 @@
+"""RoPE: the tests that you have at home."""
+
+import pytest
+import torch
+from tests.public.inputs import THETA, rotation
+
+from grader.testing import (
+    assert_inputs_unchanged,
+    assert_matches,
+    assert_work_does_not_grow,
+    exercise,
+)
+from tests.public.tolerances import ROUNDED
+
+
+@exercise("run_rope")
+def test_rope_turns_the_worked_pairs(student, reference, draw):
+    """At position m the first pair turns by m, the second by m / 10, whatever the pairs are."""
+    x = torch.tensor([[[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]])
+    turned = torch.tensor(
+        [
+            [
+                [1.0000, 0.0000, 1.0000, 0.0000],
+                [0.5403, 0.8415, 0.9950, 0.0998],
+                [-0.9093, -0.4161, -0.1987, 0.9801],
+            ]
+        ]
+    )
+    positions, others = torch.arange(3), draw(1, 3, 4)
+    assert_matches(student(4, 100.0, 3, x, positions), turned, ROUNDED)
+    expected = reference(4, 100.0, 3, others, positions)
+    assert_matches(student(4, 100.0, 3, others, positions), expected, what="other pairs, turned")
+
+
+@exercise("run_rope")
+def test_rope_of_a_batch(student, reference, draw):
+    """A batch of sequences at the positions 0, 1, 2, ..."""
+    inputs = rotation(draw, 16, 12, 3)
+    assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_rope", aspect="generality")
+@pytest.mark.parametrize("lead", [(), (2, 3)], ids=str)
+def test_rope_with_other_leading_axes(student, reference, draw, lead):
+    """No batch axis, or a batch and heads, all at the same positions."""
+    inputs = rotation(draw, 8, 6, *lead)
+    assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_rope", aspect="generality")
+def test_rope_at_positions_of_each_sequence(student, reference, draw):
+    """Each sequence of the batch has positions of its own, in any order."""
+    x, positions = draw(3, 6, 8), draw.integers(0, 20, 3, 6)
+    assert_matches(student(8, THETA, 20, x, positions), reference(8, THETA, 20, x, positions))
+
+
+@exercise("run_rope", aspect="discipline")
+def test_rope_leaves_its_inputs_alone(student, draw):
+    """The caller's tensors are the same after the call."""
+    assert_inputs_unchanged(student, **rotation(draw, 8, 6, 2))
+
+
+@exercise("run_rope", aspect="efficiency")
+def test_rope_without_a_loop_over_tokens(student, reference, draw):
+    """Longer sequences take no more torch operations."""
+    small, large = rotation(draw, 8, 4, 2), rotation(draw, 8, 16, 8)
+    assert_work_does_not_grow(student, reference, small, large)

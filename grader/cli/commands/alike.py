@@ -1,0 +1,95 @@
+"""`grader alike`: which submissions have code in common that few others have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.alike.comparing import compare
+from grader.assignment import find_assignment
+from grader.cli.options import FOLDER, assignment_option
+from grader.cli.progress import ReadingProgress
+from grader.pages.alike import ALIKE, write_alike
+from grader.store import Store
+
+_ANY = click.Path(path_type=Path)
+_SAID = 5
+
+
+@click.command(short_help="Show which submissions have code in common.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option(
+    "--with",
+    "others",
+    type=_ANY,
+    multiple=True,
+    metavar="OTHER",
+    help="Compare with another class as well: its results, or a folder or download of "
+    "submissions; may be repeated.",
+)
+@click.option(
+    "--against",
+    "repositories",
+    type=_ANY,
+    multiple=True,
+    metavar="REPO",
+    help="Compare with code that lies here as one folder or archive, a repository that you "
+    "cloned for instance; may be repeated.",
+)
+@click.option(
+    "--given",
+    type=_ANY,
+    multiple=True,
+    metavar="PATH",
+    help="More code that the course gave to all, beside the assignment's own: it is left out; may "
+    "be repeated.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(1, 1000),
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="How many pairs are shown.",
+)
+@click.option(
+    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: DIR/alike]"
+)
+@assignment_option
+def alike(
+    folder: Path,
+    others: tuple[Path, ...],
+    repositories: tuple[Path, ...],
+    given: tuple[Path, ...],
+    pairs: int,
+    out: Path | None,
+    assignment_folder: Path,
+) -> None:
+    """Writes pages that show which submissions in DIR have code in common that few others have.
+
+    Names, comments and the order of what is written do not matter. Everything is computed on this
+    machine. The pages are for instructors, and no verdict: some two are always the most alike. The
+    submissions must lie where they lay when they were graded.
+
+    \b
+    Examples:
+      grader alike results/
+      grader alike results/ --with ../last-year/results/ --against ../a-public-solution/
+    """
+    results = Store.read(folder)
+    assignment = find_assignment(assignment_folder)
+    with ReadingProgress() as progress:
+        comparison = compare(
+            results, assignment, others, repositories, given, pairs, advance=progress.advance
+        )
+    index = write_alike(results.assignment, comparison, out or folder / ALIKE, folder / "report")
+    for remark in comparison.remarks:
+        click.echo(remark, err=True)
+    for found in comparison.pairs[:_SAID]:
+        origin = f" ({found.other.origin})" if found.other.origin else ""
+        said = f"{found.one.name} and {found.other.name}{origin}"
+        click.echo(f"{round(100 * found.pair.alikeness):3} %  {said}")
+    if comparison.pairs:
+        click.echo(f"a submission's nearest is usually alike to {round(100 * comparison.usual)} %")
+    click.echo(f"alike: {index}")

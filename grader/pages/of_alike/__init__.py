@@ -1,0 +1,1 @@
+"""The pages that show which submissions have code in common."""
