@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from grader.decisions.class_list import Whom
 from grader.decisions.decision import Decision, Excused, PointsChanged, TakenOut
 from grader.decisions.exercises import (
     counting,
@@ -103,7 +104,9 @@ class PersonsPoints:
             comments=self._settling.comments(grade.submission, self._person),
             excused=is_excused,
             undecided=late.undecided,
-            sources=frozenset(one.source for one, _ in self._of(Decision)),
+            sources=frozenset(
+                one.source for one, target in self._of(Decision) if target.whom != Whom()
+            ),
         )
 
     def _carry_over(self) -> None:
