@@ -58,7 +58,7 @@ class Batch:
         authors = {entry.name: entry.authors for entry in discovery.entries}
         late = [entry.name for entry in discovery.entries if entry.late]
         times = {entry.name: entry.handed_in for entry in discovery.entries if entry.handed_in}
-        store.set_people(authors, late, discovery.absentees, times)
+        store.set_people(authors, late, discovery.absentees, times, dict(discovery.unsure))
         store.set_late_rule(assignment.late)
 
     @property

@@ -93,6 +93,11 @@ class Results:
         return self._people.times
 
     @property
+    def unsure(self) -> Mapping[str, str]:
+        """Why it is not certain whose some submissions are, by their names."""
+        return self._people.unsure
+
+    @property
     def absentees(self) -> tuple[Author, ...]:
         """Who is on the roster and handed in nothing; nobody where no roster was given."""
         return self._people.absentees

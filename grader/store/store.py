@@ -62,6 +62,7 @@ from grader.verdict import Grade
 from grader.words import Words
 
 _NO_TIMES: Mapping[str, datetime.datetime] = {}
+_NOTHING_UNSURE: Mapping[str, str] = {}
 _OF_GRADES = (
     "suite_test", "import", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
     "verdict", "submission", "test",
@@ -275,14 +276,15 @@ class Store(Results):
         late: Iterable[str] = (),
         absentees: Sequence[Author] = (),
         times: Mapping[str, datetime.datetime] = _NO_TIMES,
+        unsure: Mapping[str, str] = _NOTHING_UNSURE,
     ) -> None:
         """Writes who handed in what, in place of what was known before.
 
         `authors` are those of each submission, by its name; `late` the names of late ones; `times`
-        are when submissions were handed in.
+        are when submissions were handed in; `unsure` says why it is not certain whose some are.
         """
         known = {name: tuple(people) for name, people in authors.items() if people}
-        people = People(known, frozenset(late), tuple(absentees), dict(times))
+        people = People(known, frozenset(late), tuple(absentees), dict(times), dict(unsure))
         if people == self._people:
             return
         with self._change() as database:
