@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +24,7 @@ from grader.testing.foundations import Foundations
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict
 from grader.wire.calls import Answer, Call, encode_call
+from grader.wire.scripts import Doing
 
 Function = Callable[..., Any]
 
@@ -117,15 +118,25 @@ class Functions:
 
 
 class Remembering:
-    """Answers as given functions do, and remembers the answer to each call."""
+    """Answers as given functions do, and remembers the answer to each call.
+
+    `together` are the exercises of which one test asks several.
+    """
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
         self.answers: dict[bytes, Answer] = {}
+        self.together: set[str] = set()
 
     def ask(self, call: Call) -> Answer:
         """What the functions answer."""
-        return self.answers.setdefault(_asked(call), self._functions.ask(call))
+        others = {step.name for step in (*call.before, *call.then) if step.doing is Doing.ASK}
+        if others:
+            self.together |= {call.adapter, *others}
+        answer = self._functions.ask(call)
+        # Calls that differ in their random numbers alone are one here, and have several answers.
+        self.answers.setdefault(_asked(call), answer)
+        return answer
 
 
 class Remembered:
@@ -177,7 +188,7 @@ def _verification(suite: Suite) -> Verification:
     ]
     trials: list[Trial] = []
     failed: set[str] = set()
-    for functions in _side_by_side(_wrong_functions()):
+    for functions in _side_by_side(_wrong_functions(), references.together):
         wrong = {exercise: function for exercise, (_, function) in functions.items()}
         examinee = Functions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
@@ -246,8 +257,14 @@ def _listed_in(module: str, name: str) -> Sequence[Any]:
 
 
 def _side_by_side(
-    wrong: Mapping[str, Sequence[tuple[str, Function]]],
+    wrong: Mapping[str, Sequence[tuple[str, Function]]], together: Collection[str]
 ) -> Iterator[dict[str, tuple[str, Function]]]:
-    """One wrong function of each exercise at a time: exercises are graded apart."""
-    for row in itertools.zip_longest(*wrong.values()):
-        yield {name: one for name, one in zip(wrong, row, strict=True) if one is not None}
+    """One wrong function of each exercise at a time: exercises are graded apart.
+
+    Where tests ask some of them `together`, only one of these is wrong.
+    """
+    apart = {name: several for name, several in wrong.items() if name not in together}
+    for row in itertools.zip_longest(*apart.values()):
+        yield {name: one for name, one in zip(apart, row, strict=True) if one is not None}
+    for name in wrong.keys() - apart.keys():
+        yield from ({name: one} for one in wrong[name])

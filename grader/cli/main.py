@@ -21,6 +21,7 @@ COMMANDS = {
     "report": ("report", "report"),
     "decide": ("decide", "decide"),
     "export": ("export", "export"),
+    "feedback": ("feedback", "feedback"),
     "alike": ("alike", "alike"),
     "new": ("new", "new"),
     "verify": ("verify", "verify_command"),

@@ -59,6 +59,7 @@ class Batch:
         late = [entry.name for entry in discovery.entries if entry.late]
         times = {entry.name: entry.handed_in for entry in discovery.entries if entry.handed_in}
         store.set_people(authors, late, discovery.absentees, times, dict(discovery.unsure))
+        store.set_downloads({entry.name: entry.downloaded_as for entry in discovery.entries})
         store.set_late_rule(assignment.late)
 
     @property

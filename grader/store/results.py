@@ -238,6 +238,16 @@ class Results:
         value = self._of_the_batch("paths")
         return [] if value is None else list(json.loads(value))
 
+    def downloads(self) -> dict[str, tuple[str, ...]]:
+        """What a platform's download calls what belongs to each submission, by its name.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("downloads")
+        found = {} if value is None else json.loads(value)
+        return {name: tuple(files) for name, files in found.items()}
+
     def _of_the_batch(self, key: str) -> str | None:
         """What is remembered of the batch as a whole."""
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:

@@ -159,6 +159,13 @@ class Store(Results):
                 value = json.dumps(list(paths))
                 database.execute("INSERT OR REPLACE INTO batch VALUES ('paths', ?)", (value,))
 
+    def set_downloads(self, names: Mapping[str, Sequence[str]]) -> None:
+        """Remembers what a platform's download calls what belongs to each submission."""
+        if self.downloads() != {name: tuple(files) for name, files in names.items()}:
+            with self._change() as database:
+                value = json.dumps({name: list(files) for name, files in names.items()})
+                database.execute("INSERT OR REPLACE INTO batch VALUES ('downloads', ?)", (value,))
+
     def submission_hashes(self) -> dict[str, str]:
         """The hash of each submission that has a grade, by its name."""
         with self._one_at_a_time, saying(self._file, "read"):

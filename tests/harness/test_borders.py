@@ -64,6 +64,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.serving",
     "grader.worker.standing_in",
     "grader.worker.standing_in.finding",
+    "grader.worker.standing_in.one_by_one",
     "grader.worker.standing_in.silent",
     "grader.worker.standing_in.stand_in",
     "grader.worker.telling",
@@ -81,6 +82,17 @@ LOADED_IN_WORKERS = {
     "grader.worker.trying.exchanging",
     "grader.worker.trying.remembering",
     "grader.worker.trying.trying",
+    "grader.worker.unforked",
+    "grader.worker.unforked.crossing",
+    "grader.worker.unforked.executing",
+    "grader.worker.unforked.installing",
+    "grader.worker.unforked.managing",
+    "grader.worker.unforked.piping",
+    "grader.worker.unforked.pools",
+    "grader.worker.unforked.processes",
+    "grader.worker.unforked.results",
+    "grader.worker.unforked.synchronising",
+    "grader.worker.unforked.turns",
 }
 COURSE = {"adapters", "assignment", "solutions", "tests"}
 # Arrows only run down: a part may import those below it in this list, and itself.
@@ -92,6 +104,7 @@ LAYERS = [
         "grader.report",
         "grader.pages",
         "grader.export",
+        "grader.feedback",
         "grader.handout",
         "grader.verification",
         "grader.mutation",
