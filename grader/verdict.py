@@ -197,10 +197,9 @@ class Carried:
     @property
     def sentence(self) -> str:
         """Why, as people read it."""
-        points = "1 point comes" if self.points == 1 else f"{self.points:g} points come"
         return (
-            f"{points} back: this is right but for the mistake in {self.root} ({self.mistake}) "
-            "that it builds on, which is paid for there"
+            f"it is right but for the mistake in {self.root} ({self.mistake}) that it builds on, "
+            "which is paid for there"
         )
 
 

@@ -28,6 +28,8 @@ COMMANDS = {
     "freeze": ("freeze", "freeze"),
     "handout": ("handout", "handout"),
     "gradescope-zip": ("gradescope_zip", "gradescope_zip"),
+    "mistakes": ("mistakes", "mistakes"),
+    "tests": ("tests", "tests"),
     "tolerances": ("tolerances", "tolerances"),
     "doctor": ("doctor", "doctor"),
     "completion": ("completion", "completion"),

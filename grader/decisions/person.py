@@ -23,6 +23,9 @@ from grader.verdict import Grade, GradeStatus, Verdict
 if TYPE_CHECKING:
     from grader.decisions.settling import Settling, Target
 
+# The rule of the assignment by which points come back.
+CARRY_OVER = "[tool.grader] carry_over"
+
 _Kind = TypeVar("_Kind", bound=Decision)
 
 
@@ -59,7 +62,8 @@ class _Exercise:
 class PersonsPoints:
     """Begins with the machine's points; each step adds changes, and none takes one back.
 
-    The order is part of what is promised: what does not count for anybody, then what was decided of
+    The order is part of what is promised: what was lost to a mistake that is paid for elsewhere,
+    what does not count for anybody, then what was decided of
     tests and exercises, then what a person is excused from, then lateness, and last what was
     decided of the whole, from which nothing is taken any more.
     """
@@ -78,6 +82,7 @@ class PersonsPoints:
 
     def settled(self) -> Settlement:
         """All steps, in their order."""
+        self._carry()
         self._take_out()
         self._decide_parts()
         is_excused = self._excuse()
@@ -101,6 +106,13 @@ class PersonsPoints:
             undecided=late.undecided,
             sources=frozenset(one.source for one, _ in self._of(Decision)),
         )
+
+    def _carry(self) -> None:
+        for one in self._grade.carried:
+            if (exercise := self._exercises.get(one.exercise)) is not None:
+                more = hundredths(one.points)
+                exercise.points += more
+                self._add(Kind.CARRIED, one.exercise, more, one.sentence, CARRY_OVER)
 
     def _take_out(self) -> None:
         for decision, target in self._of(TakenOut):

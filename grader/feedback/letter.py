@@ -83,7 +83,7 @@ def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[s
         settled=settled,
         told=told,
         text=_text(assignment, graded, settled, told),
-        page=submission_page(assignment, graded, grade.evidence),
+        page=submission_page(assignment, graded, grade.evidence, (settled,)),
     )
 
 

@@ -90,7 +90,8 @@ class Discovery:
 
     `kinds` say what each path was recognised as and what it holds, a line for each. `notes` are
     sentences: names given twice, a path that is itself a submission. `absentees` are those of a
-    roster who handed in nothing.
+    roster who handed in nothing; `unsure` are names of submissions, each with the reason why it is
+    not certain on the roster whose it is.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -98,6 +99,7 @@ class Discovery:
     notes: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     absentees: tuple[Author, ...] = ()
+    unsure: tuple[tuple[str, str], ...] = ()
 
 
 class NothingToGrade(Refusal, ValueError):

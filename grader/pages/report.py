@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grader
+from grader.decisions.opening import open_settling
+from grader.decisions.settling import Settling
 from grader.pages.of_changes.changes import Changes
 from grader.pages.of_changes.changes_page import changes_page
 from grader.pages.of_class.class_data import ClassData
@@ -37,17 +39,23 @@ def write_report(
     as many as there are processors, where the class is large enough to be worth it.
 
     Raises:
+        BadDecisions: if what was decided of these grades cannot be used.
         NotWritten: if something else than a report lies there, or the disk refuses.
         StoreError: if results cannot be read.
     """
+    settling = open_settling(results)
     with whole_folder(folder) as partial:
-        changes = _write(results, partial, against, processes)
+        changes = _write(results, settling, partial, against, processes)
     return Report(folder / INDEX, changes)
 
 
 def is_current(results: Results, folder: Path) -> bool:
-    """Whether the report that lies there was made of these very results, by this grader."""
-    wanted = _made_of(results).encode()
+    """Whether the report that lies there was made of these very results, by this grader.
+
+    Raises:
+        BadDecisions: if what was decided of them cannot be used.
+    """
+    wanted = _made_of(results, open_settling(results)).encode()
     try:
         with (folder / INDEX).open("rb") as page:
             is_ours = b'content="%b"' % wanted in page.read(HEAD)
@@ -57,18 +65,23 @@ def is_current(results: Results, folder: Path) -> bool:
     return bool(wanted) and is_ours and pages == len(results.outlines())
 
 
-def _made_of(results: Results) -> str:
-    return f"{results.state} {grader.__version__}" if results.state else ""
+def _made_of(results: Results, settling: Settling) -> str:
+    said = f"{results.state} {settling.digest} {grader.__version__}"
+    return said if results.state else ""
 
 
 def _write(
-    results: Results, folder: Path, against: Results | None, processes: int | None
+    results: Results,
+    settling: Settling,
+    folder: Path,
+    against: Results | None,
+    processes: int | None,
 ) -> Changes | None:
     pages = folder / SUBMISSIONS
     pages.mkdir()
     names = _names(results)
     found, changes = ClassData(), Changes() if against else None
-    with stretches(Writing(results, pages, against), names, processes) as written:
+    with stretches(Writing(results, settling, pages, against), names, processes) as written:
         for stretch in written:
             found.extend(stretch.found)
             if changes is not None and stretch.changes is not None:
@@ -80,10 +93,8 @@ def _write(
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
     imports = results.class_imports()
     # Of what was compared with another batch there is more to see than of these results.
-    made_of = "" if changes else _made_of(results)
-    content = class_page(
-        results.assignment, found, results.absentees, imports, bool(changes), made_of
-    )
+    made_of = "" if changes else _made_of(results, settling)
+    content = class_page(results, found, imports, bool(changes), made_of)
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return changes
 

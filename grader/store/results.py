@@ -30,8 +30,10 @@ from grader.store.rows import (
     verdict_of,
     well_formed,
 )
+from grader.store.wrong import read_wrong
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Verdict
+from grader.wrong_answers import WrongAnswers
 
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
@@ -99,6 +101,11 @@ class Results:
     def times(self) -> Mapping[str, datetime.datetime]:
         """When submissions were handed in, by their names, as far as a platform told."""
         return self._people.times
+
+    @property
+    def unsure(self) -> Mapping[str, str]:
+        """Why it is not certain whose some submissions are, by their names."""
+        return self._people.unsure
 
     @property
     def absentees(self) -> tuple[Author, ...]:
@@ -213,6 +220,15 @@ class Results:
         """
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             return read_class_imports(db)
+
+    def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
+        """By submission, in the order of the class, answers that no known mistake explains.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return read_wrong(db)
 
     def options(self) -> dict[str, Any] | None:
         """The options of the batch, as `Store.set_options` was given them, if it was.

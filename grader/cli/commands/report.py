@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
+from grader.decisions.decision import BadDecisions
 from grader.pages import INDEX, Changes, NotWritten, is_current, write_report
 from grader.store import Store
 from grader.store.anonymous import AnonymousResults
@@ -69,6 +70,9 @@ def write_pages(results: Path) -> None:
         if not is_current(found, folder):
             write_report(found, folder)
         click.echo(f"report:  {folder / INDEX}")
+    except BadDecisions as refusal:
+        said = f"{refusal}\nno report is written until this is mended; the grades are kept"
+        click.echo(said, err=True)
     except NotWritten as refusal:
         click.echo(f"{refusal}; the grades are kept", err=True)
 
