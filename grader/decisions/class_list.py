@@ -83,9 +83,8 @@ class ClassList:
         people = [*self._people.get(key, ())]
         if key in self._numbers:
             if people:
-                raise Unknown(
-                    f"{person!r} is an id and a number: say 'Submission {person}' or a name"
-                )
+                said = f"say 'Submission {person}', or a name"
+                raise Unknown(f"{person!r} is somebody's id and a submission's number: {said}")
             return Whom(submission=self._numbers[key])
         if len(people) == 1:
             return Whom(author=people[0])
