@@ -23,6 +23,7 @@ from grader.store.people import People
 from grader.store.results import Outline, Results
 from grader.submission import Author
 from grader.verdict import Grade, Verdict
+from grader.wrong_answers import WrongAnswers
 
 _KEY = "numbers"
 _SMALLEST = 100
@@ -154,6 +155,11 @@ class AnonymousResults(Results):
                 Author(f"Absent {place}") for place, _ in enumerate(named.absentees, 1)
             ),
             times={mask.labels[n]: at for n, at in named.times.items() if n in mask.labels},
+            unsure={
+                mask.labels[name]: mask.text(why)
+                for name, why in named.unsure.items()
+                if name in mask.labels
+            },
         )
         super().__init__(named.file, named.assignment, people, named.state)
         self.named = named
@@ -207,6 +213,12 @@ class AnonymousResults(Results):
         """The verdicts on a submission."""
         name = self.mask.names.get(submission, submission)
         return self.mask.over(self.named.verdicts(name))
+
+    def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
+        """By submission, in the order of their numbers, answers that no known mistake explains."""
+        found = self.named.wrong_answers()
+        masked = {self.mask.labels[name]: self.mask.over(tuple(own)) for name, own in found.items()}
+        return {label: [*masked[label]] for label in sorted(masked, key=_number)}
 
 
 def _number(label: str) -> int:

@@ -13,7 +13,7 @@ from grader.assignment import find_assignment
 from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
 from grader.cli.options import FOLDER, assignment_option
 from grader.cli.progress import ReadingProgress
-from grader.pages.alike import ALIKE, write_alike
+from grader.pages.alike import ALIKE, ALIKE_ANONYMOUS, write_alike
 from grader.store import Store
 from grader.store.anonymous import AnonymousResults
 
@@ -96,7 +96,7 @@ def alike(
     if anonymous:
         mask = AnonymousResults.of(results).mask
         called, redacted = Numbered(mask), mask.text
-        place, report = folder / f"{ALIKE}-anonymous", folder / ANONYMOUS
+        place, report = folder / ALIKE_ANONYMOUS, folder / ANONYMOUS
         click.echo(BY_THEMSELVES, err=True)
     with ReadingProgress() as progress:
         comparison = compare(
