@@ -131,7 +131,7 @@ def test_platforms_that_know_one_score_get_the_final_one(graded):
     told = results(credited(grade), Display())
     assert told["score"] == final(grade)
     assert sum(entry["score"] for entry in told["tests"]) == final(grade)
-    assert "+5 points in run_self_attention: it is right but for" in told["output"]
+    assert "+5 points in run_self_attention: right but for" in told["output"]
     assert credited(graded(modular({}))) == graded(modular({}))
 
 
