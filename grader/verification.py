@@ -48,8 +48,8 @@ class Verification:
 
     `unjust` are the tests that a reference fails, and why, `narrow` those that a right variant of
     this name fails, `idle` those that no wrong function fails, `remembered` those of `values` that
-    are passed by the answers to the calls of another draw. `apart` are pairs of an exercise and one that it
-    is said to build on, of which no mistake is known that can be made in both. `unlike` are
+    are passed by the answers to the calls of another draw. `apart` are pairs of an exercise and one
+    that it is said to build on, of which no mistake is known that can be made in both. `unlike` are
     mistakes that were seen in a class, with the exercises in which no variant answers as it did.
     """
 
