@@ -46,10 +46,10 @@ class Trial:
 class Verification:
     """What the tests make of right and of wrong functions.
 
-    `unjust` are the tests that a reference fails, `narrow` those that a right variant of this name
-    fails, `idle` those that no wrong function fails, `remembered` those of `values` that are passed
-    by the answers to the calls of another draw. `apart` are pairs of an exercise and one that it
-    is said to build on, of which no mistake is known that can be made in both. `unlike` are
+    `unjust` are the tests that a reference fails, and why, `narrow` those that a right variant of
+    this name fails, `idle` those that no wrong function fails, `remembered` those of `values` that
+    are passed by the answers to the calls of another draw. `apart` are pairs of an exercise and one
+    that it is said to build on, of which no mistake is known that can be made in both. `unlike` are
     mistakes that were seen in a class, with the exercises in which no variant answers as it did.
     """
 
@@ -179,7 +179,11 @@ def _verification(suite: Suite) -> Verification:
     solutions = load_references(root)
     references = Remembering(Functions(root, solutions))
     right = list(judge.grade(references))
-    unjust = [verdict.id for verdict in right if verdict.status is not Status.PASSED]
+    unjust = [
+        f"{verdict.id}: {(verdict.message or '').partition(chr(10))[0]}"
+        for verdict in right
+        if verdict.status is not Status.PASSED
+    ]
     narrow = [
         (variant.name, verdict.id)
         for variant in _listed_in("solutions.variants", "VARIANTS")

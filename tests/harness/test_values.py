@@ -134,12 +134,26 @@ WRONG = [
     ("shards", "return max(into.iterdir()).write_bytes(b'')", "the result[0] is 0"),
 ]  # fmt: skip
 
+# Functions in other styles, which are as right.
+ALSO_RIGHT = [
+    ("windows", "return torch.stack([corpus[n : n + length] for n in numpy.random.randint("
+     "len(corpus) - length + 1, size=count)])"),
+    ("windows", "return torch.stack([corpus[n : n + length] for n in numpy.random.default_rng()"
+     ".integers(len(corpus) - length, size=count, endpoint=True)])"),
+    ("windows", "return torch.stack([corpus[n : n + length] for n in random.choices("
+     "range(len(corpus) - length + 1), k=count)])"),
+    ("lengths", "return list(right)"),
+    ("lengths", "return map(int, right)"),
+    ("most_common", "return tuple(right)"),
+    ("training", "return (float(loss) for loss in right)"),
+]  # fmt: skip
+
 
 def wrong_program(function: str, body: str) -> str:
     """The right program, of which one function goes on from what is right."""
     name = f"get_{function}" if function in OBJECTS else f"run_{function}"
     return (
-        f"{RIGHT}\n\nright_{name} = {name}\n\n\ndef {name}(**given):\n"
+        f"import random\nimport numpy\n{RIGHT}\n\nright_{name} = {name}\n\n\ndef {name}(**given):\n"
         f"    globals().update(given)\n    right = right_{name}(**given)\n    {body}\n"
     )
 
@@ -148,7 +162,8 @@ def wrong_program(function: str, body: str) -> str:
 def grades(tmp_path_factory) -> Sequence[Grade]:
     """The grades of the right program, and of each wrong one."""
     folder = tmp_path_factory.mktemp("values")
-    for number, program in enumerate([RIGHT, *(wrong_program(*one[:2]) for one in WRONG)]):
+    others = [wrong_program(*one[:2]) for one in (*WRONG, *ALSO_RIGHT)]
+    for number, program in enumerate([RIGHT, *others]):
         submission = folder / "class" / f"{number:03}"
         submission.mkdir(parents=True)
         program = program.replace(
@@ -165,6 +180,13 @@ def test_right_programs_get_full_marks(grades):
     right = grades[0]
     assert [test for test in right.tests if test.status is not Status.PASSED] == []
     assert right.score == right.max_score
+
+
+@pytest.mark.parametrize("number", range(len(ALSO_RIGHT)), ids=lambda n: ALSO_RIGHT[n][0])
+def test_right_in_another_style_is_right(grades, number):
+    """Chance of numpy's or Python's own, lists in place of iterators."""
+    grade = grades[1 + len(WRONG) + number]
+    assert [test.message for test in grade.tests if test.status is not Status.PASSED] == []
 
 
 @pytest.mark.parametrize("number", range(len(WRONG)), ids=lambda n: f"{WRONG[n][0]}-{n}")
