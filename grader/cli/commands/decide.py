@@ -100,7 +100,7 @@ def points(
     try:
         amount = float(number.replace("−", "-"))
     except ValueError:
-        said = f"POINTS must be a number such as 2, +1.5 or -1, not {number!r}"
+        said = f"the points must be a number such as 2, +1.5 or -1, not {number!r}"
         raise click.UsageError(said) from None
     key = "by" if number[:1] in "+-−" else "to"
     table = {"person": person, **_part(folder, what[0] if what else None)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from grader.imports import ClassImports
 from grader.pages.of_class.class_data import BINS, ClassData, Entry, person_in_words
+from grader.pages.of_class.nameless import nameless
 from grader.pages.of_class.needs import needs
 from grader.pages.of_class.tally import ranked
 from grader.pages.rendering import as_json, assets, render
@@ -60,6 +61,7 @@ def class_page(
     others, unlisted_others = ranked(found.tally.others.values())
     remarks, unlisted_remarks = ranked(found.tally.remarks.values())
     kinds = [*mistakes, *others, *remarks]
+    groups = nameless(results, found.entries)
     most = max((entry.max_score for entry in found.entries), default=0.0)
     return render(
         "class.html.jinja",
@@ -71,7 +73,8 @@ def class_page(
         made_of=made_of,
         entries=found.entries,
         lacking=[*lacking_in_words(imports)],
-        needs=needs(found, results.unsure),
+        needs=needs(found, results.unsure, groups),
+        nameless=groups,
         folder=one_line(str(results.folder)),
         not_graded=_with_status(found, GradeStatus.NOT_GRADED),
         unreadable=_with_status(found, GradeStatus.UNREADABLE),
