@@ -15,6 +15,7 @@ from grader.feedback.letter import LeftOut, Letter, letters
 from grader.feedback.printing import Printer
 from grader.feedback.wrapping import Content
 from grader.pages.whole_folder import whole_folder
+from grader.refusal import Refusal
 from grader.store import Results
 
 README = "README.txt"
@@ -38,6 +39,10 @@ class Bundle:
     left_out: tuple[LeftOut, ...]
 
 
+class NothingToHandBack(Refusal):
+    """Nobody would get anything; the text is one sentence that says why."""
+
+
 def write_feedback(
     results: Results, settling: Settling, form: str, folder: Path, pdf: bool = False
 ) -> Bundle:
@@ -45,6 +50,7 @@ def write_feedback(
 
     Raises:
         NotWritten: if something else lies there, or the disk refuses.
+        NothingToHandBack: if there is nobody whose feedback can go up in that form.
         NoBrowser: if it is wanted as PDF, and nothing prints it.
         StoreError: if results cannot be read.
     """
@@ -63,6 +69,9 @@ def write_feedback(
                 why = add(letter, Content(letter.page, letter.text, printed))
                 written += not why
                 left_out += [LeftOut(letter.submission, why)] * bool(why)
+        if not written:
+            why = left_out[0].reason if left_out else "there is no submission"
+            raise NothingToHandBack(f"nobody's feedback can be written for {form}: {why}")
     place = next((folder / name for name in _FILES if (folder / name).exists()), folder)
     return Bundle(place, written, tuple(left_out))
 

@@ -32,7 +32,7 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> st
     """Adds a submission's feedback; why that cannot be, if so."""
     names = [name for name in letter.downloaded_as if _DOWNLOADED.fullmatch(name)]
     if not names:
-        return "not a file that was downloaded from Canvas, or one of an anonymous assignment"
+        return "no file that was downloaded from Canvas, or of an anonymous assignment"
     taken = [name for name in names if _is_understood(name)]
     if not taken:
         return "its name has numbers before the user's, so that Canvas takes it for another's"

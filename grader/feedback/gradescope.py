@@ -58,7 +58,7 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, _content: Content) -> s
     """Adds a submission's feedback; why that cannot be, if so."""
     found = next(filter(None, map(_FOLDER.fullmatch, letter.downloaded_as)), None)
     if found is None:
-        return "not a folder of an export from Gradescope"
+        return "no folder of an export from Gradescope"
     shown = results(letter.grade, Display())
     if letter.told:
         shown["output"] = "\n".join([*letter.told, "", shown["output"]])

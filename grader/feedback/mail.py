@@ -26,16 +26,12 @@ class Mails:
 
     def add_letter(self, letter: Letter) -> str:
         """Adds a row for each person of a submission; who gets none, if somebody does not."""
-        without = [person for person in letter.people if not person.email]
         for person in letter.people:
             if person.email:
                 self._rows.writerow([*_row(person.name, person.email, letter)])
-        if not any(person.email or person.id for person in letter.people):
-            return "nobody is known for it: a roster (--roster) tells addresses"
-        if without:
-            names = ", ".join(person.name or person.id for person in without)
-            return f"no address is known of {names}: a roster (--roster) tells addresses"
-        return ""
+        if all(person.email for person in letter.people):
+            return ""
+        return "an address is not known: a roster tells it (grader batch --roster)"
 
 
 def _row(name: str, email: str, letter: Letter) -> Iterator[str]:

@@ -27,7 +27,7 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> st
     """Adds a submission's feedback; why that cannot be, if so."""
     found = next(filter(None, map(_DOWNLOADED.match, letter.downloaded_as)), None)
     if found is None:
-        return "not downloaded from Moodle, or of nobody whose number the download tells"
+        return "not downloaded from Moodle, or by nobody whose number its name tells"
     suffix = "pdf" if content.pdf else "html"
     name = f"{found['name']}_{found['number']}_assignsubmission_file_feedback.{suffix}"
     add(archive, name, content.pdf or content.page.encode())

@@ -29,8 +29,12 @@ _KEY = "numbers"
 _SMALLEST = 100
 _WORD = re.compile(r"[\w'’-]+")
 _LONGEST = 8  # words of a name
+_JOINED, _SHORTEST_JOINED = 3, 6  # words that were joined to one, and characters of that
 _SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of what is taken for a name where it stands alone
 # What is said in code and messages is no name there, whoever is called so.
+# Of a file of a download, what the platform put before the name that it was handed in with.
+_BEFORE_A_FILE = re.compile(r".*?_\d+_\d+_|.*?_assignsubmission_[a-z]+_", re.DOTALL)
+_ADAPTERS = "adapters.py"
 _NO_NAMES = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
 _Value = TypeVar("_Value")
 
@@ -85,13 +89,26 @@ class Mask:
         self.names = {label: name for name, label in self.labels.items()}
         self._known: dict[tuple[str, ...], str] = {}
         self._firsts: set[str] = set()
+        # Of names that a platform wrote as one word, as Canvas does: "doejane".
+        self._joined: dict[str, str] = {}
         for name, label in self.labels.items():
             self.add(name, people.authors.get(name, ()), label)
         for place, person in enumerate(people.absentees, 1):
             self.add("", (person,), f"Absent {place}")
 
-    def add(self, name: str, people: Iterable[Author], label: str) -> None:
+    def add_files(self, files: Iterable[str]) -> None:
+        """What people called the files that they handed in: many call them by their own names."""
+        for file in files:
+            own = _BEFORE_A_FILE.sub("", file, count=1)
+            _, dot, suffix = own.rpartition(".")
+            if dot and own != _ADAPTERS:
+                self.add(own, (), f"handed-in.{suffix}")
+
+    def add(self, name: str, people: Sequence[Author], label: str) -> None:
         """Another submission, and who is behind it: all are called `label`."""
+        for person in people:
+            if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(person.name):
+                self._joined.setdefault(person.name.casefold(), label)
         for text in (name, *(t for one in people for t in (one.name, one.id, one.email))):
             words = _words(text)
             for known in (words, (*words[1:], *words[:1]), (*words[-1:], *words[:-1])):
@@ -103,25 +120,32 @@ class Mask:
         """A text in which names, ids and addresses of this class are labels."""
         found = [*_WORD.finditer(text)]
         words = [match[0].casefold() for match in found]
-        if self._firsts.isdisjoint(words):
+        if self._firsts.isdisjoint(words) and not self._joined:
             return text
         pieces: list[str] = []
         end, place = 0, 0
         while place < len(words):
-            length = self._length(words, place)
+            length, label = self._found(words, place)
             if length:
-                label = self._known[tuple(words[place : place + length])]
                 pieces += [text[end : found[place].start()], label]
                 end = found[place + length - 1].end()
             place += length or 1
         return "".join([*pieces, text[end:]])
 
-    def _length(self, words: Sequence[str], place: int) -> int:
-        """How many words from a place on are a name; 0 if none begins there."""
-        if words[place] not in self._firsts:
-            return 0
-        lengths = range(min(_LONGEST, len(words) - place), 0, -1)
-        return next((n for n in lengths if tuple(words[place : place + n]) in self._known), 0)
+    def _found(self, words: Sequence[str], place: int) -> tuple[int, str]:
+        """How many words from a place on are a name, and whose; 0 if none begins there."""
+        if words[place] in self._firsts:
+            for length in range(min(_LONGEST, len(words) - place), 0, -1):
+                if label := self._known.get(tuple(words[place : place + length])):
+                    return length, label
+        if self._joined:
+            for length in range(2, min(_JOINED, len(words) - place) + 1):
+                first, *rest = here = words[place : place + length]
+                last = "".join([here[-1], *here[:-1]])
+                for joined in ("".join(here), "".join([*rest, first]), last):
+                    if label := self._joined.get(joined):
+                        return length, label
+        return 0, ""
 
     def over(self, value: _Value) -> _Value:
         """A value of plain data with all of its texts masked."""
@@ -172,7 +196,9 @@ class AnonymousResults(Results):
         Raises:
             StoreError: if numbers cannot be read, or not be kept.
         """
-        return cls(results, Mask(numbered(results), results.people))
+        mask = Mask(numbered(results), results.people)
+        mask.add_files(file for files in results.downloads().values() for file in files)
+        return cls(results, mask)
 
     def beside(self, other: Results) -> AnonymousResults:
         """Another batch over the same class, with the same numbers.

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
+from playwright.sync_api import Browser
 
 from grader.alike.client import SourcesClient
 from grader.alike.comparing import compare, compare_entries
@@ -16,9 +18,11 @@ from grader.alike.tokens import tokens
 from grader.assignment import find_assignment
 from grader.cli.main import cli
 from grader.intake import discover, single
+from grader.pages.alike import write_alike
 from grader.store import Store
 from grader.submission import Unreadable
 from grader.verdict import Grade, GradeStatus
+from tests.harness.pages_browser import DESK, PHONE, opened
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -170,3 +174,21 @@ def test_the_pages_show_both_sides_and_no_markup_of_theirs(tmp_path: Path):
     assert evil not in page
     assert re.search(r'class="few" id="a-1"', page)
     assert re.search(r'href="#b-1"', page)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_both_sides(chromium: Browser, tmp_path: Path, scheme: str, size: dict):
+    """Axe finds no serious fault, and nothing is cut off on a phone."""
+    programs = independent(3)
+    programs["copy"] = disguised(programs[next(iter(programs))], 0)
+    entries = discover([laid_out(tmp_path / "class", programs)]).entries
+    found = compare_entries(entries, ASSIGNMENT)
+    index = write_alike("attention", found, tmp_path / "alike", tmp_path / "report")
+    for file in (index, index.parent / "pairs" / "001.html"):
+        with opened(chromium, file, color_scheme=scheme, viewport=size) as shown:
+            width = shown.page.evaluate("document.documentElement.scrollWidth")
+            violations = Axe().run(shown.page).response["violations"]
+        assert width <= size["width"]
+        serious = [one for one in violations if one["impact"] in ("serious", "critical")]
+        assert not serious, [(one["id"], one["nodes"][0]["html"][:200]) for one in serious]

@@ -197,6 +197,24 @@ def test_words_that_are_no_names_stay():
     assert mask.text(code) == shown
 
 
+def test_names_that_canvas_writes_as_one_word_are_found_as_two():
+    """Canvas tells `doejane`; students sign their code with both words."""
+    mask = Mask({"doejane_123": 417}, People({"doejane_123": (Author("doejane", "1230"),)}))
+    assert mask.text("# (c) Jane Doe, 2026") == "# (c) Submission 417, 2026"
+    assert mask.text("# Doe, Jane") == "# Submission 417"
+
+
+def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path):
+    """Notebooks above all: their names are in every place that a report tells."""
+    folder = stored(tmp_path / "results", 3)
+    with Store.open(folder, "attention") as store:
+        name = next(iter(store.authors))
+        store.set_downloads({name: (f"{name}_4567_jane-doe.ipynb", f"{name}_4568_adapters.py")})
+    mask = AnonymousResults.of(Store.read(folder)).mask
+    assert mask.text("jane-doe.ipynb/cell 3, line 4") == "handed-in.ipynb/cell 3, line 4"
+    assert mask.text("adapters.py, line 2") == "adapters.py, line 2"
+
+
 def test_similarity_speaks_of_numbers(tmp_path: Path):
     """Nobody's name on the list or beside the code, of this class or an earlier one."""
     from grader.intake import discover

@@ -118,7 +118,7 @@ def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path)
     done = ran(results, "--for", "canvas")
     assert done.exit_code == 1
     assert [*members(results / "feedback-canvas" / "canvas.zip")] == [CANVAS[0]]
-    assert "anon_aB3xY: not a file that was downloaded from Canvas" in done.output
+    assert "anon_aB3xY: no file that was downloaded from Canvas" in done.output
     assert "doe_2_b_223: its name has numbers before the user's" in done.output
 
 
@@ -167,7 +167,7 @@ def test_a_mail_merge_s_table_has_a_row_for_each_person(tmp_path: Path):
         store.set_people({"doejane_123": pair, "roejohn_124": [Author("John Roe", "3")]})
     done = ran(results, "--for", "mail")
     assert done.exit_code == 1
-    assert "roejohn_124: no address is known of John Roe" in done.output
+    assert "roejohn_124: an address is not known" in done.output
     with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
         rows = [*csv.DictReader(file)]
     assert [(row["name"], row["email"]) for row in rows] == [
@@ -237,6 +237,14 @@ def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
     zipped = members(results / "feedback-canvas" / "canvas.zip")[CANVAS[0]]
     text = zipfile.ZipFile(io.BytesIO(zipped)).read("feedback.txt").decode()
     assert text == mail["body"]
+
+
+def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path):
+    """One sentence, and no empty zip that goes up without anybody noticing."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    refused = CliRunner().invoke(cli, ["feedback", str(results), "--for", "moodle"])
+    assert "nobody's feedback can be written for moodle: not downloaded" in str(refused.exception)
+    assert not (results / "feedback-moodle").exists()
 
 
 def test_who_is_not_graded_yet_gets_nothing(tmp_path: Path):

@@ -10,7 +10,7 @@ import click
 from grader.cli.options import FOLDER
 from grader.decisions.opening import open_settling
 from grader.feedback.bundle import FORMS, README, write_feedback
-from grader.report.text import one_line
+from grader.intake.naming import several
 from grader.store import Store
 
 _SHOWN = 20
@@ -48,10 +48,11 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
     results = Store.read(folder)
     place = out or folder / f"feedback-{form}"
     written = write_feedback(results, open_settling(results), form, place, pdf)
-    for one in written.left_out[:_SHOWN]:
-        click.echo(f"without feedback: {one_line(one.submission)}: {one.reason}", err=True)
-    if more := len(written.left_out[_SHOWN:]):
-        click.echo(f"and {more} more without feedback", err=True)
+    without: dict[str, list[str]] = {}
+    for one in written.left_out:
+        without.setdefault(one.reason, []).append(one.submission)
+    for reason, names in without.items():
+        click.echo(f"without feedback: {several(names, shown=_SHOWN)}: {reason}", err=True)
     click.echo(f"feedback of {written.written} submissions: {written.place}")
     click.echo(f"how it is handed back: {place / README}")
     sys.exit(int(bool(written.left_out)))
