@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 # What takes longest is begun first, so that no processor waits for another one at the end.
 LONGEST = (
     *("test_hostile.py", "test_corpus.py", "test_cluster.py", "test_verification.py"),
+    *("test_language_model_verified.py", "test_language_model.py"),
     *("test_everywhere.py", "test_explaining.py", "test_docs.py", "test_second_assignment.py"),
     "test_left_behind.py",
     *("test_example_class.py", "test_batch.py", "test_judging.py", "test_no_work.py"),

@@ -32,9 +32,9 @@ def test_adamw_with_a_large_eps(student, reference, draw, eps):
     behind that is all one.
     """
     starts, still = [draw(5)], torch.zeros(5)
-    gradients = [[still]] * 24 + [[draw(5)] for _ in range(4)]
+    gradients = [[still]] * 16 + [[draw(5)] for _ in range(4)]
     settings = {"betas": (0.5, 0.5), "eps": eps, "lr": 0.05, "weight_decay": 0.0}
-    steps_match(student, reference, starts, gradients, **settings)
+    steps_match(student, reference, starts, gradients, first=17, **settings)
 
 
 @exercise("get_adamw_cls", aspect="generality")
@@ -46,18 +46,18 @@ def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
 
 
 @exercise("get_adamw_cls", aspect="generality")
-@pytest.mark.parametrize(("lr", "weight_decay"), [(0.02, 0.0), (0.002, 0.4)])
-def test_adamw_of_groups(student, reference, draw, lr, weight_decay):
-    """Each group of parameters may have a rate and a decay of its own."""
+@pytest.mark.parametrize("lr", [0.02, 0.005])
+def test_adamw_of_groups(student, reference, draw, lr):
+    """Each group of parameters may have a rate of its own."""
     starts, gradient = [draw(4), draw(4)], draw(4)
     values = []
     for handle in (student, reference):
         parameters = [handle.parameter(start) for start in starts]
         groups = [
-            {"params": [parameters[0]], "lr": lr, "weight_decay": weight_decay},
+            {"params": [parameters[0]], "lr": lr},
             {"params": [parameters[1]]},
         ]
-        optimizer = handle()(groups, **SETTINGS)
+        optimizer = handle()(groups, **(SETTINGS | {"weight_decay": 0.0}))
         for parameter in parameters:
             parameter.grad = gradient
         optimizer.step()

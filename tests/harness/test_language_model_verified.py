@@ -1,0 +1,15 @@
+"""Every known mistake of `examples/language_model` is caught, and none is taken for another."""
+
+import re
+from pathlib import Path
+
+ASSIGNMENT = Path(__file__).parents[2] / "examples" / "language_model"
+
+
+def test_its_tests_catch_every_known_mistake_and_only_those(grader):
+    """More than sixty mistakes, most of them in every exercise that builds on what is wrong."""
+    done = grader("verify", cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    wrong, caught, named, misnamed = map(int, re.findall(r"\d+", done.stdout.splitlines()[-1]))
+    assert (caught, misnamed) == (wrong, 0)
+    assert named > 0.8 * wrong
