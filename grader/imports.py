@@ -35,6 +35,38 @@ class Imports:
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What one submission's files say that it needs, read and not run.
+
+    `imported` are packages by the names that imports have, `declared` distributions by theirs.
+    """
+
+    imported: frozenset[str] = frozenset()
+    declared: frozenset[str] = frozenset()
+
+    def as_json(self) -> dict[str, Any]:
+        """The needs as an object of JSON."""
+        return {"imported": sorted(self.imported), "declared": sorted(self.declared)}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Needs:
+        """The needs that `as_json` wrote.
+
+        Raises:
+            LookupError, TypeError, ValueError: if it did not.
+        """
+        return cls(*(frozenset(map(str, row[name])) for name in ("imported", "declared")))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassNeeds:
+    """How many submissions import and declare which package."""
+
+    imported: Mapping[str, int] = field(default_factory=dict)
+    declared: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ClassImports:
     """What a class needs: by name, how many submissions, and the seconds that it cost them all."""
 

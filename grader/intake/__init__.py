@@ -9,6 +9,7 @@ from grader.intake.entry import Discovery, Entry, NothingToGrade, Piece, Skipped
 from grader.intake.fingerprint import fingerprint
 from grader.intake.people.attribution import Attribution, attribute
 from grader.intake.people.roster import BadRoster, Person, read_roster
+from grader.intake.surveying import survey
 
 __all__ = [
     "Allowance",
@@ -29,5 +30,6 @@ __all__ = [
     "is_of_the_machine",
     "read_roster",
     "single",
+    "survey",
     "take_in",
 ]

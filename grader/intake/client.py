@@ -17,6 +17,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from grader.imports import Needs
 from grader.intake.bounds import DEFAULT_BOUNDS, Bounds
 from grader.intake.copying.limits import MIB
 from grader.intake.copying.private_copy import CopyFailed
@@ -73,16 +74,33 @@ class IntakeClient:
             Unreadable: if nothing in it can be graded, or taking it in cost too much.
             CopyFailed: if the copy could not be written, or no process be started.
         """
-        self._order({"entry": entry.as_json(), "into": os.fspath(into), "adapters": adapters})
-        answer = self._answer()
+        answer = self._asked(entry, into, adapters, survey=False)
         try:
-            if "failed" in answer:
-                raise CopyFailed(str(answer["failed"]))
-            if "unreadable" in answer:
-                raise Unreadable(str(answer["unreadable"]))
             return Submission.from_json(answer["submission"])
         except (LookupError, TypeError, ValueError) as error:
             raise self._lost(NO_ANSWER) from error
+
+    def survey(self, entry: Entry, into: Path, adapters: str) -> Needs:
+        """What a submission needs; it is copied into the empty folder `into`.
+
+        Raises:
+            Unreadable, CopyFailed: as `take_in`.
+        """
+        answer = self._asked(entry, into, adapters, survey=True)
+        try:
+            return Needs.from_json(answer["needs"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._lost(NO_ANSWER) from error
+
+    def _asked(self, entry: Entry, into: Path, adapters: str, survey: bool) -> Mapping[str, Any]:
+        where = {"into": os.fspath(into), "adapters": adapters, "survey": survey}
+        self._order({"entry": entry.as_json()} | where)
+        answer = self._answer()
+        if "failed" in answer:
+            raise CopyFailed(str(answer["failed"]))
+        if "unreadable" in answer:
+            raise Unreadable(str(answer["unreadable"]))
+        return answer
 
     def close_own(self) -> None:
         """Ends the process, if it was this very one that started it."""

@@ -1,9 +1,9 @@
 """The process that takes submissions in: where what strangers wrote is unpacked and parsed.
 
 `IntakeClient` starts it with one end of a socket. An order is a line of JSON: its id, the
-entry, the folder to copy it into, where its adapters lie. It is answered by two lines: that it has
-begun, and what came of it. What one order may cost is bounded: a process that takes more dies of
-it, or says so, and the next order goes to a new one.
+entry, the folder to copy it into, where its adapters lie, whether only its needs are asked. It is
+answered by two lines: that it has begun, and what came of it. What one order may cost is bounded:
+a process that takes more dies of it, or says so, and the next order goes to a new one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from grader.intake.copying.limits import MIB
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
+from grader.intake.programs.needs import read_needs
 from grader.parentage import end_with_parent
-from grader.submission import Unreadable
+from grader.submission import Submission, Unreadable
 
 _MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most need a tenth
 
@@ -72,7 +73,19 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
         # There is memory as long as there is some within the bound.
         is_bound = isinstance(problem.__cause__, MemoryError)
         return {"too large": True} if is_bound else {"failed": str(problem)}
+    if order["survey"]:
+        return _needs(submission)
     return {"submission": submission.as_json()}
+
+
+def _needs(submission: Submission) -> dict[str, Any]:
+    """What a submission needs, as far as its files can be read."""
+    try:
+        return {"needs": read_needs(submission).as_json()}
+    except MemoryError:
+        return {"too large": True}
+    except Exception:  # strangers wrote all of it
+        return {"unreadable": "what it imports cannot be read"}
 
 
 def _as_line(answer: dict[str, Any]) -> bytes:

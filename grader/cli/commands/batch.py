@@ -13,6 +13,7 @@ from rich.console import Console
 
 from grader.cli.commands.report import write_pages
 from grader.cli.discovery import say_what_was_found, say_who_handed_in
+from grader.cli.environment import say_what_is_needed
 from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
 from grader.cli.progress import ExplainingProgress, GradingProgress
 from grader.dispatch.batch import Batch, open_batch
@@ -22,6 +23,7 @@ from grader.dispatch.task import Explained
 from grader.intake import attribute, discover, read_roster
 from grader.intake.naming import several
 from grader.report.environment import (
+    command_in_words,
     lacking_in_words,
     not_preloaded_in_words,
     preload_in_words,
@@ -95,13 +97,15 @@ def batch(
             if attribution is not None:
                 say_who_handed_in(attribution)
             _say_what_is_left(opened)
+            waiting = [task.entry for task in opened.waiting]
+            say_what_is_needed(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
     except KeyboardInterrupt:
         click.echo("stopped: what was graded is kept; run it again to go on", err=True)
         sys.exit(INTERRUPTED)
     results = Store.read(out)
     imports = results.class_imports()
-    for sentence in lacking_in_words(imports):
+    for sentence in (*lacking_in_words(imports), *command_in_words(imports.lacking)):
         click.secho(sentence, bold=True)
     complete = print_summary(results, Console())
     for sentence in preload_in_words(imports, assignment.preload):

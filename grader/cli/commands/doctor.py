@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 import grader
+from grader.cli.environment import print_what_is_needed, what_is_needed
+from grader.cli.options import FOLDER
+from grader.intake import discover
 from grader.report.text import one_line
 
 if TYPE_CHECKING:
@@ -23,18 +27,47 @@ _NOT_PROMISED = (
 )
 
 
-@click.command(short_help="Try what isolation this machine grants.")
-def doctor() -> None:
+@click.command(short_help="Try what isolation this machine grants, or what a class needs.")
+@click.argument("submissions", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--assignment",
+    "folder",
+    type=FOLDER,
+    default=".",
+    metavar="DIR",
+    help="Where the assignment lies.",
+)
+@click.option(
+    "--adapters",
+    default="adapters.py",
+    metavar="PATH",
+    show_default=True,
+    help="Where in a submission the adapters lie.",
+)
+def doctor(submissions: tuple[Path, ...], folder: Path, adapters: str) -> None:
     """Tries each layer of isolation for real, and prints what holds on this machine.
 
     A confined process attempts what no submission may do; each attempt must be refused, or the
     process be stopped. What a machine does not promise is said. Exits with 1 if a layer is missing
     or an attempt got through.
 
+    With SUBMISSIONS it looks at these instead, as `grader batch` would find them: which packages
+    they import and declare, and which of them are to be installed here. Nothing of them is run.
+
     \b
-    Example:
+    Examples:
       grader doctor
+      grader doctor submissions/
     """
+    if submissions:
+        entries = discover(submissions, adapters).entries
+        needs = what_is_needed(entries, folder, adapters)
+        print_what_is_needed(needs, len(entries), Console())
+        return
+    _try_the_machine()
+
+
+def _try_the_machine() -> None:
     from grader.sandbox.probing.probe import examine_confinement  # torch takes a second to load
 
     console = Console()

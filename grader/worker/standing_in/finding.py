@@ -19,12 +19,11 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from grader.worker.own_files import own_file
-from grader.worker.standing_in.known import KNOWN_PACKAGES
+from grader.worker.standing_in.known import KNOWN_PACKAGES, SILENT
 from grader.worker.standing_in.one_by_one import WORKING
 from grader.worker.standing_in.silent import SilentModule
 from grader.worker.standing_in.stand_in import Phase, StandInModule
 
-_SILENT = ("tqdm", "wandb", "loguru", "tensorboard", "tensorboardX")
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 _MISSPELT = 0.8
@@ -62,7 +61,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The stand-in; nothing is to be executed in it."""
         top = spec.name.partition(".")[0]
-        if top in _SILENT:
+        if top in SILENT:
             return SilentModule(spec.name)
         return StandInModule(spec.name, self._phase, WORKING if top == "joblib" else {})
 

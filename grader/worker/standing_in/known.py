@@ -12,3 +12,9 @@ KNOWN_PACKAGES = frozenset({
     "torchaudio", "torchinfo", "torchtext", "torchvision", "tqdm", "transformers", "triton",
     "typer", "wandb", "xformers", "yaml"
 })  # fmt: skip
+
+SILENT = ("tqdm", "wandb", "loguru", "tensorboard", "tensorboardX")
+"""Those that show or keep something for whoever looks on, and nothing else."""
+
+DO_WITHOUT = frozenset({*SILENT, "joblib"})
+"""Those whose absence costs nobody anything: what stands in for them does all that matters."""

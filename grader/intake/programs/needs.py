@@ -1,0 +1,101 @@
+"""Which installed packages a submission's adapters come to import, and which it declares."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from grader.imports import Needs
+from grader.intake.copying.regular_file import read_bounded
+from grader.intake.programs.declared import declared_packages
+from grader.intake.programs.source_facts import syntax_tree
+from grader.submission import Submission
+
+_MOST_FILES = 300
+_LONGEST_FILE = 1 << 17  # bytes
+_LONGEST_NAME = 100
+_CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+
+
+def read_needs(submission: Submission) -> Needs:
+    """What follows from the files that its adapters import, one after another; nothing is run.
+
+    What is only tried to be imported, or only for type checkers, is not needed.
+    """
+    root = submission.root
+    folders = [root / path for path in submission.import_paths]
+    own = _own_names(root, folders)
+    waiting, seen = [root / submission.adapters], set[Path]()
+    imported: set[str] = set()
+    while waiting and len(seen) < _MOST_FILES:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        for name, level in _imports(file):
+            bases = [*file.parents][level - 1 : level] if level else folders
+            inside = [base for base in bases if base.is_relative_to(root)]
+            found = list(_files(inside, name.split(".")))
+            waiting += found
+            top = name.partition(".")[0]
+            if not (found or level or top in own or top in sys.stdlib_module_names):
+                imported.add(top)
+    names = frozenset(name for name in imported if len(name) <= _LONGEST_NAME)
+    return Needs(names, declared_packages(root))
+
+
+def _own_names(root: Path, folders: Sequence[Path]) -> set[str]:
+    """What modules are called that lie at the top, where imports look, or one folder down."""
+    below = (path for path in root.iterdir() if path.is_dir())
+    return {path.stem for folder in (root, *folders, *below) for path in _listed(folder)}
+
+
+def _listed(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _files(folders: Sequence[Path], parts: Sequence[str]) -> Iterator[Path]:
+    """The files that are run when a module is imported, its packages' own among them."""
+    for folder in folders:
+        for depth in range(1, len(parts) + 1):
+            place = folder.joinpath(*parts[:depth])
+            for file in (place.with_suffix(".py"), place / "__init__.py"):
+                if _is_file(file):
+                    yield file
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a longer name than a file can have
+        return False
+
+
+def _imports(file: Path) -> Iterator[tuple[str, int]]:
+    """The dotted names that a file imports, each with the number of its dots."""
+    try:
+        source = read_bounded(file, _LONGEST_FILE)
+    except OSError:
+        return
+    waiting: list[ast.AST] = [syntax_tree(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, 0) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = f"{node.module}." if node.module else ""
+            yield from ((f"{module}{alias.name}", node.level) for alias in node.names)
+        elif isinstance(node, ast.Try) and any(map(_catches_absence, node.handlers)):
+            waiting += [*node.handlers, *node.orelse, *node.finalbody]
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _catches_absence(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = [one.id if isinstance(one, ast.Name) else None for one in caught]
+    return handler.type is None or any(name in _CAUGHT for name in names)
