@@ -120,8 +120,8 @@ def test_the_machine_s_score_stays_what_it_is(graded):
     assert grade.score == total(test.score for test in grade.tests)
     sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
-        "it is right but for the mistake in run_attention_weights (no-scale) that it builds on, "
-        "which is paid for there"
+        "right but for the mistake in run_attention_weights (no-scale) that it builds on, which is "
+        "paid for there"
     )
 
 
@@ -131,7 +131,7 @@ def test_platforms_that_know_one_score_get_the_final_one(graded):
     told = results(credited(grade), Display())
     assert told["score"] == final(grade)
     assert sum(entry["score"] for entry in told["tests"]) == final(grade)
-    assert "+5 points in run_self_attention: it is right but for" in told["output"]
+    assert "+5 points in run_self_attention: right but for" in told["output"]
     assert credited(graded(modular({}))) == graded(modular({}))
 
 

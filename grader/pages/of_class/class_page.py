@@ -49,8 +49,11 @@ def class_page(
     imports: ClassImports,
     compared: bool,
     made_of: str,
+    alike: str,
 ) -> str:
     """The page of a class; `compared` if there is a page of what changed beside it.
+
+    `alike` is where the page of who has code in common lies, if there is one.
 
     `made_of` names what it was made of, for who wants to know whether it is still current.
     """
@@ -66,6 +69,7 @@ def class_page(
         assignment=one_line(results.assignment),
         written=datetime.datetime.now().astimezone(),
         compared=compared,
+        alike=alike,
         made_of=made_of,
         entries=found.entries,
         lacking=[*lacking_in_words(imports)],
