@@ -29,7 +29,7 @@ def attempted(
     problem = ""
     for _ in range(_TRIES):
         try:
-            return client.grade(task.entry, task.submission_hash, follow, task.kept)
+            return client.grade(task.entry, task.submission_hash, follow, task.kept, task.carried)
         except JobLost as lost:
             problem = str(lost)
             if stopping.is_set():

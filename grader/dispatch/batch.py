@@ -19,7 +19,7 @@ from grader.intake.naming import several
 from grader.settings import Settings
 from grader.store import Store, StoreError
 from grader.store.database import LINES
-from grader.verdict import Grade, Verdict
+from grader.verdict import Carried, Grade, Verdict
 from grader.words import PENDING, wants_words
 from grader.worker.packages import is_installed
 
@@ -181,7 +181,7 @@ def _tasks(
         if lacking.get(entry.name, set()) & installed:
             tasks.append(Task(entry, position, digest, key))
         elif finished.get(entry.name) != key:
-            tasks.append(Task(entry, position, digest, key, standing.verdicts(entry.name, digest)))
+            tasks.append(Task(entry, position, digest, key, *standing.of(entry.name, digest)))
     return tasks
 
 
@@ -193,19 +193,20 @@ class _Standing:
         self._settings = settings
         self._unchanged: dict[str, set[str]] = {}
 
-    def verdicts(self, submission: str, digest: str) -> tuple[Verdict, ...]:
-        """Those on tests that are as they were, of a submission that has this hash.
+    def of(self, submission: str, digest: str) -> tuple[tuple[Verdict, ...], tuple[Carried, ...]]:
+        """Those on tests that are as they were, of a submission that has this hash; what came back.
 
         None stands if the submission, its options or all that tests share have changed, nor where
         time ran out: how far a submission comes depends on all tests together.
         """
         earlier = self._store.earlier(submission)
         if earlier is None or earlier.duration_s >= self._settings.timeout:
-            return ()
+            return (), ()
         if earlier.key != grade_key(self._settings, digest, earlier.suite_hash):
-            return ()
+            return (), ()
         unchanged = self._unchanged_since(earlier.suite_hash)
-        return tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
+        stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
+        return stand, earlier.carried
 
     def _test(self, test: str) -> str:
         """What stands for a test among the hashes."""

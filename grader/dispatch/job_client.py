@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import selectors
@@ -21,7 +22,7 @@ from grader.intake import Entry
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandReader
 from grader.settings import WALL_FACTOR, Settings
-from grader.verdict import Grade, Status, Verdict
+from grader.verdict import Carried, Grade, Status, Verdict
 from grader.words import Words
 
 Follow = Callable[[Verdict], None]
@@ -63,10 +64,12 @@ class JobClient:
         submission_hash: str,
         follow: Follow | None = None,
         kept: Sequence[Verdict] = (),
+        carried: Sequence[Carried] = (),
     ) -> Grade:
         """The grade of a submission; `follow` is given each verdict when it is reached.
 
-        Tests of which a verdict is `kept` from an earlier grade are not run.
+        Tests of which a verdict is `kept` from an earlier grade are not run; `carried` is what came
+        back in that.
 
         Raises:
             JobLost: if the judge ended, or does not answer.
@@ -75,7 +78,8 @@ class JobClient:
         self._become(Role.JUDGE)
         job = {"entry": entry.as_json(), "submission_hash": submission_hash}
         stand = [verdict.as_whole_json() for verdict in kept]
-        self._send(job | {"follow": follow is not None, "kept": stand})
+        back = [dataclasses.asdict(one) for one in carried]
+        self._send(job | {"follow": follow is not None, "kept": stand, "carried": back})
         seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
         deadline = time.monotonic() + seconds
         while True:

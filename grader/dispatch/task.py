@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.intake import Entry
-from grader.verdict import Grade, Verdict
+from grader.verdict import Carried, Grade, Verdict
 from grader.words import Words
 
 
@@ -14,7 +14,8 @@ from grader.words import Words
 class Task:
     """A submission that wants a grade: its place in the class, its hash, its cache key.
 
-    `kept` are verdicts that stand from an earlier grade; the other tests are wanted.
+    `kept` are verdicts that stand from an earlier grade, `carried` what came back in it; the other
+    tests are wanted.
     """
 
     entry: Entry
@@ -22,6 +23,7 @@ class Task:
     submission_hash: str
     key: str
     kept: tuple[Verdict, ...] = ()
+    carried: tuple[Carried, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,27 @@ class Paid:
     account: Account
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What stands of an earlier grade: verdicts, by test, and what came back in it."""
+
+    kept: Mapping[str, Verdict]
+    carried: tuple[Carried, ...]
+
+    def stands(self, verdicts: Sequence[Verdict]) -> bool:
+        """Whether what came back does so again: no test of an exercise that counts for it changed.
+
+        These are the exercises that are wrong now, and those that had to do with it then.
+        """
+        if not self.kept:
+            return False
+        wrong = {one.exercise for one in verdicts if one.status is Status.FAILED}
+        wrong |= {name for one in self.carried for name in (one.exercise, one.root)}
+        known = {name: verdict.max_score for name, verdict in self.kept.items()}
+        concerned = (one for one in verdicts if one.exercise in wrong)
+        return all(known.get(one.id) == one.max_score for one in concerned)
+
+
 @dataclass(slots=True)
 class Carrying:
     """Finds, for one submission, the exercises whose points were lost elsewhere already.

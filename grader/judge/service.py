@@ -13,7 +13,7 @@ from typing import Any
 from grader.assignment import BadAssignment
 from grader.imports import Imports
 from grader.intake import CopyFailed, Entry, IntakeClient, is_of_the_machine
-from grader.judge.carrying import Paid, carried_points
+from grader.judge.carrying import Earlier, Paid, carried_points
 from grader.judge.judge import Judge
 from grader.judge.rules import applied, summary
 from grader.plain_text import plain
@@ -100,7 +100,8 @@ class JudgeService:
         started = time.monotonic()
         entry = Entry.from_json(job["entry"])
         kept = {row["id"]: Verdict.from_json(row) for row in job["kept"]}
-        outcome = self._examined(entry, kept, job["follow"])
+        carried = tuple(Carried(**one) for one in job["carried"])
+        outcome = self._examined(entry, Earlier(kept, carried), job["follow"])
         taken = time.monotonic() - started + sum(verdict.duration_s for verdict in kept.values())
         return Grade(
             submission=entry.name,
@@ -119,7 +120,7 @@ class JudgeService:
             carried=outcome.carried,
         )
 
-    def _examined(self, entry: Entry, kept: Mapping[str, Verdict], follow: bool) -> Outcome:
+    def _examined(self, entry: Entry, earlier: Earlier, follow: bool) -> Outcome:
         """What becomes of a submission that is asked for all that no verdict is kept of.
 
         This is the one border around all that is derived from a submission: what goes wrong inside
@@ -127,7 +128,7 @@ class JudgeService:
         """
         try:
             with self._seats.taken(entry, self._limits) as seat:
-                outcome = self._judged(seat, kept, follow)
+                outcome = self._judged(seat, earlier, follow)
                 return replace(outcome, notes=(*seat.submission.notes, *outcome.notes))
         except Unreadable as problem:
             return self._unexamined(GradeStatus.UNREADABLE, Status.MISSING, str(problem))
@@ -152,7 +153,7 @@ class JudgeService:
     def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> Outcome:
         return Outcome(status, why, tuple(self._suite.unexamined(of_tests, why)))
 
-    def _judged(self, seat: Seat, kept: Mapping[str, Verdict], follow: bool) -> Outcome:
+    def _judged(self, seat: Seat, earlier: Earlier, follow: bool) -> Outcome:
         sitting, environment = seat.sitting, seat.environment
         problem = sitting.open()
         if problem is not None:
@@ -164,8 +165,8 @@ class JudgeService:
                 sitting.isolation,
                 imports=self._imports(seat),
             )
-        tests = tuple(self._told(self._judge.grade(sitting, kept=kept), follow))
-        if not kept and environment.leaves_nothing_of(tests):
+        tests = tuple(self._told(self._judge.grade(sitting, kept=earlier.kept), follow))
+        if not earlier.kept and environment.leaves_nothing_of(tests):
             why = environment.absence
             nothing = tuple(self._suite.unexamined(Status.ERROR, why))
             imports = self._imports(seat)
@@ -176,7 +177,9 @@ class JudgeService:
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
             return Outcome(GradeStatus.NOT_GRADED, reason, tests, isolation, imports=imports)
         tests = applied(tests, seat.uses, self._suite.assignment.forbidden)
-        carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
+        carried = earlier.carried
+        if not earlier.stands(tests):
+            carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
         notes = tuple(_cell_note(raised) for raised in sitting.cell_errors)
         said = summary(seat.uses)
         return Outcome(GradeStatus.GRADED, said, tests, isolation, notes, imports, carried)

@@ -10,6 +10,7 @@ from typing import Any
 from grader.store.rows import (
     ADD_EVIDENCE,
     ADD_WORDS,
+    CARRIED,
     OF_WORDS,
     REACHED,
     Test,
@@ -17,7 +18,7 @@ from grader.store.rows import (
     well_formed,
 )
 from grader.store.wrong import ADD_WRONG, OF_ONE
-from grader.verdict import Status, Verdict
+from grader.verdict import Carried, Status, Verdict
 
 _ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
 
@@ -34,6 +35,7 @@ class EarlierGrade:
     suite_hash: str
     duration_s: float
     verdicts: tuple[Verdict, ...]
+    carried: tuple[Carried, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ def read_earlier(
         return None
     number, key, suite_hash, duration_s = row
     reached = database.execute(REACHED, (number,))
-    return EarlierGrade(key, suite_hash, duration_s, tuple(verdict_of(tests, it) for it in reached))
+    verdicts = tuple(verdict_of(tests, it) for it in reached)
+    carried = tuple(Carried(*it) for it in database.execute(CARRIED, (number,)))
+    return EarlierGrade(key, suite_hash, duration_s, verdicts, carried)
 
 
 def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:

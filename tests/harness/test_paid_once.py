@@ -308,3 +308,18 @@ def test_a_false_foundation_is_the_author_s_to_mend(tmp_path, builds_on, said):
     tom = write_files(tmp_path / "tom", TRIPLED)
     with pytest.raises(BadAssignment, match=said):
         grader.grade(Path(tom), assignment=course)
+
+
+def test_after_a_mended_test_what_comes_back_is_as_if_graded_anew(tmp_path):
+    """Whether the test is of an exercise that is wrong, or of another one."""
+    hidden = TWO["tests/public/test_tiny.py"]
+    course = write_files(tmp_path / "course", TWO)
+    write_files(tmp_path / "class" / "tom", TRIPLED)
+    out = tmp_path / "out"
+    grader.batch(tmp_path / "class", out, assignment=course, jobs=1)
+    for sizes, points in (("[2, 3, 4]", [1.0]), ("[2]", []), ("[2, 3]", [1.0])):
+        changed = hidden.replace("[2, 3]", sizes, 1)
+        write_files(course, {"tests/public/test_tiny.py": changed})
+        grader.batch(tmp_path / "class", out, assignment=course, jobs=1)
+        (grade,) = Store.read(out).grades()
+        assert [one.points for one in grade.carried] == points, sizes

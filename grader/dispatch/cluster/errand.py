@@ -12,7 +12,7 @@ from typing import Any
 from grader.dispatch.task import Explained, Graded, Question, Task
 from grader.intake import Entry
 from grader.intake.parcel import Parcel
-from grader.verdict import Grade, Verdict
+from grader.verdict import Carried, Grade, Verdict
 from grader.words import Words
 
 _LARGEST_REPLY = 64 << 20
@@ -39,7 +39,8 @@ class Errand:
         if isinstance(wish, Question):
             return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
         kept = [verdict.as_whole_json() for verdict in wish.kept]
-        wanted = {"submission_hash": wish.submission_hash, "kept": kept}
+        carried = [dataclasses.asdict(one) for one in wish.carried]
+        wanted = {"submission_hash": wish.submission_hash, "kept": kept, "carried": carried}
         return cls(wish.entry.name, wanted, parcel)
 
     def wish_for(self, entry: Entry) -> Task | Question:
@@ -48,7 +49,8 @@ class Errand:
             grade = Grade.from_json(self.wish["grade"])
             return Question(entry, lambda: grade)
         kept = tuple(Verdict.from_json(verdict) for verdict in self.wish["kept"])
-        return Task(entry, 0, self.wish["submission_hash"], "", kept)
+        carried = tuple(Carried(**one) for one in self.wish["carried"])
+        return Task(entry, 0, self.wish["submission_hash"], "", kept, carried)
 
     def packed(self) -> tuple[bytes, bytes]:
         """The errand as JSON, and the bytes of its parcel."""
