@@ -198,8 +198,8 @@ class Carried:
     def sentence(self) -> str:
         """Why, as people read it."""
         return (
-            f"right but for the mistake in {self.root} ({self.mistake}) that it builds on, which "
-            "is paid for there"
+            f"it is right but for the mistake in {self.root} ({self.mistake}) that it builds on, "
+            "which is paid for there"
         )
 
 

@@ -24,7 +24,9 @@ from grader.verdict import Grade, GradeStatus, Verdict
 if TYPE_CHECKING:
     from grader.decisions.settling import Settling, Target
 
+# The rule of the assignment by which points come back.
 CARRY_OVER = "[tool.grader] carry_over"
+
 _Kind = TypeVar("_Kind", bound=Decision)
 
 
@@ -82,7 +84,7 @@ class PersonsPoints:
 
     def settled(self) -> Settlement:
         """All steps, in their order."""
-        self._carry_over()
+        self._carry()
         self._take_out()
         self._decide_parts()
         is_excused = self._excuse()
@@ -109,12 +111,12 @@ class PersonsPoints:
             ),
         )
 
-    def _carry_over(self) -> None:
-        for carried in self._grade.carried:
-            if (exercise := self._exercises.get(carried.exercise)) is not None:
-                more = hundredths(carried.points)
+    def _carry(self) -> None:
+        for one in self._grade.carried:
+            if (exercise := self._exercises.get(one.exercise)) is not None:
+                more = hundredths(one.points)
                 exercise.points += more
-                self._add(Kind.CARRIED, carried.exercise, more, carried.sentence, CARRY_OVER)
+                self._add(Kind.CARRIED, one.exercise, more, one.sentence, CARRY_OVER)
 
     def _take_out(self) -> None:
         for decision, target in self._of(TakenOut):

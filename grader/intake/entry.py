@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.intake.naming import printable
 from grader.refusal import Refusal
 from grader.submission import Author
 
@@ -45,6 +46,12 @@ class Entry:
     handed_in: datetime.datetime | None = None
     left_out: tuple[str, ...] = ()
     refused: str = ""
+
+    @property
+    def downloaded_as(self) -> tuple[str, ...]:
+        """The names of what belongs to it where it lies, as a platform's download gave them."""
+        places = [Path(piece.place).name for piece in self.pieces] or [self.path.name]
+        return tuple(printable(name) for name in places)
 
     def as_json(self) -> dict[str, Any]:
         """What is needed to take it in: not who handed it in."""

@@ -30,8 +30,10 @@ from grader.store.rows import (
     verdict_of,
     well_formed,
 )
+from grader.store.wrong import read_wrong
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Verdict
+from grader.wrong_answers import WrongAnswers
 
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
@@ -209,6 +211,15 @@ class Results:
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             return read_class_imports(db)
 
+    def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
+        """By submission, in the order of the class, answers that no known mistake explains.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return read_wrong(db)
+
     def options(self) -> dict[str, Any] | None:
         """The options of the batch, as `Store.set_options` was given them, if it was.
 
@@ -226,6 +237,16 @@ class Results:
         """
         value = self._of_the_batch("paths")
         return [] if value is None else list(json.loads(value))
+
+    def downloads(self) -> dict[str, tuple[str, ...]]:
+        """What a platform's download calls what belongs to each submission, by its name.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("downloads")
+        found = {} if value is None else json.loads(value)
+        return {name: tuple(files) for name, files in found.items()}
 
     def _of_the_batch(self, key: str) -> str | None:
         """What is remembered of the batch as a whole."""

@@ -115,8 +115,8 @@ def test_the_machine_s_score_stays_what_it_is(graded):
     assert grade.score == total(test.score for test in grade.tests)
     sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
-        "right but for the mistake in run_attention_weights (no-scale) that it builds on, which is "
-        "paid for there"
+        "it is right but for the mistake in run_attention_weights (no-scale) that it builds on, "
+        "which is paid for there"
     )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from grader.worker.own_files import own_file
+from grader.worker.standing_in.one_by_one import WORKING
 from grader.worker.standing_in.silent import SilentModule
 from grader.worker.standing_in.stand_in import Phase, StandInModule
 
@@ -60,7 +61,9 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The stand-in; nothing is to be executed in it."""
         top = spec.name.partition(".")[0]
-        return SilentModule(spec.name) if top in _SILENT else StandInModule(spec.name, self._phase)
+        if top in _SILENT:
+            return SilentModule(spec.name)
+        return StandInModule(spec.name, self._phase, WORKING if top == "joblib" else {})
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to execute."""
