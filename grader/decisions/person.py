@@ -24,9 +24,7 @@ from grader.verdict import Grade, GradeStatus, Verdict
 if TYPE_CHECKING:
     from grader.decisions.settling import Settling, Target
 
-# The rule of the assignment by which points come back.
 CARRY_OVER = "[tool.grader] carry_over"
-
 _Kind = TypeVar("_Kind", bound=Decision)
 
 
@@ -84,7 +82,7 @@ class PersonsPoints:
 
     def settled(self) -> Settlement:
         """All steps, in their order."""
-        self._carry()
+        self._carry_over()
         self._take_out()
         self._decide_parts()
         is_excused = self._excuse()
@@ -111,12 +109,12 @@ class PersonsPoints:
             ),
         )
 
-    def _carry(self) -> None:
-        for one in self._grade.carried:
-            if (exercise := self._exercises.get(one.exercise)) is not None:
-                more = hundredths(one.points)
+    def _carry_over(self) -> None:
+        for carried in self._grade.carried:
+            if (exercise := self._exercises.get(carried.exercise)) is not None:
+                more = hundredths(carried.points)
                 exercise.points += more
-                self._add(Kind.CARRIED, one.exercise, more, one.sentence, CARRY_OVER)
+                self._add(Kind.CARRIED, carried.exercise, more, carried.sentence, CARRY_OVER)
 
     def _take_out(self) -> None:
         for decision, target in self._of(TakenOut):

@@ -43,8 +43,13 @@ def heading(group: Group, called: str | None) -> str:
     """How many answer alike, where, and what it may be."""
     many = len(group.members)
     said = "1 submission answers" if many == 1 else f"{many} submissions answer alike"
-    known = f"named {called}" if called else one_line(group.suspicion or "nobody knows why", 160)
-    return f"{said} in {one_line(group.exercise)}: {known}{'' if called else '?'}"
+    return f"{said} in {suspected(group, called)}"
+
+
+def suspected(group: Group, called: str | None) -> str:
+    """The exercise, and what it may be."""
+    known = f"named {called}" if called else one_line(group.suspicion or "why", 160)
+    return f"{one_line(group.exercise)}: {known}{'' if called else '?'}"
 
 
 def name_of(group: Group, names: Sequence[NamedMistake]) -> str | None:

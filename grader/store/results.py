@@ -73,6 +73,16 @@ class Results:
         return Results, (self._file, self.assignment, self._people, self.state)
 
     @property
+    def file(self) -> Path:
+        """The store that they are in."""
+        return self._file
+
+    @property
+    def people(self) -> People:
+        """Who handed in what, and who nothing."""
+        return self._people
+
+    @property
     def folder(self) -> Path:
         """The folder that they are in."""
         return self._file.parent
@@ -247,6 +257,15 @@ class Results:
         value = self._of_the_batch("downloads")
         found = {} if value is None else json.loads(value)
         return {name: tuple(files) for name, files in found.items()}
+
+    def numbers(self) -> dict[str, int]:
+        """The numbers that submissions were given in place of their names, as far as they were.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("numbers")
+        return {} if value is None else dict(json.loads(value))
 
     def _of_the_batch(self, key: str) -> str | None:
         """What is remembered of the batch as a whole."""

@@ -40,7 +40,7 @@ def assert_distribution(
     for outcome, count in counts.items():
         if chances.get(outcome, 0.0) == 0.0:
             raise AssertionError(
-                f"{what} hold {_shown(outcome)} {_times(count)}, which can never be"
+                f"among {what}, {_shown(outcome)} {_came(count)}, which can never be"
             )
     ratio = 2 * sum(n * math.log(n / (total * chances[one])) for one, n in counts.items())
     possible = sum(chance > 0 for chance in chances.values())
@@ -48,8 +48,8 @@ def assert_distribution(
         worst = max(chances, key=lambda one: _surprise(counts[one], total * chances[one]))
         wanted = f", where about {total * chances[worst]:.0f} were expected"
         raise AssertionError(
-            f"{what} do not come as often as they should: of {total} {_shown(worst)} was drawn "
-            f"{_times(counts[worst])}{wanted if shows_expected() else ''}"
+            f"{what} do not come as often as they should: among {total}, {_shown(worst)} "
+            f"{_came(counts[worst])}{wanted if shows_expected() else ''}"
         )
 
 
@@ -88,5 +88,5 @@ def _shown(outcome: object) -> str:
     return repr(outcome)[:60]
 
 
-def _times(count: int) -> str:
-    return {0: "never", 1: "once"}.get(count, f"{count} times")
+def _came(count: int) -> str:
+    return {0: "never came", 1: "came once"}.get(count, f"came {count} times")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from grader.dispatch.job_client import Follow, JobClient
 from grader.intake import Entry
 from grader.settings import Settings

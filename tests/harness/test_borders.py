@@ -64,6 +64,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.serving",
     "grader.worker.standing_in",
     "grader.worker.standing_in.finding",
+    "grader.worker.standing_in.known",
     "grader.worker.standing_in.one_by_one",
     "grader.worker.standing_in.silent",
     "grader.worker.standing_in.stand_in",

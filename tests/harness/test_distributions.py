@@ -31,7 +31,7 @@ def test_a_start_that_is_never_drawn_is_told():
     with observing(shows_expected=True), pytest.raises(AssertionError) as failure:
         assert_distribution(drawn(0, 92, 32_000), range(93), what="the starts")
     assert str(failure.value) == (
-        "the starts do not come as often as they should: of 32000 92 was drawn never, "
+        "the starts do not come as often as they should: among 32000, 92 never came, "
         "where about 344 were expected"
     )
 
@@ -39,7 +39,7 @@ def test_a_start_that_is_never_drawn_is_told():
 def test_what_can_never_be_is_told_at_once():
     """One outcome beyond the end is wrong, whatever the others are."""
     outcomes = [*drawn(0, 5, 500).tolist(), 5]
-    with pytest.raises(AssertionError, match="hold 5 once, which can never be"):
+    with pytest.raises(AssertionError, match="among the outcomes, 5 came once, which can never be"):
         assert_distribution(outcomes, range(5))
 
 

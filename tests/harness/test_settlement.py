@@ -147,8 +147,8 @@ def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: P
     (own,) = settled(results).values()
     assert (own.machine, own.final) == (300, 6.5)
     assert [*own.sentences()] == [
-        "+3.5 points in run_mha: it is right but for the mistake in run_rope (no-scale) that it "
-        "builds on, which is paid for there"
+        "+3.5 points in run_mha: right but for the mistake in run_rope (no-scale) that it builds "
+        "on, which is paid for there"
     ]
     assert own.changes[0].source == "[tool.grader] carry_over"
     decided(tmp_path, ("taken_out", {"exercise": "run_mha"}))

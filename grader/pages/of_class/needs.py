@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.pages.of_class.class_data import ClassData, Entry
+from grader.pages.of_class.nameless import Nameless
 from grader.report.text import one_line
 from grader.report.weak_tests import complaints
 from grader.verdict import GradeStatus
@@ -34,15 +35,18 @@ class Need:
         return len(self.about) or len(self.lines)
 
 
-def needs(found: ClassData, unsure: Mapping[str, str]) -> list[Need]:
+def needs(
+    found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless] = ()
+) -> list[Need]:
     """All that is to be decided, the most pressing first.
 
-    `unsure` says of submissions, by their names, why it is not certain whose they are.
+    `unsure` says of submissions, by their names, why it is not certain whose they are; `groups`
+    are those of wrong answers.
     """
-    return [need for need in _all(found, unsure) if need.count]
+    return [need for need in _all(found, unsure, groups) if need.count]
 
 
-def _all(found: ClassData, unsure: Mapping[str, str]) -> Iterator[Need]:
+def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]) -> Iterator[Need]:
     yield Need(
         "not-graded",
         "NOT GRADED",
@@ -97,6 +101,17 @@ def _all(found: ClassData, unsure: Mapping[str, str]) -> Iterator[Need]:
         "Mend such a test and run the batch again, which asks that test alone, or take it out.",
         command="grader decide DIR drop TEST --reason …",
         lines=tuple(weak(found)),
+    )
+    yield Need(
+        "groups",
+        "groups of equal wrong answers without a name",
+        "Say what is wrong and what to think about: all members read it at once.",
+        tuple(
+            (one.members[0], f"and {len(one.members) - 1} more in {one.said}")
+            for one in groups
+            if not one.named and one.members
+        ),
+        "grader mistakes DIR",
     )
 
 

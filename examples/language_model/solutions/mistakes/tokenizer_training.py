@@ -109,6 +109,11 @@ class _Stale(Training):
         return Counter(counted)
 
 
+def _single_bytes_only(_training: Training, counted: Mapping[Word, int]) -> Counter[Pair]:
+    pairs = Training.pairs(_training, counted)
+    return Counter({pair: n for pair, n in pairs.items() if len(b"".join(pair)) == 2})
+
+
 def _training(**replaced: Callable[..., Any]) -> type[Training]:
     """The training with some of its methods replaced."""
     return type("Training", (Training,), dict(replaced))
@@ -206,6 +211,7 @@ MISTAKES = (
         "Your counts are those of the text's bytes: after a merge they are not brought up to date.",
         "Which pairs are there after a merge that were not there before, and which are rarer?",
         _Stale,
+        _training(pairs=_single_bytes_only),
     ),
     _mistake(
         "bpe-merged-once-a-word",

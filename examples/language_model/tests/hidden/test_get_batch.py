@@ -2,6 +2,7 @@
 
 import pytest
 from tests.public.windows import (
+    assert_begin_at_once,
     assert_follow,
     assert_independent,
     assert_long,
@@ -10,7 +11,7 @@ from tests.public.windows import (
     starts_of,
 )
 
-from grader.testing import assert_inputs_unchanged, assert_matches, exercise
+from grader.testing import assert_inputs_unchanged, exercise
 
 
 @exercise("run_get_batch")
@@ -44,23 +45,22 @@ def test_windows_begin_independently(student, draw):
 
 @exercise("run_get_batch", aspect="generality")
 @pytest.mark.parametrize("dtype", ["uint16", "int32", "int64"])
-def test_batch_of_any_integers(student, reference, draw, dtype):
+def test_batch_of_any_integers(student, draw, dtype):
     """Token files hold integers of two, four or eight bytes; int64 comes of all of them."""
-    length = int(draw.integers(3, 8))
-    dataset = (dataset_of(draw, length + 1) + 60_000).astype(dtype)
-    own, right = (handle(dataset, 2, length, "cpu") for handle in (student, reference))
-    assert_matches(own[0], right[0], what="the windows")
-    assert_matches(own[1], right[1], what="the targets")
-    assert_long(*own)
+    dataset = (dataset_of(draw, 7) + 60_000).astype(dtype)
+    windows, targets = student(dataset, 8, 6, "cpu")
+    assert_begin_at_once(dataset, windows)
+    assert_follow(dataset, windows, targets)
+    assert_long(windows, targets)
 
 
 @exercise("run_get_batch", aspect="generality")
-def test_batch_of_single_tokens(student, reference, draw):
+def test_batch_of_single_tokens(student, draw):
     """One window of one token."""
     dataset = dataset_of(draw, 2)
-    own, right = (handle(dataset, 1, 1, "cpu") for handle in (student, reference))
-    assert_matches(own[0], right[0], what="the window")
-    assert_matches(own[1], right[1], what="the target")
+    windows, targets = student(dataset, 1, 1, "cpu")
+    assert_begin_at_once(dataset, windows)
+    assert_follow(dataset, windows, targets)
 
 
 @exercise("run_get_batch", aspect="discipline")

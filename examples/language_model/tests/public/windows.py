@@ -25,6 +25,12 @@ def starts_of(dataset, windows):
     return found
 
 
+def assert_begin_at_once(dataset, windows):
+    """Each window begins with the first token: there is no other place for it."""
+    late = [row for row, start in enumerate(starts_of(dataset, windows)) if start]
+    assert not late, f"window {late[0]} does not begin with the first token, the only place for it"
+
+
 def assert_follow(dataset, windows, targets):
     """Each target is the token that comes next in the text."""
     places = {int(token): place for place, token in enumerate(dataset)}

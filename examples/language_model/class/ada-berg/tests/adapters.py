@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from typing import IO, Any, BinaryIO
+
+import numpy.typing as npt
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from lm import modules
+from lm import modules, tokenizer, training
 
 
 def run_linear(
@@ -165,3 +171,60 @@ def run_cross_entropy(
     inputs: Float[Tensor, " batch_size vocab_size"], targets: Int[Tensor, " batch_size"]
 ) -> Float[Tensor, ""]:
     return modules.cross_entropy(inputs, targets)
+
+
+def run_get_batch(
+    dataset: npt.NDArray, batch_size: int, context_length: int, device: str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return training.get_batch(dataset, batch_size, context_length, device)
+
+
+def run_gradient_clipping(parameters: Iterable[torch.nn.Parameter], max_l2_norm: float) -> None:
+    training.clip_gradients(parameters, max_l2_norm)
+
+
+def get_adamw_cls() -> Any:
+    return training.AdamW
+
+
+def run_get_lr_cosine_schedule(
+    it: int,
+    max_learning_rate: float,
+    min_learning_rate: float,
+    warmup_iters: int,
+    cosine_cycle_iters: int,
+):
+    return training.cosine_schedule(
+        it, max_learning_rate, min_learning_rate, warmup_iters, cosine_cycle_iters
+    )
+
+
+def run_save_checkpoint(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    iteration: int,
+    out: str | os.PathLike | BinaryIO | IO[bytes],
+):
+    training.save_checkpoint(model, optimizer, iteration, out)
+
+
+def run_load_checkpoint(
+    src: str | os.PathLike | BinaryIO | IO[bytes],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+) -> int:
+    return training.load_checkpoint(src, model, optimizer)
+
+
+def get_tokenizer(
+    vocab: dict[int, bytes],
+    merges: list[tuple[bytes, bytes]],
+    special_tokens: list[str] | None = None,
+) -> Any:
+    return tokenizer.Tokenizer(vocab, merges, special_tokens)
+
+
+def run_train_bpe(
+    input_path: str | os.PathLike, vocab_size: int, special_tokens: list[str], **kwargs
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
+    return tokenizer.train_bpe(input_path, vocab_size, special_tokens)

@@ -1,3 +1,4 @@
+from basics import bpe, optim
 from basics import nn as mine
 
 
@@ -87,3 +88,39 @@ def run_softmax(in_features, dim):
 
 def run_cross_entropy(inputs, targets):
     return mine.cross_entropy(inputs, targets)
+
+
+def run_get_batch(dataset, batch_size, context_length, device):
+    return optim.batch(dataset, batch_size, context_length, device)
+
+
+def run_gradient_clipping(parameters, max_l2_norm):
+    optim.clip(parameters, max_l2_norm)
+
+
+def get_adamw_cls():
+    return optim.AdamW
+
+
+def run_get_lr_cosine_schedule(
+    it, max_learning_rate, min_learning_rate, warmup_iters, cosine_cycle_iters
+):
+    return optim.schedule(
+        it, max_learning_rate, min_learning_rate, warmup_iters, cosine_cycle_iters
+    )
+
+
+def run_save_checkpoint(model, optimizer, iteration, out):
+    optim.save(model, optimizer, iteration, out)
+
+
+def run_load_checkpoint(src, model, optimizer):
+    return optim.load(src, model, optimizer)
+
+
+def get_tokenizer(vocab, merges, special_tokens=None):
+    return bpe.Tokenizer(vocab, merges, special_tokens)
+
+
+def run_train_bpe(input_path, vocab_size, special_tokens, **kwargs):
+    return bpe.train(input_path, vocab_size, special_tokens)

@@ -1,6 +1,6 @@
 import torch
 
-from minilm import layers, model
+from minilm import corpus, layers, loop, model
 
 
 def _filled(module, **weights):
@@ -106,3 +106,39 @@ def run_softmax(in_features, dim):
 
 def run_cross_entropy(inputs, targets):
     return model.negative_log_likelihood(inputs, targets)
+
+
+def run_get_batch(dataset, batch_size, context_length, device):
+    return loop.batch(dataset, batch_size, context_length, device)
+
+
+def run_gradient_clipping(parameters, max_l2_norm):
+    loop.clip(parameters, max_l2_norm)
+
+
+def get_adamw_cls():
+    return loop.AdamW
+
+
+def run_get_lr_cosine_schedule(
+    it, max_learning_rate, min_learning_rate, warmup_iters, cosine_cycle_iters
+):
+    return loop.schedule(
+        it, max_learning_rate, min_learning_rate, warmup_iters, cosine_cycle_iters
+    )
+
+
+def run_save_checkpoint(model, optimizer, iteration, out):
+    loop.save(model, optimizer, iteration, out)
+
+
+def run_load_checkpoint(src, model, optimizer):
+    return loop.load(src, model, optimizer)
+
+
+def get_tokenizer(vocab, merges, special_tokens=None):
+    return corpus.Tokenizer(vocab, merges, special_tokens)
+
+
+def run_train_bpe(input_path, vocab_size, special_tokens, **kwargs):
+    return corpus.train(input_path, vocab_size, special_tokens)
