@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from grader.decisions.decision import Decision, Excused, Times
+from grader.decisions.decision import Decision, Excused, TakenInstead, Times
 from grader.decisions.form import FORMS
 from grader.decisions.settlement import Kind, Settlement, in_words
 from grader.decisions.settling import Settling
@@ -18,53 +17,62 @@ _LISTED = 6
 
 @dataclass(slots=True)
 class Effect:
-    """A decision, and a line for each of those whom it concerns."""
+    """A decision, and a line for each of those whom it concerns.
+
+    `unchanged` counts those for whom it holds and changes nothing, if it names nobody.
+    """
 
     decision: Decision
     lines: list[str] = field(default_factory=list)
+    unchanged: int = 0
 
     @property
     def words(self) -> str:
         """The decision in a line: "points: alice, run_rope, to 2 (the docstring was wrong)"."""
         return _words(self.decision)
 
+    def in_short(self) -> list[str]:
+        """The first lines, and how many more there are."""
+        more = len(self.lines) - _LISTED
+        short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
+        if self.lines and self.unchanged:
+            short.append(f"changes nothing for {self.unchanged} others")
+        return short or ["changes nobody's points"]
+
 
 def effects(results: Results, settling: Settling) -> list[Effect]:
     """Every decision with what came of it, in the order of the file."""
     found: dict[str, Effect] = {}
     for one in settling.aimed:
-        found.setdefault(one.decision.source, Effect(one.decision))
-    tables = [one for one in found.values() if isinstance(one.decision, Times)]
-    for grade in results.grades() if found else ():
-        for own in settling.settle(grade):
-            for source, line in _lines(own):
-                if source in found:
-                    found[source].lines.append(line)
-            for times in tables if own.late else ():
-                times.lines.append(f"{_who(own)}: late; {_final(own)}")
+        effect = found.setdefault(one.decision.source, Effect(one.decision))
+        if isinstance(one.decision, TakenInstead):
+            whose = one.target.whom.author
+            who = _called(whose) if whose else one.decision.person
+            effect.lines = [f"{who}: gets the grade of {one.decision.submission} and of no other"]
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
             found[decision.source].lines.append(f"{_called(person)}: excused, handed in nothing")
-    for effect in found.values():
-        more = len(effect.lines) - _LISTED
-        if more > 0:
-            effect.lines[_LISTED:] = [f"and {more} more"]
-        elif not effect.lines:
-            effect.lines.append("changes nobody's points")
+    for grade in results.grades() if found else ():
+        for own in settling.settle(grade):
+            _add(found, own)
     return [*found.values()]
 
 
-def _lines(own: Settlement) -> Iterator[tuple[str, str]]:
-    """The sources of what was changed, each with what is said of that."""
-    changed = {change.source for change in own.changes}
+def _add(found: dict[str, Effect], own: Settlement) -> None:
+    """Says under each decision what came of it for some people."""
+    who, final = ", ".join(map(_called, own.people)), _final(own)
     for change in own.changes:
-        yield change.source, f"{_who(own)}: {in_words(change)}; {_final(own)}"
-    for source in sorted(own.sources - changed):
-        yield source, f"{_who(own)}: {_final(own)}"
-
-
-def _who(own: Settlement) -> str:
-    return ", ".join(map(_called, own.people))
+        effect = found.get(change.source)
+        if effect is not None and not change.hundredths and change.source not in own.sources:
+            effect.unchanged += len(own.people)
+        elif effect is not None:
+            effect.lines.append(f"{who}: {in_words(change)}; {final}")
+    for source in sorted(own.sources - {change.source for change in own.changes}):
+        if not isinstance(found[source].decision, TakenInstead):
+            found[source].lines.append(f"{who}: {final}")
+    for effect in found.values() if own.late else ():
+        if isinstance(effect.decision, Times):
+            effect.lines.append(f"{who}: late; {final}")
 
 
 def _final(own: Settlement) -> str:

@@ -72,16 +72,17 @@ def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
     """What speaks against the tests of each exercise; one sentence if nothing does."""
     quiet = True
     for one in exercises:
-        complaints = list(_complaints(one))
-        if complaints:
+        found = list(complaints(one))
+        if found:
             quiet = False
             yield f"{one_line(one.name)}, tried by {one.tried}:"
-            yield from (f"    {complaint}" for complaint in complaints)
+            yield from (f"    {complaint}" for complaint in found)
     if quiet:
         yield "Every exercise is graded by several tests that tell submissions apart."
 
 
-def _complaints(one: ExerciseTests) -> Iterator[str]:
+def complaints(one: ExerciseTests) -> Iterator[str]:
+    """What speaks against the tests of an exercise."""
     total = len(one.passed)
     wrong = sum(not all(row) for row in zip(*one.passed.values(), strict=True))
     if wrong and one.tried >= _SEVERAL and len(one.telling) < FEW:

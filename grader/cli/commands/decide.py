@@ -227,7 +227,7 @@ def list_decisions(folder: Path, anonymous: bool) -> None:
     found = effects(results, open_settling(results))
     for number, effect in enumerate(found, 1):
         click.echo(f"{number:3}  {effect.decision.source}  {effect.words}")
-        for line in effect.lines:
+        for line in effect.in_short():
             click.echo(f"     {line}")
     if not found:
         click.echo(f"nothing is decided in {folder / NAME}")
@@ -292,7 +292,7 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
 def _say_what_came_of_it(results: Results, line: int) -> None:
     for effect in effects(results, open_settling(results)):
         if effect.decision.line == line:
-            for said in effect.lines:
+            for said in effect.in_short():
                 click.echo(f"  {said}")
 
 

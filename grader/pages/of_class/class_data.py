@@ -15,6 +15,7 @@ from grader.points import points_of
 from grader.report.standing import Standing
 from grader.report.text import one_line
 from grader.report.tolerances import Spread
+from grader.report.weak_tests import ExerciseTests
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Status, Verdict, Visibility
 from grader.words import lack_in_words
@@ -182,6 +183,24 @@ class ClassData:
     def places(self, status: GradeStatus) -> list[int]:
         """The places of the submissions with a status."""
         return [place for place, entry in enumerate(self.entries) if entry.status is status]
+
+    def exercise_tests(self) -> list[ExerciseTests]:
+        """What the tests of each exercise make of the class, as far as it could be read."""
+        tests = self._ordered_tests()
+        told = {
+            (test, letter): self._tests[test]._replace(status=status)
+            for test in tests
+            for status, letter in LETTERS.items()
+        }
+        found: dict[str, ExerciseTests] = {}
+        for letters in self._patterns(tests):
+            own: dict[str, list[Verdict]] = {}
+            for test, letter in zip(tests, letters, strict=True):
+                if (test, letter) in told:
+                    own.setdefault(self._tests[test].exercise, []).append(told[test, letter])
+            for exercise, verdicts in own.items():
+                found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
+        return [*found.values()]
 
     def columns(self, kinds: Sequence[Kind]) -> dict[str, Any]:
         """The class for the page's script, by columns: an array has no names to repeat."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from grader.pages.of_class.class_data import ClassData, Entry
 from grader.pages.of_class.nameless import Nameless
 from grader.report.text import one_line
+from grader.report.weak_tests import complaints
 from grader.verdict import GradeStatus
 
 
@@ -16,15 +17,22 @@ from grader.verdict import GradeStatus
 class Need:
     """Something to decide: what, how, and about which submissions, each with a few words.
 
-    `key` is for the page's own links; an `alarm` keeps somebody's points from being known.
+    `key` is for the page's own links; an `alarm` keeps somebody's points from being known; `lines`
+    are of no submission.
     """
 
     key: str
     title: str
     advice: str
-    about: tuple[tuple[Entry, str], ...]
+    about: tuple[tuple[Entry, str], ...] = ()
     command: str = ""
     alarm: bool = False
+    lines: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How much there is to decide."""
+        return len(self.about) or len(self.lines)
 
 
 def needs(
@@ -35,7 +43,7 @@ def needs(
     `unsure` says of submissions, by their names, why it is not certain whose they are; `groups`
     are those of wrong answers.
     """
-    return [need for need in _all(found, unsure, groups) if need.about]
+    return [need for need in _all(found, unsure, groups) if need.count]
 
 
 def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]) -> Iterator[Need]:
@@ -87,7 +95,13 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
         ),
         "grader decide DIR points PERSON POINTS --reason …",
     )
-
+    yield Need(
+        "weak",
+        "said of tests: they tell nobody apart, or fail for those who are right",
+        "Mend such a test and run the batch again, which asks that test alone, or take it out.",
+        command="grader decide DIR drop TEST --reason …",
+        lines=tuple(weak(found)),
+    )
     yield Need(
         "groups",
         "groups of equal wrong answers without a name",
@@ -99,6 +113,13 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
         ),
         "grader mistakes DIR",
     )
+
+
+def weak(found: ClassData) -> Iterator[str]:
+    """What speaks against tests, each with its exercise."""
+    for one in found.exercise_tests():
+        for said in complaints(one):
+            yield f"{one_line(one.name)}: {said}"
 
 
 def _with_status(found: ClassData, status: GradeStatus) -> tuple[tuple[Entry, str], ...]:
