@@ -18,8 +18,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader.api import batch, grade
+    from grader.api import batch, grade, settle
     from grader.assignment import BadAssignment
+    from grader.decisions.decision import BadDecisions
+    from grader.decisions.settlement import Settlement
     from grader.dispatch.cluster.connection import NoCluster
     from grader.dispatch.isolation import NotIsolated
     from grader.intake import BadRoster, NothingToGrade
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Aspect",
     "BadAssignment",
+    "BadDecisions",
     "BadRoster",
     "Grade",
     "GradeStatus",
@@ -37,6 +40,7 @@ __all__ = [
     "NotIsolated",
     "NothingToGrade",
     "Results",
+    "Settlement",
     "Status",
     "StoreError",
     "Verdict",
@@ -44,10 +48,12 @@ __all__ = [
     "__version__",
     "batch",
     "grade",
+    "settle",
 ]
 _HOMES = {
     "Aspect": "verdict",
     "BadAssignment": "assignment",
+    "BadDecisions": "decisions.decision",
     "BadRoster": "intake",
     "Grade": "verdict",
     "GradeStatus": "verdict",
@@ -55,12 +61,14 @@ _HOMES = {
     "NotIsolated": "dispatch.isolation",
     "NothingToGrade": "intake",
     "Results": "store",
+    "Settlement": "decisions.settlement",
     "Status": "verdict",
     "StoreError": "store",
     "Verdict": "verdict",
     "Visibility": "verdict",
     "batch": "api",
     "grade": "api",
+    "settle": "api",
 }
 
 

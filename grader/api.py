@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from grader.assignment import find_assignment
+from grader.decisions.opening import open_settling
+from grader.decisions.settlement import Settlement
 from grader.dispatch.batch import open_batch
 from grader.dispatch.isolation import require_isolation as require_every_layer
 from grader.dispatch.options import Options
@@ -128,3 +130,24 @@ def batch(
             if on_grade is not None and isinstance(arrived, Grade):
                 on_grade(arrived)
     return Store.read(Path(out))
+
+
+def settle(out: StrPath, *, assignment: StrPath = ".") -> Iterator[Settlement]:
+    """What people get in the end: the tests' points with every decision, and what lateness costs.
+
+    There is one settlement for each submission, or several where a group's members get different
+    points, and none where another submission was taken instead. `final` are the points.
+
+    Args:
+        out: the folder that a batch left, with `decisions.toml` in it, if there are decisions.
+        assignment: a folder of the assignment, or one below it, whose rule for lateness holds;
+            where it is another one, the rule is taken that held when the batch ran.
+
+    Raises:
+        BadDecisions: if the decisions cannot be used.
+        StoreError: if `out` holds no results.
+    """
+    results = Store.read(Path(out))
+    settling = open_settling(results, start=Path(assignment))
+    for grade in results.grades():
+        yield from settling.settle(grade)

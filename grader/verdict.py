@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from grader.evidence import Evidence
 from grader.imports import Imports
+from grader.points import total
 
 SCHEMA = 1
 
@@ -197,10 +198,9 @@ class Carried:
     @property
     def sentence(self) -> str:
         """Why, as people read it."""
-        points = "1 point comes" if self.points == 1 else f"{self.points:g} points come"
         return (
-            f"{points} back: this is right but for the mistake in {self.root} ({self.mistake}) "
-            "that it builds on, which is paid for there"
+            f"right but for the mistake in {self.root} ({self.mistake}) that it builds on, which "
+            "is paid for there"
         )
 
 
@@ -231,6 +231,11 @@ class Grade:
     imports: Imports = field(default_factory=Imports)
     unexplained: str | None = None
     carried: tuple[Carried, ...] = ()
+
+    @property
+    def final(self) -> float:
+        """The points with what is carried."""
+        return total([self.score, *(one.points for one in self.carried)])
 
     @property
     def is_complete(self) -> bool:

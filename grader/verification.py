@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +15,7 @@ from typing import Any
 from grader.assignment import Assignment
 from grader.explainer.explainer import Explainer
 from grader.explaining.naming.mistakes import load_mistakes
+from grader.groups.seen import seen_in_classes
 from grader.home.bench import SEED, DirectCalls
 from grader.judge.judge import Judge
 from grader.suite.suite import Suite
@@ -23,6 +24,7 @@ from grader.testing.foundations import Foundations
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Verdict
 from grader.wire.calls import Answer, Call, encode_call
+from grader.wire.scripts import Doing
 
 Function = Callable[..., Any]
 
@@ -47,7 +49,8 @@ class Verification:
     `unjust` are the tests that a reference fails, `narrow` those that a right variant of this name
     fails, `idle` those that no wrong function fails, `remembered` those of `values` that are passed
     by the answers to the calls of another draw. `apart` are pairs of an exercise and one that it
-    is said to build on, of which no mistake is known that can be made in both.
+    is said to build on, of which no mistake is known that can be made in both. `unlike` are
+    mistakes that were seen in a class, with the exercises in which no variant answers as it did.
     """
 
     unjust: tuple[str, ...]
@@ -56,6 +59,7 @@ class Verification:
     remembered: tuple[str, ...]
     trials: tuple[Trial, ...]
     apart: tuple[tuple[str, str], ...] = ()
+    unlike: tuple[tuple[str, str], ...] = ()
 
     @property
     def uncaught(self) -> list[Trial]:
@@ -79,7 +83,7 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Whether right passes, wrong fails under no false name, and every test has a use."""
-        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart)
+        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart, self.unlike)
         return not any((*faults, self.uncaught, self.misnamed))
 
 
@@ -114,15 +118,25 @@ class Functions:
 
 
 class Remembering:
-    """Answers as given functions do, and remembers the answer to each call."""
+    """Answers as given functions do, and remembers the answer to each call.
+
+    `together` are the exercises of which one test asks several.
+    """
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
         self.answers: dict[bytes, Answer] = {}
+        self.together: set[str] = set()
 
     def ask(self, call: Call) -> Answer:
         """What the functions answer."""
-        return self.answers.setdefault(_asked(call), self._functions.ask(call))
+        others = {step.name for step in (*call.before, *call.then) if step.doing is Doing.ASK}
+        if others:
+            self.together |= {call.adapter, *others}
+        answer = self._functions.ask(call)
+        # Calls that differ in their random numbers alone are one here, and have several answers.
+        self.answers.setdefault(_asked(call), answer)
+        return answer
 
 
 class Remembered:
@@ -174,7 +188,7 @@ def _verification(suite: Suite) -> Verification:
     ]
     trials: list[Trial] = []
     failed: set[str] = set()
-    for functions in _side_by_side(_wrong_functions()):
+    for functions in _side_by_side(_wrong_functions(), references.together):
         wrong = {exercise: function for exercise, (_, function) in functions.items()}
         examinee = Functions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
@@ -190,7 +204,7 @@ def _verification(suite: Suite) -> Verification:
         if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
     ]
     found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
-    return Verification(*found, _apart(suite.foundations))
+    return Verification(*found, _apart(suite.foundations), tuple(_unlike(suite, explainer)))
 
 
 def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
@@ -200,6 +214,18 @@ def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
         for below in of
         if not foundations.shared(exercise, below)
     )
+
+
+def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
+    """What was seen in classes and is not yet what a variant answers, by mistake and exercise."""
+    known = {one.id: one.variants for one in _listed_in("solutions.mistakes", "MISTAKES")}
+    for seen in seen_in_classes(suite.assignment.solutions):
+        mistake, exercise = seen.diagnosis.mistake, seen.exercise
+        variants = known.get(mistake, {}).get(exercise, ())
+        asked = (Functions(suite.assignment.root, {exercise: one}).ask for one in variants)
+        answers = (explainer.wrong_answers(ask, exercise) for ask in asked)
+        if not any(one is not None and seen.is_shown_by(one) for one in answers):
+            yield mistake, exercise
 
 
 def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict], named: str | None) -> Trial:
@@ -231,8 +257,14 @@ def _listed_in(module: str, name: str) -> Sequence[Any]:
 
 
 def _side_by_side(
-    wrong: Mapping[str, Sequence[tuple[str, Function]]],
+    wrong: Mapping[str, Sequence[tuple[str, Function]]], together: Collection[str]
 ) -> Iterator[dict[str, tuple[str, Function]]]:
-    """One wrong function of each exercise at a time: exercises are graded apart."""
-    for row in itertools.zip_longest(*wrong.values()):
-        yield {name: one for name, one in zip(wrong, row, strict=True) if one is not None}
+    """One wrong function of each exercise at a time: exercises are graded apart.
+
+    Where tests ask some of them `together`, only one of these is wrong.
+    """
+    apart = {name: several for name, several in wrong.items() if name not in together}
+    for row in itertools.zip_longest(*apart.values()):
+        yield {name: one for name, one in zip(apart, row, strict=True) if one is not None}
+    for name in wrong.keys() - apart.keys():
+        yield from ({name: one} for one in wrong[name])

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from grader.evidence import Evidence
 from grader.verdict import Diagnosis, Grade, GradeStatus, Measurement, Status, Where
+from grader.wrong_answers import WrongAnswers
 
 PENDING = "no words were added yet"
 
@@ -50,13 +51,15 @@ class Words:
     """What explains one submission's verdicts: by test, as a whole, and what there is to see.
 
     `message` is said of the submission as a whole where its judge says less; `missing` is why
-    there are no words, or not all; None if nothing is missing.
+    there are no words, or not all; None if nothing is missing. `wrong` are the answers that no
+    known mistake explains.
     """
 
     tests: Mapping[str, Told] = field(default_factory=dict)
     message: str | None = None
     evidence: Evidence = field(default_factory=Evidence)
     missing: str | None = None
+    wrong: tuple[WrongAnswers, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The words as one object of plain data."""
@@ -65,6 +68,7 @@ class Words:
             "message": self.message,
             "evidence": base64.b64encode(self.evidence.packed()).decode(),
             "missing": self.missing,
+            "wrong": [one.as_json() for one in self.wrong],
         }
 
     @classmethod
@@ -75,6 +79,7 @@ class Words:
             row["message"],
             Evidence.unpacked(base64.b64decode(row["evidence"])),
             row["missing"],
+            tuple(map(WrongAnswers.from_json, row.get("wrong", ()))),
         )
 
 

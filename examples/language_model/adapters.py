@@ -18,8 +18,9 @@ Conventions, unless a docstring says otherwise:
   them, stay as they are.
 """
 
+import os
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import IO, Any, BinaryIO, Protocol
 
 import numpy
 import torch
@@ -29,12 +30,14 @@ from torch import Tensor
 
 from assignment import (
     attention,
+    checkpoint,
     data,
     layers,
     loss,
     optimizer,
     schedule,
     tokenizer,
+    tokenizer_training,
     transformer,
 )
 
@@ -348,11 +351,19 @@ def run_get_lr_cosine_schedule(
 
 
 class Optimizer(Protocol):
-    """What is asked of an optimizer: that of `torch.optim.AdamW`, by the same names."""
+    """What is asked of an optimizer: what `torch.optim.AdamW` does, by the same names."""
 
-    def __init__(self, params: list[torch.nn.Parameter], **options: Any) -> None: ...
-    def step(self) -> None: ...
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        betas: tuple[float, float],
+        eps: float,
+        weight_decay: float,
+    ) -> None: ...
+    def step(self) -> Any: ...
     def zero_grad(self) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
 
 
 def get_adamw_cls() -> type[Optimizer]:
@@ -362,6 +373,15 @@ def get_adamw_cls() -> type[Optimizer]:
     `betas`, `eps` and `weight_decay`.
     """
     return optimizer.AdamW
+
+
+def run_gradient_clipping(parameters: Iterable[torch.nn.Parameter], max_l2_norm: float) -> None:
+    """Gradients that are too large, all together, are made smaller by one factor, in place.
+
+    parameters: whose `grad` is looked at; some may have none.
+    max_l2_norm: the most that the norm of all gradients, taken as one vector, may be.
+    """
+    return optimizer.gradient_clipping(parameters, max_l2_norm)
 
 
 @typed
@@ -376,6 +396,32 @@ def run_get_batch(
     Returns the windows, and the same windows one token later: both `(batch_size, context_length)`.
     """
     return data.get_batch(dataset, batch_size, context_length, device)
+
+
+def run_save_checkpoint(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    iteration: int,
+    out: str | os.PathLike[str] | BinaryIO | IO[bytes],
+) -> None:
+    """Writes all that a training needs to go on: the model, the optimizer, the iteration.
+
+    out: a path, or a binary file that is open for writing.
+    """
+    return checkpoint.save_checkpoint(model, optimizer, iteration, out)
+
+
+def run_load_checkpoint(
+    src: str | os.PathLike[str] | BinaryIO | IO[bytes],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+) -> int:
+    """Gives a model and an optimizer the states that `run_save_checkpoint` wrote.
+
+    src: a path, or a binary file that is open for reading.
+    Returns the iteration that was written.
+    """
+    return checkpoint.load_checkpoint(src, model, optimizer)
 
 
 # --- Text ---------------------------------------------------------------------------------------
@@ -401,3 +447,22 @@ def get_tokenizer(
     special_tokens: texts that are never split; one that is not in `vocab` gets the next free id.
     """
     return tokenizer.Tokenizer(vocab, merges, special_tokens)
+
+
+def run_train_bpe(
+    input_path: str | os.PathLike[str],
+    vocab_size: int,
+    special_tokens: list[str],
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
+    """Learns the vocabulary and the merges of a byte-pair tokenizer from a text.
+
+    input_path: a file of text in UTF-8.
+    vocab_size: the most tokens that the vocabulary may hold: the 256 bytes, the special tokens, and
+    what is merged.
+    special_tokens: texts at which the file is cut; nothing is learnt of them.
+    Of pairs that are equally frequent the lexicographically greatest is merged, as Python compares
+    tuples of bytes. Pairs are counted and merged within the words of GPT-2's pattern.
+    Returns the vocabulary, with ids 0, 1, 2, ... in any order, and the merges in the order in which
+    they were learnt.
+    """
+    return tokenizer_training.train_bpe(input_path, vocab_size, special_tokens)

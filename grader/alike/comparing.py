@@ -20,17 +20,17 @@ from grader.intake.naming import several
 from grader.refusal import Refusal
 from grader.store import Results, Store
 from grader.store.database import FILE
-from grader.submission import Unreadable
+from grader.submission import Author, Unreadable
 
 _HANDED_OUT = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
 _ADAPTERS = "adapters.py"
 
 
-# What a submission of that name is called, given where it is from.
-Called = Callable[[str, str], str]
+# What a submission of that name, by these people, is called, given where it is from.
+Called = Callable[[str, Sequence[Author], str], str]
 
 
-def by_name(name: str, _origin: str) -> str:
+def by_name(name: str, _people: Sequence[Author], _origin: str) -> str:
     """What a submission is called where people may be named."""
     return name
 
@@ -155,12 +155,12 @@ def _add_class(collection: _Collection, results: Results) -> None:
             f"the submissions of {results.folder} no longer lie where they were graded: {error}"
         ) from error
     collection.found += [
-        Compared(collection.called(entry.name, ""), "", entry)
+        Compared(collection.called(entry.name, entry.authors, ""), "", entry)
         for entry in there
         if entry.name in names
     ]
     lacking = names - {entry.name for entry in there}
-    if gone := sorted(collection.called(name, "") for name in lacking):
+    if gone := sorted(collection.called(name, (), "") for name in lacking):
         collection.remarks.append(f"gone since they were graded, and not compared: {several(gone)}")
 
 
@@ -179,7 +179,7 @@ def _add_others(collection: _Collection, folder: Path) -> None:
         return
     own = {(one.entry.path, one.entry.pieces) for one in collection.found}
     collection.found += [
-        Compared(collection.called(entry.name, folder.name), folder.name, entry)
+        Compared(collection.called(entry.name, entry.authors, folder.name), folder.name, entry)
         for entry in there
         if (entry.path, entry.pieces) not in own
     ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from grader.assignment import meant
 from grader.decisions.decision import EVERYBODY
 from grader.store import Results
+from grader.store.anonymous import called
 from grader.submission import Author
 
 
@@ -32,7 +33,7 @@ class Whom:
 
 
 class ClassList:
-    """Finds people by a submission's name, or their own name, id or address; tests by their ids."""
+    """Finds people by a submission's name or number, or their own name, id or address; tests."""
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class ClassList:
         tests: Mapping[str, str],
     ) -> None:
         self.submissions = {_key(name): name for name in submissions}
+        self._numbers: dict[str, str] = {}
         self._tests = tests
         self._people: dict[str, dict[Author, None]] = defaultdict(dict)
         everyone = [*(one for people in authors.values() for one in people), *absentees]
@@ -54,7 +56,18 @@ class ClassList:
     def of(cls, results: Results) -> ClassList:
         """The class whose grades these are."""
         names = [outline.submission for outline in results.outlines()]
-        return cls(names, results.authors, results.absentees, results.tests())
+        known = cls(names, results.authors, results.absentees, results.tests())
+        known._numbers |= {
+            _key(said): name
+            for name, number in results.numbers().items()
+            if _key(name) in known.submissions
+            for said in (str(number), called(number))
+        }
+        return known
+
+    def by_number(self, person: str) -> str | None:
+        """The submission that is meant by its number, which stands for it where nobody is named."""
+        return None if _key(person) in self._people else self._numbers.get(_key(person))
 
     def whom(self, person: str) -> Whom:
         """Whom a decision means.
@@ -68,6 +81,11 @@ class ClassList:
         if key in self.submissions:
             return Whom(submission=self.submissions[key])
         people = [*self._people.get(key, ())]
+        if key in self._numbers:
+            if people:
+                said = f"say 'Submission {person}', or a name"
+                raise Unknown(f"{person!r} is somebody's id and a submission's number: {said}")
+            return Whom(submission=self._numbers[key])
         if len(people) == 1:
             return Whom(author=people[0])
         if people:
@@ -83,6 +101,8 @@ class ClassList:
         """
         if _key(name) in self.submissions:
             return self.submissions[_key(name)]
+        if _key(name) in self._numbers:
+            return self._numbers[_key(name)]
         said = _meant(name, self.submissions.values())
         raise Unknown(f"no submission is called {name!r}: {said}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from grader.decisions.decision import Decision, Excused
+from grader.decisions.decision import Decision, Excused, Times
 from grader.decisions.form import FORMS
 from grader.decisions.settlement import Kind, Settlement, in_words
 from grader.decisions.settling import Settling
@@ -34,10 +34,14 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
     found: dict[str, Effect] = {}
     for one in settling.aimed:
         found.setdefault(one.decision.source, Effect(one.decision))
+    tables = [one for one in found.values() if isinstance(one.decision, Times)]
     for grade in results.grades() if found else ():
         for own in settling.settle(grade):
             for source, line in _lines(own):
-                found[source].lines.append(line)
+                if source in found:
+                    found[source].lines.append(line)
+            for times in tables if own.late else ():
+                times.lines.append(f"{_who(own)}: late; {_final(own)}")
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
             found[decision.source].lines.append(f"{_called(person)}: excused, handed in nothing")
@@ -52,14 +56,15 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
 
 def _lines(own: Settlement) -> Iterator[tuple[str, str]]:
     """The sources of what was changed, each with what is said of that."""
-    who = ", ".join(map(_called, own.people))
-    changed = set()
+    changed = {change.source for change in own.changes}
     for change in own.changes:
-        if change.source in own.sources:
-            changed.add(change.source)
-            yield change.source, f"{who}: {in_words(change)}; {_final(own)}"
+        yield change.source, f"{_who(own)}: {in_words(change)}; {_final(own)}"
     for source in sorted(own.sources - changed):
-        yield source, f"{who}: {_final(own)}"
+        yield source, f"{_who(own)}: {_final(own)}"
+
+
+def _who(own: Settlement) -> str:
+    return ", ".join(map(_called, own.people))
 
 
 def _final(own: Settlement) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from grader.assignment import NoAssignment, find_assignment
+from grader.decisions.anonymous import masked
 from grader.decisions.class_list import ClassList, Unknown, Whom
 from grader.decisions.decision import (
     EVERYBODY,
@@ -23,6 +24,7 @@ from grader.decisions.settling import Aimed, Settling, Target
 from grader.decisions.times import of_submissions, read_times
 from grader.late_rule import LateRule
 from grader.store import Results
+from grader.store.anonymous import AnonymousResults
 from grader.submission import Author
 
 _People = dict[str, tuple[Author, ...]]
@@ -41,6 +43,8 @@ def open_settling(
         BadDecisions: if something in the file is wrong, or speaks of what is not in this class.
         StoreError: if the results cannot be read.
     """
+    if isinstance(results, AnonymousResults):
+        return masked(open_settling(results.named, file, start), results.mask)
     if file is not None and not file.is_file():
         raise BadDecisions(f"{file} cannot be found: name the file of decisions")
     decisions = read_decisions(file or results.folder / NAME)

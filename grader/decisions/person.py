@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from grader.decisions.class_list import Whom
 from grader.decisions.decision import Decision, Excused, PointsChanged, TakenOut
 from grader.decisions.exercises import (
     counting,
@@ -23,6 +24,7 @@ from grader.verdict import Grade, GradeStatus, Verdict
 if TYPE_CHECKING:
     from grader.decisions.settling import Settling, Target
 
+CARRY_OVER = "[tool.grader] carry_over"
 _Kind = TypeVar("_Kind", bound=Decision)
 
 
@@ -53,15 +55,17 @@ class _Exercise:
         self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
         after = counting(self.tests, self.taken_out, self.bonus)
         self.worth = self.worth if self.counts else 0
-        return max(self.points + after - before, 0) if self.counts or self.bonus else 0
+        most = self.worth + earned([test for test in self.tests if test.id in self.bonus])
+        return min(max(self.points + after - before, 0), most)
 
 
 class PersonsPoints:
     """Begins with the machine's points; each step adds changes, and none takes one back.
 
-    The order is part of what is promised: what does not count for anybody, then what was decided of
-    tests and exercises, then what a person is excused from, then lateness, and last what was
-    decided of the whole, from which nothing is taken any more.
+    The order is part of what is promised: what is carried over from other exercises, then what does
+    not count for anybody, then what was decided of tests and exercises, then what a person is
+    excused from, then lateness, and last what was decided of the whole, from which nothing is taken
+    any more.
     """
 
     def __init__(self, settling: Settling, grade: Grade, person: Author) -> None:
@@ -78,6 +82,7 @@ class PersonsPoints:
 
     def settled(self) -> Settlement:
         """All steps, in their order."""
+        self._carry_over()
         self._take_out()
         self._decide_parts()
         is_excused = self._excuse()
@@ -99,8 +104,17 @@ class PersonsPoints:
             comments=self._settling.comments(grade.submission, self._person),
             excused=is_excused,
             undecided=late.undecided,
-            sources=frozenset(one.source for one, _ in self._of(Decision)),
+            sources=frozenset(
+                one.source for one, target in self._of(Decision) if target.whom != Whom()
+            ),
         )
+
+    def _carry_over(self) -> None:
+        for carried in self._grade.carried:
+            if (exercise := self._exercises.get(carried.exercise)) is not None:
+                more = hundredths(carried.points)
+                exercise.points += more
+                self._add(Kind.CARRIED, carried.exercise, more, carried.sentence, CARRY_OVER)
 
     def _take_out(self) -> None:
         for decision, target in self._of(TakenOut):

@@ -21,7 +21,7 @@ class Kind(enum.StrEnum):
     TAKEN_OUT = "taken out"
     DECIDED = "decided"
     EXCUSED = "excused"
-    LATE = "late"
+    LATE = "lateness"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Settlement:
 
     `machine` are the hundredths that the tests gave, none if they gave none: not all were judged.
     `undecided` says what somebody has to decide about its lateness; `excused` people get neither
-    points nor a zero. `sources` are all decisions that speak of them, with those that changed no
-    points.
+    points nor a zero. `sources` are all decisions that name them or their submission, with those
+    that changed no points.
     """
 
     submission: str

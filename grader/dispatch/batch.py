@@ -13,6 +13,7 @@ from grader.dispatch.options import Options, chosen_otherwise
 from grader.dispatch.pool import Pools
 from grader.dispatch.task import Explained, Graded, Task
 from grader.dispatch.words import answered, questions
+from grader.groups.names import apply_names
 from grader.intake import Discovery, fingerprint
 from grader.intake.naming import several
 from grader.settings import Settings
@@ -57,7 +58,8 @@ class Batch:
         authors = {entry.name: entry.authors for entry in discovery.entries}
         late = [entry.name for entry in discovery.entries if entry.late]
         times = {entry.name: entry.handed_in for entry in discovery.entries if entry.handed_in}
-        store.set_people(authors, late, discovery.absentees, times)
+        store.set_people(authors, late, discovery.absentees, times, dict(discovery.unsure))
+        store.set_downloads({entry.name: entry.downloaded_as for entry in discovery.entries})
         store.set_late_rule(assignment.late)
 
     @property
@@ -86,6 +88,7 @@ class Batch:
                 asked = questions(self._store, self._entries, wordless)
                 self.to_explain = len(asked)
                 yield from answered(pool, self._store, asked)
+                apply_names(self._store)
 
     def _stored(self, graded: Graded) -> Grade:
         """Puts a grade into the store; where nothing else is wrong than was before, with its words.

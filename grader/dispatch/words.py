@@ -12,6 +12,7 @@ from grader.assignment import Assignment
 from grader.dispatch.options import Options
 from grader.dispatch.pool import Pool, Pools
 from grader.dispatch.task import Explained, Question
+from grader.groups.names import apply_names
 from grader.intake import Entry, discover, fingerprint
 from grader.store import Store, StoreError
 from grader.store.database import LINES
@@ -88,6 +89,7 @@ class Explanation:
         if self._questions:
             with pools(self._settings) as pool:
                 yield from answered(pool, self._store, self._questions)
+                apply_names(self._store)
 
 
 def explain_folder(

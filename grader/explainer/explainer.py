@@ -7,16 +7,17 @@ machine, number for number, and what the author of a mistake wrote.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.evidence import Evidence, Picture
+from grader.evidence import Evidence, Picture, Walk
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
 from grader.explaining.mending.questions import Asked
 from grader.explaining.naming.diagnosis import WATCHED_ASPECTS, Finding, diagnose, is_right
 from grader.explaining.naming.mistakes import KnownMistakes
+from grader.explaining.naming.nameless import nameless, suspicion
 from grader.explaining.steps.strange import STRANGE
 from grader.explaining.steps.walking import Followed, follow
 from grader.explaining.wording import InFull, words_of
@@ -33,6 +34,7 @@ from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Status, Visibility, Where
 from grader.wire.calls import Answer, Call
 from grader.words import Told, Words
+from grader.wrong_answers import WrongAnswers
 
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 # Of each exercise one hang or crash is repeated, after all else, for what was printed before.
@@ -137,6 +139,12 @@ class Explainer:
         """
         answers = self._answers(statuses, seen)
         findings = diagnose(self._mistakes, answers, deadline)
+        unnamed = {
+            name: own
+            for name, own in answers.items()
+            if name not in findings and name not in self._mistakes.dropped_from
+        }
+        words = replace(words, wrong=nameless(self._mistakes, unnamed))
         named = {test: self._named(test, told, findings) for test, told in words.tests.items()}
         yield replace(words, tests=named)
         failed = self._failed(statuses)
@@ -147,6 +155,7 @@ class Explainer:
         }
         walks = tuple(one.walk for one in followed.values() if one.walk is not None)
         evidence = replace(words.evidence, walks=walks)
+        words = replace(words, wrong=_suspected(words.wrong, {}, walks))
         yield replace(words, tests=placed, evidence=evidence)
         if workshop is None or deadline.passed:
             return
@@ -156,6 +165,7 @@ class Explainer:
             if exercise in mended:
                 placed[test] = _mended(told, mended[exercise], self._suite.assignment.show_edits)
         evidence = replace(evidence, mendings=tuple(workshop.mendings))
+        words = replace(words, wrong=_suspected(words.wrong, mended, walks))
         yield replace(words, tests=placed, evidence=evidence)
 
     def _asked(
@@ -201,6 +211,13 @@ class Explainer:
         }
         findings = diagnose(self._mistakes, self._answers(statuses, seen))
         return {name: finding.diagnosis.mistake for name, finding in findings.items()}
+
+    def wrong_answers(self, ask: Ask, exercise: str) -> WrongAnswers | None:
+        """The wrong answers to an exercise, whatever explains them; None if there are none."""
+        own = [test for test in self._suite.tests.values() if test.exercise == exercise]
+        seen = filter(None, (self._look(test, ask) for test in own))
+        answers = [one for found in seen for one in found.observations]
+        return next(iter(nameless(self._mistakes, {exercise: answers})), None)
 
     def _in_turn(self, statuses: Mapping[str, Status]) -> Iterator[Test]:
         """The tests to look at: what was not passed, then what helps to tell why."""
@@ -286,6 +303,12 @@ class Explainer:
         if finding is None or test not in finding.tests:
             return words
         return words._replace(diagnosis=finding.diagnosis)
+
+
+def _suspected(
+    wrong: Iterable[WrongAnswers], mended: Mapping[str, Mended], walks: Sequence[Walk]
+) -> tuple[WrongAnswers, ...]:
+    return tuple(replace(one, suspicion=suspicion(one.exercise, mended, walks)) for one in wrong)
 
 
 def _mended(words: Told, mended: Mended, shown: bool) -> Told:

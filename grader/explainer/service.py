@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grader.evidence import Evidence
+from grader.evidence import Evidence, Excerpt
 from grader.explainer.explainer import LOST, REPEATED, Explainer
 from grader.explainer.program import Program
 from grader.explainer.retelling import Retelling
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
-from grader.explaining.excerpts import excerpts
+from grader.explaining.excerpts import excerpts, function_at
 from grader.explaining.mentions import find_mentions
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.explaining.wording import InFull
@@ -31,6 +31,7 @@ from grader.suite.suite import Suite
 from grader.testing.uses import WISH, in_words
 from grader.verdict import GradeStatus, Status, Where
 from grader.words import Told, Words
+from grader.wrong_answers import WrongAnswers
 
 # Beyond what it holds when it begins.
 _MEMORY = 1 << 30
@@ -158,7 +159,14 @@ def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[st
     }
     places = [one.where for one in told.values()]
     evidence = replace(words.evidence, excerpts=excerpts(root, places))
-    return replace(words, tests=told, message=remark, evidence=evidence)
+    wrong = tuple(replace(one, source=_source(one, told, root)) for one in words.wrong)
+    return replace(words, tests=told, message=remark, evidence=evidence, wrong=wrong)
+
+
+def _source(wrong: WrongAnswers, told: Mapping[str, Told], root: Path) -> Excerpt | None:
+    """The function in which an exercise is wrong, as far as that is told."""
+    said = (told[one.test].where for one in wrong.answers if one.test in told)
+    return function_at(root, next(filter(None, said), None), wrong.exercise)
 
 
 def bound_this_process() -> None:

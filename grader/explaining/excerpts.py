@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.evidence import Excerpt
@@ -14,6 +15,9 @@ _AROUND = 4
 _MOST = 20
 _LARGEST_FILE = 1 << 20
 _LONGEST_LINE = 300
+_MOST_FILES = 200
+_LONGEST_FUNCTION = 48
+_DEFINITION = re.compile(r"\s*(async )?def ")
 
 
 def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
@@ -34,6 +38,50 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
                 shown = lines[first - 1 : number + _AROUND]
                 found.append(Excerpt(file, first, tuple(plain(line) for line in shown)))
     return tuple(found)
+
+
+def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
+    """The function around a place, or that of a name if no place is told; as far as it goes.
+
+    A name is looked for in the files at the top and one folder below.
+    """
+    if where is not None:
+        lines = _lines(root, where.file)
+        if 1 <= where.line <= len(lines):
+            return _function(where.file, lines, _start(lines, where.line - 1))
+    opening = re.compile(rf"\s*def {re.escape(name)}\b")
+    for file in sorted([*root.glob("*.py"), *root.glob("*/*.py")])[:_MOST_FILES]:
+        lines = _lines(root, file.relative_to(root).as_posix())
+        first = next((place for place, line in enumerate(lines) if opening.match(line)), None)
+        if first is not None:
+            return _function(file.relative_to(root).as_posix(), lines, first)
+    return None
+
+
+def _start(lines: Sequence[str], place: int) -> int:
+    """Where the function around a line begins; the line's neighbourhood outside of all."""
+    indent = _indent(lines[place])
+    for above in range(place, -1, -1):
+        is_outer = above == place or _indent(lines[above]) < indent
+        if _DEFINITION.match(lines[above]) and is_outer:
+            return above
+    return max(place - _AROUND, 0)
+
+
+def _function(file: str, lines: Sequence[str], first: int) -> Excerpt:
+    indent, last = _indent(lines[first]), first + 1
+    while last < len(lines) and last - first < _LONGEST_FUNCTION:
+        line = lines[last]
+        if line.strip() and _indent(line) <= indent and not line.lstrip().startswith(")"):
+            break
+        last += 1
+    while last > first + 1 and not lines[last - 1].strip():
+        last -= 1
+    return Excerpt(file, first + 1, tuple(plain(line) for line in lines[first:last]))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _lines(root: Path, file: str) -> list[str]:

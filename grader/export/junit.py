@@ -89,7 +89,7 @@ def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
     whose = f" ({', '.join(map(author_in_words, own.people))})" if of_whom else ""
     final = "excused" if own.final is None else points(own.final)
     changes = {
-        f"change {number}{whose}": f"{in_words(change)} [{change.source}]"
+        f"change {number}{whose}": f"{in_words(change)} ({change.source})"
         for number, change in enumerate(own.changes, 1)
     }
     return {f"final{whose}": final} | changes

@@ -69,7 +69,7 @@ def _rows(score: Score, kinds: Sequence[Kind], exercises: Sequence[str]) -> Iter
             _cell(score.total.of if score.total else None),
             *(_of_the_machine(score, exercise) for exercise in exercises),
             harmless(score.words),
-            harmless("; ".join(f"{in_words(one)} [{one.source}]" for one in own.changes)),
+            harmless("; ".join(f"{in_words(one)} ({one.source})" for one in own.changes)),
             harmless("; ".join(own.comments)),
         ]
 

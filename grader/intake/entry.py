@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.intake.naming import printable
 from grader.refusal import Refusal
 from grader.submission import Author
 
@@ -45,6 +46,12 @@ class Entry:
     handed_in: datetime.datetime | None = None
     left_out: tuple[str, ...] = ()
     refused: str = ""
+
+    @property
+    def downloaded_as(self) -> tuple[str, ...]:
+        """The names of what belongs to it where it lies, as a platform's download gave them."""
+        places = [Path(piece.place).name for piece in self.pieces] or [self.path.name]
+        return tuple(printable(name) for name in places)
 
     def as_json(self) -> dict[str, Any]:
         """What is needed to take it in: not who handed it in."""
@@ -83,7 +90,8 @@ class Discovery:
 
     `kinds` say what each path was recognised as and what it holds, a line for each. `notes` are
     sentences: names given twice, a path that is itself a submission. `absentees` are those of a
-    roster who handed in nothing.
+    roster who handed in nothing; `unsure` are names of submissions, each with the reason why it is
+    not certain on the roster whose it is.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -91,6 +99,7 @@ class Discovery:
     notes: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     absentees: tuple[Author, ...] = ()
+    unsure: tuple[tuple[str, str], ...] = ()
 
 
 class NothingToGrade(Refusal, ValueError):

@@ -12,6 +12,7 @@ from grader.pages.whole_folder import INDEX, whole_folder
 from grader.report.text import one_line
 
 ALIKE = "alike"
+ALIKE_ANONYMOUS = "alike-anonymous"
 _PAIRS = "pairs"
 
 

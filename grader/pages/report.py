@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import grader
+from grader.decisions.opening import open_settling
+from grader.decisions.settling import Settling
+from grader.pages.alike import ALIKE, ALIKE_ANONYMOUS
 from grader.pages.of_changes.changes import Changes
 from grader.pages.of_changes.changes_page import changes_page
 from grader.pages.of_class.class_data import ClassData
@@ -14,6 +18,7 @@ from grader.pages.pool import stretches
 from grader.pages.stretch import Writing
 from grader.pages.whole_folder import HEAD, INDEX, whole_folder
 from grader.store import Results
+from grader.store.anonymous import AnonymousResults
 
 CHANGES = "changes.html"
 SUBMISSIONS = "submissions"
@@ -37,17 +42,23 @@ def write_report(
     as many as there are processors, where the class is large enough to be worth it.
 
     Raises:
+        BadDecisions: if what was decided of these grades cannot be used.
         NotWritten: if something else than a report lies there, or the disk refuses.
         StoreError: if results cannot be read.
     """
+    settling = open_settling(results)
     with whole_folder(folder) as partial:
-        changes = _write(results, partial, against, processes)
+        changes = _write(results, settling, partial, against, processes, _alike(results, folder))
     return Report(folder / INDEX, changes)
 
 
 def is_current(results: Results, folder: Path) -> bool:
-    """Whether the report that lies there was made of these very results, by this grader."""
-    wanted = _made_of(results).encode()
+    """Whether the report that lies there was made of these very results, by this grader.
+
+    Raises:
+        BadDecisions: if what was decided of them cannot be used.
+    """
+    wanted = _made_of(results, open_settling(results), _alike(results, folder)).encode()
     try:
         with (folder / INDEX).open("rb") as page:
             is_ours = b'content="%b"' % wanted in page.read(HEAD)
@@ -57,18 +68,32 @@ def is_current(results: Results, folder: Path) -> bool:
     return bool(wanted) and is_ours and pages == len(results.outlines())
 
 
-def _made_of(results: Results) -> str:
-    return f"{results.state} {grader.__version__}" if results.state else ""
+def _made_of(results: Results, settling: Settling, alike: str) -> str:
+    beside = " alike" if alike else ""
+    said = f"{results.state} {settling.digest} {grader.__version__}{beside}"
+    return said if results.state else ""
+
+
+def _alike(results: Results, folder: Path) -> str:
+    """Where the page of who has code in common lies, seen from `folder`, if there is one."""
+    name = ALIKE_ANONYMOUS if isinstance(results, AnonymousResults) else ALIKE
+    index = results.folder / name / INDEX
+    return os.path.relpath(index, folder) if index.is_file() else ""
 
 
 def _write(
-    results: Results, folder: Path, against: Results | None, processes: int | None
+    results: Results,
+    settling: Settling,
+    folder: Path,
+    against: Results | None,
+    processes: int | None,
+    alike: str,
 ) -> Changes | None:
     pages = folder / SUBMISSIONS
     pages.mkdir()
     names = _names(results)
     found, changes = ClassData(), Changes() if against else None
-    with stretches(Writing(results, pages, against), names, processes) as written:
+    with stretches(Writing(results, settling, pages, against), names, processes) as written:
         for stretch in written:
             found.extend(stretch.found)
             if changes is not None and stretch.changes is not None:
@@ -80,10 +105,8 @@ def _write(
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
     imports = results.class_imports()
     # Of what was compared with another batch there is more to see than of these results.
-    made_of = "" if changes else _made_of(results)
-    content = class_page(
-        results.assignment, found, results.absentees, imports, bool(changes), made_of
-    )
+    made_of = "" if changes else _made_of(results, settling, alike)
+    content = class_page(results, found, imports, bool(changes), made_of, alike)
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return changes
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.decisions.settling import Settling
 from grader.pages.of_changes.changes import Changes
 from grader.pages.of_class.class_data import ClassData
 from grader.pages.of_submission.graded import Graded
@@ -15,12 +16,13 @@ from grader.store import Results
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What is written, and where: the pages of `results` in `folder`.
+    """What is written, and where: the pages of `results`, as they are settled, in `folder`.
 
     If they are compared with another batch, `against` is that one.
     """
 
     results: Results
+    settling: Settling
     folder: Path
     against: Results | None
 
@@ -45,9 +47,10 @@ def write_stretch(writing: Writing, names: Sequence[str]) -> Stretch:
     found, changes = ClassData(), Changes() if against else None
     for grade in results.grades_of(names, whole=True):
         name, graded = grade.submission, Graded.of(grade)
-        content = submission_page(results.assignment, graded, grade.evidence)
+        settled = writing.settling.settle(grade)
+        content = submission_page(results.assignment, graded, grade.evidence, settled)
         (writing.folder / graded.page).write_text(content, encoding="utf-8", newline="\n")
-        found.add(graded, results.authors.get(name, ()), name in results.late)
+        found.add(graded, results.authors.get(name, ()), settled)
         if changes is not None:
             changes.add(graded, earlier.get(name))
     return Stretch(found, changes)

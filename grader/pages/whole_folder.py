@@ -19,15 +19,19 @@ class NotWritten(Refusal):
 
 
 @contextlib.contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
-    """An empty folder, which takes the place of `folder` and of the pages in it at the end.
+def whole_folder(
+    folder: Path, marked: str = INDEX, mark: bytes = _OURS, what: str = "report"
+) -> Iterator[Path]:
+    """An empty folder, which takes the place of `folder` and of what is in it at the end.
+
+    What may be replaced has a file, `marked`, with `mark` at its beginning: by default pages.
 
     Raises:
-        NotWritten: if something else than pages lies there, or the disk refuses.
+        NotWritten: if something else lies there, or the disk refuses.
     """
     partial = folder.with_name(f".{folder.name}.partial")
     try:
-        _refuse_foreign(folder)
+        _refuse_foreign(folder, folder / marked, mark, what)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         yield partial
@@ -35,21 +39,20 @@ def whole_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(folder)
         partial.rename(folder)
     except OSError as error:
-        raise NotWritten(f"the report cannot be written to {folder}: {error.strerror}") from error
+        raise NotWritten(f"the {what} cannot be written to {folder}: {error.strerror}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _refuse_foreign(folder: Path) -> None:
-    """Refuses a folder that holds anything which no report can have left there."""
+def _refuse_foreign(folder: Path, marked: Path, mark: bytes, what: str) -> None:
+    """Refuses a folder that holds anything which was not left there by who writes now."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    index = folder / INDEX
-    if folder.is_dir() and index.is_file():
-        with index.open("rb") as page:
-            if _OURS in page.read(HEAD):
+    if folder.is_dir() and marked.is_file():
+        with marked.open("rb") as file:
+            if mark in file.read(HEAD):
                 return
     raise NotWritten(
-        f"{folder} holds something that is no report, and would be replaced: "
+        f"{folder} holds something that is no {what}, and would be replaced: "
         "name another folder with --out, or move that away"
     )

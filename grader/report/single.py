@@ -17,7 +17,7 @@ from grader.report.account import account, causes_of, cost, extent, title
 from grader.report.notes import WRONG_VALUES, notes_in_short
 from grader.report.standing import ExerciseStanding, Standing, standings
 from grader.report.text import one_line, points
-from grader.verdict import Grade, GradeStatus, Status
+from grader.verdict import Carried, Grade, GradeStatus, Status
 from grader.words import lack_in_words
 
 _NOTE = 500
@@ -33,6 +33,7 @@ def print_grade(grade: Grade, console: Console) -> None:
     if exercises and grade.status is not GradeStatus.UNREADABLE:
         _print_causes(grade, causes_of(grade.tests), console)
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
+        _print_carried(grade, console)
         _print_notes(grade, console)
     if grade.unexplained:
         console.print(Text(plain(lack_in_words(grade.unexplained)), style="bold"))
@@ -47,7 +48,8 @@ def _headline(grade: Grade) -> str:
     if not grade.is_complete:
         return f"{name}: NOT GRADED, by the machine's fault or the grader's"
     unreadable = ", unreadable" if grade.status is GradeStatus.UNREADABLE else ""
-    return f"{name}: {points(grade.score)} of {points(grade.max_score)} points{unreadable}"
+    said = f"{name}: {points(grade.final)} of {points(grade.max_score)} points{unreadable}"
+    return f"{said}; {points(grade.score)} by the tests alone" if grade.carried else said
 
 
 def _table(exercises: Sequence[ExerciseStanding], widest: int) -> Table:
@@ -80,6 +82,18 @@ def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> Non
         console.print(Text(f"{title(cause)} {cost(cause)}".rstrip(), style="bold"))
         for line in (*account(cause), f"in {one_line(cause.shown.id, 200)}", extent(cause)):
             console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
+
+
+def _print_carried(grade: Grade, console: Console) -> None:
+    """What comes back since it is paid for elsewhere, by the root."""
+    by_root: dict[str, list[Carried]] = {}
+    for one in grade.carried:
+        by_root.setdefault(one.sentence, []).append(one)
+    if by_root:
+        console.print(Text("paid for once", style="bold"))
+    for sentence, own in by_root.items():
+        back = ", ".join(f"{one_line(it.exercise)} +{points(it.points)}" for it in own)
+        console.print(Padding(Text(f"{back}: {plain(sentence)}"), (0, 0, 0, 2), expand=False))
 
 
 def _print_notes(grade: Grade, console: Console) -> None:

@@ -116,6 +116,12 @@ CREATE TABLE carried (
     points REAL NOT NULL,
     PRIMARY KEY (submission, exercise)
 ) WITHOUT ROWID;
+CREATE TABLE wrong_answers (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
 CREATE TABLE evidence (
     submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,
     data BLOB NOT NULL

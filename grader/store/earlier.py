@@ -16,6 +16,7 @@ from grader.store.rows import (
     verdict_of,
     well_formed,
 )
+from grader.store.wrong import ADD_WRONG, OF_ONE
 from grader.verdict import Status, Verdict
 
 _ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
@@ -37,11 +38,15 @@ class EarlierGrade:
 
 @dataclass(frozen=True, slots=True)
 class EarlierWords:
-    """The words for a grade, as rows of the tables: those of tests by the tests' ids."""
+    """The words for a grade, as rows of the tables: those of tests by the tests' ids.
+
+    `wrong` are the answers that nothing explains, each at its place.
+    """
 
     tests: Mapping[str, tuple[Any, ...]]
     said: str | None
     evidence: bytes | None
+    wrong: tuple[tuple[int, str], ...]
 
 
 def read_earlier(
@@ -77,7 +82,8 @@ def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
     )
     words = {test: tuple(told) for test, *told in of_tests}
     seen = database.execute("SELECT data FROM evidence WHERE submission = ?", (number,)).fetchone()
-    return EarlierWords(words, said, None if seen is None else seen[0])
+    wrong = tuple(database.execute(OF_ONE, (number,)))
+    return EarlierWords(words, said, None if seen is None else seen[0], wrong)
 
 
 def write_words(
@@ -92,6 +98,7 @@ def write_words(
     database.executemany(ADD_WORDS, rows)
     if words.evidence is not None:
         database.execute(ADD_EVIDENCE, (number, words.evidence))
+    database.executemany(ADD_WRONG, [(number, *one) for one in words.wrong])
     said = "UPDATE submission SET said = ?, unexplained = NULL WHERE number = ?"
     database.execute(said, (words.said, number))
 

@@ -30,8 +30,10 @@ from grader.store.rows import (
     verdict_of,
     well_formed,
 )
+from grader.store.wrong import read_wrong
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Verdict
+from grader.wrong_answers import WrongAnswers
 
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
@@ -71,6 +73,16 @@ class Results:
         return Results, (self._file, self.assignment, self._people, self.state)
 
     @property
+    def file(self) -> Path:
+        """The store that they are in."""
+        return self._file
+
+    @property
+    def people(self) -> People:
+        """Who handed in what, and who nothing."""
+        return self._people
+
+    @property
     def folder(self) -> Path:
         """The folder that they are in."""
         return self._file.parent
@@ -89,6 +101,11 @@ class Results:
     def times(self) -> Mapping[str, datetime.datetime]:
         """When submissions were handed in, by their names, as far as a platform told."""
         return self._people.times
+
+    @property
+    def unsure(self) -> Mapping[str, str]:
+        """Why it is not certain whose some submissions are, by their names."""
+        return self._people.unsure
 
     @property
     def absentees(self) -> tuple[Author, ...]:
@@ -204,6 +221,15 @@ class Results:
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             return read_class_imports(db)
 
+    def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
+        """By submission, in the order of the class, answers that no known mistake explains.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return read_wrong(db)
+
     def options(self) -> dict[str, Any] | None:
         """The options of the batch, as `Store.set_options` was given them, if it was.
 
@@ -221,6 +247,25 @@ class Results:
         """
         value = self._of_the_batch("paths")
         return [] if value is None else list(json.loads(value))
+
+    def downloads(self) -> dict[str, tuple[str, ...]]:
+        """What a platform's download calls what belongs to each submission, by its name.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("downloads")
+        found = {} if value is None else json.loads(value)
+        return {name: tuple(files) for name, files in found.items()}
+
+    def numbers(self) -> dict[str, int]:
+        """The numbers that submissions were given in place of their names, as far as they were.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("numbers")
+        return {} if value is None else dict(json.loads(value))
 
     def _of_the_batch(self, key: str) -> str | None:
         """What is remembered of the batch as a whole."""

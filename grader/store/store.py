@@ -56,14 +56,16 @@ from grader.store.rows import (
     words_row,
 )
 from grader.store.state import are_current, draw_state, note_lines, state_of
+from grader.store.wrong import Named, write_names, write_wrong
 from grader.submission import Author
 from grader.verdict import Grade
 from grader.words import Words
 
 _NO_TIMES: Mapping[str, datetime.datetime] = {}
+_NOTHING_UNSURE: Mapping[str, str] = {}
 _OF_GRADES = (
-    "suite_test", "import", "lacking", "carried", "evidence", "note", "words", "verdict",
-    "submission", "test",
+    "suite_test", "import", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
+    "verdict", "submission", "test",
 )  # fmt: skip
 
 
@@ -156,6 +158,13 @@ class Store(Results):
             with self._change() as database:
                 value = json.dumps(list(paths))
                 database.execute("INSERT OR REPLACE INTO batch VALUES ('paths', ?)", (value,))
+
+    def set_downloads(self, names: Mapping[str, Sequence[str]]) -> None:
+        """Remembers what a platform's download calls what belongs to each submission."""
+        if self.downloads() != {name: tuple(files) for name, files in names.items()}:
+            with self._change() as database:
+                value = json.dumps({name: list(files) for name, files in names.items()})
+                database.execute("INSERT OR REPLACE INTO batch VALUES ('downloads', ?)", (value,))
 
     def submission_hashes(self) -> dict[str, str]:
         """The hash of each submission that has a grade, by its name."""
@@ -256,8 +265,17 @@ class Store(Results):
             database.execute("DELETE FROM evidence WHERE submission = ?", (number,))
             if words.evidence != Evidence():
                 database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
+            write_wrong(database, number, words.wrong)
             message, missing = well_formed(words.message), well_formed(words.missing)
             database.execute(said, (message, missing, number))
+
+    def set_names(self, named: Sequence[Named]) -> None:
+        """Writes what an instructor says of answers that nothing else explains, and nothing else.
+
+        It is told by submission and exercise; what was said so before is forgotten.
+        """
+        with self._change() as database:
+            write_names(database, named)
 
     def set_people(
         self,
@@ -265,14 +283,15 @@ class Store(Results):
         late: Iterable[str] = (),
         absentees: Sequence[Author] = (),
         times: Mapping[str, datetime.datetime] = _NO_TIMES,
+        unsure: Mapping[str, str] = _NOTHING_UNSURE,
     ) -> None:
         """Writes who handed in what, in place of what was known before.
 
         `authors` are those of each submission, by its name; `late` the names of late ones; `times`
-        are when submissions were handed in.
+        are when submissions were handed in; `unsure` says why it is not certain whose some are.
         """
         known = {name: tuple(people) for name, people in authors.items() if people}
-        people = People(known, frozenset(late), tuple(absentees), dict(times))
+        people = People(known, frozenset(late), tuple(absentees), dict(times), dict(unsure))
         if people == self._people:
             return
         with self._change() as database:

@@ -211,8 +211,9 @@ def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature
 def _returned(what: str, annotation: Any) -> Kind:
     """The kind of what an adapter or a method returns, or an attribute holds."""
     kind = _kind_at(what, annotation)
-    if any(isinstance(one, GivenType) for one in _kinds_in(kind)):
-        raise CannotCross(f"{what}: {_said(annotation)} is only ever given: {_INSTEAD}")
+    given = next((one for one in _kinds_in(kind) if isinstance(one, GivenType)), None)
+    if given is not None:
+        raise CannotCross(f"{what}: {given} can be given, and not come back: {_INSTEAD}")
     return kind
 
 

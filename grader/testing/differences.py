@@ -65,8 +65,10 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
         lines += _rows_without_a_number(comparison, axes)
     elif comparison.boolean:
         lines = [f"{_amount(what, comparison)}: {_untrue(comparison)}"]
+    elif not comparison.got.ndim:
+        lines = [f"{what} is {_number(float(comparison.got))}; it{_farthest(comparison)}"]
     else:
-        lines = [f"{_amount(what, comparison)}; {_farthest(comparison)}"]
+        lines = [f"{_amount(what, comparison)}; the worst{_farthest(comparison)}"]
     return [*lines, *_where(comparison.ratio > 1, axes)]
 
 
@@ -81,7 +83,7 @@ def _farthest(comparison: Comparison) -> str:
     off = float((comparison.got[worst] - comparison.want[worst]).abs())
     at = f" at index {list(worst)}" if worst else ""
     times = _times(comparison.measurement.error_over_tolerance)
-    return f"the worst{at} is off by {off:.3g}, {times} what is allowed"
+    return f"{at} is off by {off:.3g}, {times} what is allowed"
 
 
 def _untrue(comparison: Comparison) -> str:

@@ -87,7 +87,8 @@ class Maker:
         """
         name = kind if isinstance(kind, str) else kind.__name__
         found = getattr(torch.optim, name, None)
-        if not (isinstance(found, type) and issubclass(found, torch.optim.Optimizer)):
+        base = torch.optim.Optimizer
+        if not (isinstance(found, type) and issubclass(found, base) and found is not base):
             raise BadThing(f"torch.optim has no optimizer {name}")
         script = joined(script_of(parameters) or Script(self), parameters)
         given = (name, mapped(parameters, as_value), options)

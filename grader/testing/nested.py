@@ -49,6 +49,9 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
             yield from differences(
                 getattr(actual, name), getattr(expected, name), f"{place}.{name}"
             )
+    elif _is_short(actual) and _is_short(expected):
+        if actual != expected:
+            yield Difference(place, f"is {actual!r}", f"{expected!r} was expected")
     elif isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
         yield from _of_sequences(actual, expected, place)
     elif isinstance(actual, set | frozenset) and isinstance(expected, set | frozenset):
@@ -112,6 +115,13 @@ def _of_sequences(
         else:
             missing = f"{in_words(expected[shared])} at [{shared}] is missing"
             yield Difference(place, words, missing)
+
+
+def _is_short(value: Value) -> bool:
+    """Whether a value is a few short texts, which are said together: a merge, a key."""
+    if not isinstance(value, tuple) or not 0 < len(value) <= _SHOWN:
+        return False
+    return all(isinstance(one, str | bytes) and len(one) <= 2 * _AROUND for one in value)
 
 
 def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Difference:

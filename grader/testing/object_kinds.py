@@ -144,8 +144,10 @@ class IterableType(_Staying):
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
         """The value if nothing is to be gone through, or elements of another kind."""
-        if not isinstance(value, Local) or value.kind not in self.also:
-            yield from self.list.misfits(value, sizes, place)
+        if isinstance(value, Local) and value.kind in self.also:
+            return
+        own = list(value) if isinstance(value, tuple) else value
+        yield from self.list.misfits(own, sizes, place)
 
     def taken(self, value: Value) -> Any:
         """The list, of elements as tests see them."""

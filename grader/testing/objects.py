@@ -228,6 +228,10 @@ def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
         try:
             yield source.script.answer(adapter, {})
         except EndOfItems:
+            # Whoever takes the steps anew must not ask for more than there is.
+            last = steps.pop()
+            if last.times > 1:
+                steps.append(replace(last, times=last.times - 1))
             return
     raise StudentFault(
         Status.FAILED, f"{name} gave {_MOST_ITEMS} items, and was not at its end even then"

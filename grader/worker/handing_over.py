@@ -185,9 +185,11 @@ def same_values(before: object, after: object) -> bool:
     if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
         if before.shape != after.shape or before.dtype != after.dtype:
             return False
-        return bool(((before == after) | before.ne(before)).all())
+        return bool(((before == after) | (before.ne(before) & after.ne(after))).all())
     if isinstance(before, numpy.ndarray) and isinstance(after, numpy.ndarray):
         return before.shape == after.shape and before.tobytes() == after.tobytes()
+    if isinstance(before, Named) and isinstance(after, Named):
+        return before.name == after.name and same_values(dict(before.fields), dict(after.fields))
     if isinstance(before, dict) and isinstance(after, dict):
         return list(before) == list(after) and all(
             same_values(before[key], after[key]) for key in before

@@ -65,13 +65,13 @@ def load(
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
-    The working directory becomes `root`; `distribution` becomes findable for `importlib.metadata`
-    through a folder below `scratch`. Of what was `preloaded`, the submission's own modules of the
-    same name take the place; of what is not installed, stand-ins do. The modules of the `engine`
-    can no longer be imported.
+    The working directory becomes the folder that was handed in; `distribution` becomes findable
+    for `importlib.metadata` through a folder below `scratch`. Of what was `preloaded`, the
+    submission's own modules of the same name take the place; of what is not installed, stand-ins
+    do. The modules of the `engine` can no longer be imported.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
-    os.chdir(root)
+    os.chdir(_home(root, module, import_paths))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
     clock = ImportClock()
@@ -99,6 +99,13 @@ def load(
     }
     errors = _cell_errors(adapters, root)
     return Loaded(functions, None, errors, dict(clock.seconds), tuple(stand_ins.names))
+
+
+def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
+    """The folder that was handed in: `root`, or the package in it that this folder is itself."""
+    package = module.partition(".")[0]
+    is_package = "." in module and import_paths[0] == package
+    return root / package if is_package else root
 
 
 def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:

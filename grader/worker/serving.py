@@ -36,6 +36,7 @@ from grader.worker.loading import Loaded, load
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
 from grader.worker.trying.trying import Trying
+from grader.worker.unforked.installing import do_without_forking
 
 # With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
 HELLO = b"\0"
@@ -55,6 +56,7 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     territory = Territory.around(root, scratch, order["device"])
     confined = confine(territory, Bounds(**order["bounds"]), heritage)
     channel.sendall(encode(dataclasses.asdict(confined), {}))
+    do_without_forking()
     watch = Watch(order["forbidden"], root)
     loaded = _load(order, root, scratch, heritage.engine)
     _print_the_rest()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from grader.dispatch.job_client import Follow, JobClient
 from grader.intake import Entry
 from grader.settings import Settings
-from grader.verdict import Grade
+from grader.verdict import Grade, Verdict
 from grader.words import explained
 
 
@@ -26,10 +24,10 @@ class GradingJob:
         entry: Entry,
         submission_hash: str,
         follow: Follow | None = None,
-        exercises: Sequence[str] | None = None,
+        kept: Sequence[Verdict] = (),
     ) -> Grade:
         """The grade of a submission, with the words for it."""
-        grade = self.judge.grade(entry, submission_hash, follow, exercises)
+        grade = self.judge.grade(entry, submission_hash, follow, kept)
         return explained(grade, self.explainer.explain(entry, grade))
 
     def close(self) -> None:

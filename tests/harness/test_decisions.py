@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import random
+import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from grader.decisions.decision import BadDecisions, Comment, Excused, PointsChanged
 from grader.decisions.file import append_decision, read_decisions, remove_decision
+from grader.decisions.form import FORMS
 from grader.decisions.opening import open_settling
 from grader.submission import Author
 from tests.harness.export_fixtures import a_batch, scored
@@ -214,3 +217,64 @@ def bare(decision) -> tuple[object, ...]:
         for name in ("kind", "person", "who", "when", "reason", "exercise", "to", "text")
         if hasattr(decision, name)
     )
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "instructors.md"
+COMMAND = re.compile(r"^    \.venv/bin/grader (decide .+)$", re.MULTILINE)
+
+
+def test_every_decision_of_the_guide_can_be_made(grader, tmp_path: Path) -> None:
+    """In the order in which it shows them; the file that they make holds each of them."""
+    authors = {"alice": [ALICE], "bob": [BOB]}
+    a_batch(tmp_path / "results", scored("alice", 1, 2), scored("bob", 4, 6), authors=authors)
+    (tmp_path / "times.csv").write_text("id,submitted_at\n11,2026-10-03T12:00+02:00\n")
+    commands = COMMAND.findall(GUIDE.read_text(encoding="utf-8"))
+    assert len(commands) > 8
+    for command in commands:
+        done = grader(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+    kinds = [one.kind for one in read_decisions(tmp_path / "results" / "decisions.toml").all]
+    wanted = ["points"] * 3 + ["comment", "excused", "extension", "taken_out", "times"]
+    assert kinds == wanted  # the bonus was taken back
+
+
+def test_the_guide_tells_of_every_kind_of_decision() -> None:
+    """What is not there is found by nobody."""
+    text = GUIDE.read_text(encoding="utf-8")
+    assert not [kind for kind in FORMS if f"`{kind}`" not in text and f"[[{kind}]]" not in text]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("points", "alicia", "2", "--reason", "r"), "'alicia' is nobody of this class: did you"),
+        (("points", "alice", "run_rop", "2", "--reason", "r"), "did you mean run_rope?"),
+        (("points", "alice", "many", "--reason", "r"), "the points must be a number such as 2"),
+        (("points", "alice", "1.234", "--reason", "r"), "to must be whole hundredths of a point"),
+        (("points", "alice", "2"), "missing option '--reason'"),
+        (("extend", "alice"), "[[extension]] wants until or days: neither is there"),
+        (("extend", "alice", "--until", "soon"), "'soon' is no time such as 2026-10-03T23:59"),
+        (("undo", "3"), "holds 0 decisions, and none with the number 3"),
+        (("take", "alice", "zoe"), "no submission is called 'zoe'"),
+    ],
+)
+def test_a_decision_that_cannot_be_made_is_one_sentence_and_writes_nothing(
+    grader, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    """As every refusal: no traceback, exit code 2."""
+    a_class(tmp_path)
+    done = grader("decide", ".", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "decisions.toml").exists()
+
+
+def test_a_report_is_not_written_over_decisions_that_are_wrong(grader, tmp_path: Path) -> None:
+    """It would show other points than an export that is refused."""
+    a_class(tmp_path)
+    written(tmp_path, '[[excused]]\nperson = "nobody"\n')
+    for command in (("report", "."), ("export", ".", "--format", "csv")):
+        done = grader(*command, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "decisions.toml:1: 'nobody' is nobody of this class" in done.stderr

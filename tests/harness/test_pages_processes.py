@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from grader.decisions.opening import open_settling
 from grader.pages import write_report
 from grader.pages.of_changes.changes import Changes
 from grader.pages.of_class.class_data import ClassData
@@ -109,13 +110,14 @@ def test_stretches_make_up_the_class(batches, length):
     """What was found in them, taken together, is what one look at all of it finds."""
     before, after = map(Store.read, batches)
     whole, changed = ClassData(), Changes()
+    settling = open_settling(after)
     parts: list[tuple[ClassData, Changes]] = []
     for place, grade in enumerate(after.grades()):
         if place % length == 0:
             parts.append((ClassData(), Changes()))
         for found, changes in ((whole, changed), parts[-1]):
             graded = Graded.of(grade)
-            found.add(graded, after.authors.get(grade.submission, ()), place % 9 == 0)
+            found.add(graded, after.authors.get(grade.submission, ()), settling.settle(grade))
             changes.add(graded, before.grade(grade.submission))
     joined, joined_changes = ClassData(), Changes()
     for found, changes in parts:

@@ -9,14 +9,19 @@ import pytest
 
 import grader
 from grader.assignment import BadAssignment
+from grader.decisions.opening import open_settling
+from grader.decisions.settlement import Kind
 from grader.dispatch.job_client import JobClient
+from grader.export.credited import credited
+from grader.export.platforms.gradescope import Display, results
 from grader.intake import Entry
 from grader.points import total
 from grader.settings import Settings
 from grader.store import Store
-from grader.verdict import Grade
+from grader.verdict import Carried, Grade
 from tests.harness import written
 from tests.harness.conftest import ROOT, TINY, write_files
+from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.written import modular, repeated
 
 WEIGHTS, ATTENTION = "run_attention_weights", "run_scaled_dot_product_attention"
@@ -115,9 +120,30 @@ def test_the_machine_s_score_stays_what_it_is(graded):
     assert grade.score == total(test.score for test in grade.tests)
     sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
-        "12 points come back: this is right but for the mistake in run_attention_weights "
-        "(no-scale) that it builds on, which is paid for there"
+        "right but for the mistake in run_attention_weights (no-scale) that it builds on, which is "
+        "paid for there"
     )
+
+
+def test_platforms_that_know_one_score_get_the_final_one(graded):
+    """The parts add up to it, and the reason is told."""
+    grade = graded(modular(written.NO_SCALE))
+    told = results(credited(grade), Display())
+    assert told["score"] == final(grade)
+    assert sum(entry["score"] for entry in told["tests"]) == final(grade)
+    assert "+5 points in run_self_attention: right but for" in told["output"]
+    assert credited(graded(modular({}))) == graded(modular({}))
+
+
+def test_a_settlement_begins_with_what_is_carried(tmp_path):
+    """Each change of the machine's points names its rule."""
+    with Store.open(tmp_path, "attention") as store:
+        carried = (Carried("run_rope", "a", "b", 2.0),)
+        grade = a_grade("tom", a_verdict("run_rope", 0.0, 3.0), carried=carried)
+        store.add(grade, "key", 0)
+    (own,) = open_settling(Store.read(tmp_path)).settle(grade)
+    assert (own.machine, own.hundredths, own.of_kind(Kind.CARRIED)) == (0, 200, 200)
+    assert own.changes[0].source == "[tool.grader] carry_over"
 
 
 def test_where_the_root_is_right_nothing_comes_back(graded):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from grader.decisions.opening import open_settling
 from grader.decisions.settlement import Kind, Settlement
 from grader.store import Results
 from grader.submission import Author
-from grader.verdict import Aspect, Grade, Status, Verdict
+from grader.verdict import Aspect, Carried, Grade, Status, Verdict
 from tests.harness.export_fixtures import (
     a_batch,
     a_grade,
@@ -137,6 +138,22 @@ def test_a_test_that_is_taken_out_is_as_if_it_had_never_been(
     decided(tmp_path, (kind, {"test": test}))
     (own,) = settled(results).values()
     assert (own.final, own.worth) == (final, 1000)
+
+
+def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: Path) -> None:
+    """A mistake is paid for once; where the exercise counts for nobody, so does what came back."""
+    carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
+    results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
+    (own,) = settled(results).values()
+    assert (own.machine, own.final) == (300, 6.5)
+    assert [*own.sentences()] == [
+        "+3.5 points in run_mha: right but for the mistake in run_rope (no-scale) that it builds "
+        "on, which is paid for there"
+    ]
+    assert own.changes[0].source == "[tool.grader] carry_over"
+    decided(tmp_path, ("taken_out", {"exercise": "run_mha"}))
+    (own,) = settled(results).values()
+    assert (own.final, own.worth) == (1.0, 400)
 
 
 def test_an_exercise_that_is_taken_out_or_a_bonus_is_asked_of_nobody(tmp_path: Path) -> None:

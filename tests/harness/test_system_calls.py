@@ -208,7 +208,6 @@ def test_the_device_that_is_shared_memory_is_out_of_reach(worker):
 REFUSED = {
     "run_compiled": "InductorError",
     "run_change_of_mode": "EPERM",
-    "run_queues": "(3, 'refused')",
     "run_other_programs": "['PermissionError', 'PermissionError', 'refused']",
     "run_sockets": "PermissionError",
 }

@@ -117,6 +117,16 @@ WRONG = [
     ("most_common", FLOOD, "File too large"),
     ("lengths", "return (number + 1 for number in right)", "the result[0] is"),
     ("lengths", "list(right); return iter(())", "has 0 elements, where 12 were wanted"),
+    ("windows", "return right[:, :1].expand(-1, length)", "numbers in the result are wrong"),
+    ("windows", "return right[:1].expand(count, -1)", "do not come as often as they should"),
+    ("windows", "return right_run_windows(corpus[:-1], length, count)", "do not come as often"),
+    ("windows", "torch.manual_seed(0); return right_run_windows(**given)", "all calls draw"),
+    ("windows", "return right[:, 1:]", "must return shape (count length)"),
+    ("training", "return (loss / 2 for loss in right)", "the result[0][0]"),
+    ("training", "next(right); return right", "the result[0][0]"),
+    ("training", "optimizer.zero_grad = lambda: None; return right", "the result[0][2]"),
+    ("training", "return itertools.islice(right, 3)", "has 3 elements, where 8 were wanted"),
+    ("training", "return [next(right) for _ in range(9)]", "the result[1]['weight']"),
     ("shards", "return right + 1", "the result[0] is 7: 6 was expected"),
     ("shards", "(into / 'more').touch(); return right", "'more' at [6] is too much"),
     ("shards", "import shutil; shutil.rmtree(into); return right", "there is no shards afterwards"),
@@ -182,5 +192,5 @@ def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
         .replace("Split(", "adapters.Split("),
         "utf-8",
     )
-    assert "27 passed" in home_pytest(handout).stdout
+    assert "31 passed" in home_pytest(handout).stdout
     shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)

@@ -4,6 +4,7 @@ Those of the model are composed of small steps: `steps` holds them, `layers`, `a
 `transformer` and `loss` compose them, and `mistakes` replaces some of them by wrong ones.
 """
 
+from . import checkpoint, data, optimizer, schedule, tokenizer, tokenizer_training
 from .answers import answer
 from .answers import named_steps as named_steps
 from .parts import Parts
@@ -23,3 +24,16 @@ run_multihead_self_attention_with_rope = answer("run_multihead_self_attention_wi
 run_transformer_block = answer("run_transformer_block", _RIGHT)
 run_transformer_lm = answer("run_transformer_lm", _RIGHT)
 run_cross_entropy = answer("run_cross_entropy", _RIGHT)
+
+run_gradient_clipping = optimizer.gradient_clipping
+run_get_lr_cosine_schedule = schedule.get_lr_cosine_schedule
+run_get_batch = data.get_batch
+run_save_checkpoint = checkpoint.save_checkpoint
+run_load_checkpoint = checkpoint.load_checkpoint
+get_tokenizer = tokenizer.Tokenizer
+run_train_bpe = tokenizer_training.train_bpe
+
+
+def get_adamw_cls() -> type[optimizer.AdamW]:
+    """The class itself."""
+    return optimizer.AdamW

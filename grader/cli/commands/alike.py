@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from grader.alike.comparing import compare
+from grader.alike.comparing import Called, by_name, compare
+from grader.alike.numbered import Numbered
 from grader.assignment import find_assignment
+from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
 from grader.cli.options import FOLDER, assignment_option
 from grader.cli.progress import ReadingProgress
-from grader.pages.alike import ALIKE, write_alike
+from grader.pages.alike import ALIKE, ALIKE_ANONYMOUS, write_alike
 from grader.store import Store
+from grader.store.anonymous import AnonymousResults
 
 _ANY = click.Path(path_type=Path)
 _SAID = 5
@@ -56,6 +60,12 @@ _SAID = 5
 @click.option(
     "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: DIR/alike]"
 )
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Numbers in place of names, those of `grader report --anonymous`, into "
+    "DIR/alike-anonymous.",
+)
 @assignment_option
 def alike(
     folder: Path,
@@ -64,6 +74,7 @@ def alike(
     given: tuple[Path, ...],
     pairs: int,
     out: Path | None,
+    anonymous: bool,
     assignment_folder: Path,
 ) -> None:
     """Writes pages that show which submissions in DIR have code in common that few others have.
@@ -79,11 +90,19 @@ def alike(
     """
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)
+    called: Called = by_name
+    redacted: Callable[[str], str] = str
+    place, report = folder / ALIKE, folder / NAME
+    if anonymous:
+        mask = AnonymousResults.of(results).mask
+        called, redacted = Numbered(mask), mask.text
+        place, report = folder / ALIKE_ANONYMOUS, folder / ANONYMOUS
+        click.echo(BY_THEMSELVES, err=True)
     with ReadingProgress() as progress:
         comparison = compare(
-            results, assignment, others, repositories, given, pairs, advance=progress.advance
+            results, assignment, others, repositories, given, pairs, called, progress.advance
         )
-    index = write_alike(results.assignment, comparison, out or folder / ALIKE, folder / "report")
+    index = write_alike(results.assignment, comparison, out or place, report, redacted)
     for remark in comparison.remarks:
         click.echo(remark, err=True)
     for found in comparison.pairs[:_SAID]:

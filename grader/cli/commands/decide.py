@@ -19,6 +19,7 @@ from grader.decisions.file import NAME, append_decision, read_decisions, remove_
 from grader.decisions.form import complaints, decision_of
 from grader.decisions.opening import aim, open_settling
 from grader.store import Results, Store
+from grader.store.anonymous import AnonymousResults
 
 
 class _Moment(click.ParamType[datetime.datetime]):
@@ -59,7 +60,8 @@ def decide(context: click.Context, folder: Path) -> None:
     """Writes decisions about the grades in DIR into DIR/decisions.toml.
 
     Grading never changes that file; reports and exports read it, and show apart what the tests gave
-    and what you decided. PERSON is a submission's name, or a person's name, id or e-mail address.
+    and what you decided. PERSON is a submission's name, or a person's name, id or e-mail address;
+    or a number of `grader report --anonymous`, and then no name is told.
     The file may as well be written by hand: docs/instructors.md.
 
     \b
@@ -98,7 +100,7 @@ def points(
     try:
         amount = float(number.replace("−", "-"))
     except ValueError:
-        said = f"POINTS must be a number such as 2, +1.5 or -1, not {number!r}"
+        said = f"the points must be a number such as 2, +1.5 or -1, not {number!r}"
         raise click.UsageError(said) from None
     key = "by" if number[:1] in "+-−" else "to"
     table = {"person": person, **_part(folder, what[0] if what else None)}
@@ -217,9 +219,11 @@ def times(folder: Path, table: Path, who: str | None) -> None:
 
 @decide.command("list", short_help="What was decided, and what came of it.")
 @_FOLDER
-def list_decisions(folder: Path) -> None:
+@click.option("--anonymous", is_flag=True, help="Numbers in place of names.")
+def list_decisions(folder: Path, anonymous: bool) -> None:
     """Lists the decisions by number, each with everything that it changed."""
     results = Store.read(folder)
+    results = AnonymousResults.of(results) if anonymous else results
     found = effects(results, open_settling(results))
     for number, effect in enumerate(found, 1):
         click.echo(f"{number:3}  {effect.decision.source}  {effect.words}")
@@ -264,14 +268,18 @@ def _part(folder: Path, what: str | None) -> dict[str, Any]:
 def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> None:
     """Writes a decision that is whole and speaks of this class; nothing else is written."""
     results = Store.read(folder)
-    file = folder / NAME
+    known, file = ClassList.of(results), folder / NAME
+    if submission := known.by_number(str(table.get("person", ""))):
+        # Who decides by numbers is not told a name, neither here nor in the file.
+        results = AnonymousResults.of(results)
+        table["person"] = results.mask.labels[submission]
     found = {key: value for key, value in table.items() if value is not None}
     wrong = [what for _, what in complaints(kind, found)]
     if wrong:
         raise BadDecisions("; ".join(wrong))
     decision = decision_of(kind, found, file.name, 0)
     try:
-        [*aim(decision, ClassList.of(results))]
+        [*aim(decision, known)]
     except Unknown as reason:
         raise BadDecisions(str(reason)) from None
     now = datetime.datetime.now().astimezone()

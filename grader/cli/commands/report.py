@@ -7,10 +7,17 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
+from grader.decisions.decision import BadDecisions
 from grader.pages import INDEX, Changes, NotWritten, is_current, write_report
 from grader.store import Store
+from grader.store.anonymous import AnonymousResults
 
 NAME = "report"
+ANONYMOUS = "report-anonymous"
+BY_THEMSELVES = (
+    "names, ids and addresses of the class are numbers; what students call themselves otherwise, "
+    "in their code or what it prints, stays as it is"
+)
 
 
 @click.command(short_help="Write pages to look at.")
@@ -24,7 +31,12 @@ NAME = "report"
     metavar="OTHER",
     help="Results of an earlier batch: a page says who went up or down since, and why.",
 )
-def report(folder: Path, out: Path | None, against: Path | None) -> None:
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Numbers in place of names, into DIR/report-anonymous; `grader decide` takes them.",
+)
+def report(folder: Path, out: Path | None, against: Path | None, anonymous: bool) -> None:
     """Writes the results in DIR as pages that open from disk.
 
     A page of the class for instructors, and one of each submission that can be sent to whom it
@@ -34,9 +46,15 @@ def report(folder: Path, out: Path | None, against: Path | None) -> None:
     Examples:
       grader report results/
       grader report regraded/ --against results/
+      grader report results/ --anonymous
     """
+    results, place = Store.read(folder), out or folder / NAME
     earlier = Store.read(against) if against else None
-    written = write_report(Store.read(folder), out or folder / NAME, earlier)
+    if anonymous:
+        results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
+        earlier = results.beside(earlier) if earlier else None
+        click.echo(BY_THEMSELVES, err=True)
+    written = write_report(results, place, earlier)
     if written.changes is not None:
         click.echo(_in_words(written.changes))
     click.echo(f"report: {written.index}")
@@ -52,6 +70,9 @@ def write_pages(results: Path) -> None:
         if not is_current(found, folder):
             write_report(found, folder)
         click.echo(f"report:  {folder / INDEX}")
+    except BadDecisions as refusal:
+        said = f"{refusal}\nno report is written until this is mended; the grades are kept"
+        click.echo(said, err=True)
     except NotWritten as refusal:
         click.echo(f"{refusal}; the grades are kept", err=True)
 

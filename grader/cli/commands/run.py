@@ -22,6 +22,7 @@ from grader.cli.options import (
     grading_options,
 )
 from grader.dispatch.single import graded_alone
+from grader.export.credited import credited
 from grader.export.junit import junit_xml
 from grader.export.platforms.gradescope import Display, Shown, results, total_points
 from grader.export.platforms.prairielearn import prairielearn_results
@@ -102,9 +103,9 @@ def run(
         follow = live.add if live else None
         grade = graded_alone(single(path), assignment, settings, not no_explain, follow)
         if live:
-            live.finish(results(grade, display))
+            live.finish(results(credited(grade), display))
         elif form == "github":
-            tell_github(grade, path, settings.adapters)
+            tell_github(credited(grade), path, settings.adapters)
         elif output:
             write_whole(output, _text(form, grade, assignment.name, display))
         elif form == "text":
@@ -118,13 +119,13 @@ def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
     """The grade in a format that is one text."""
     as_json: dict[str, Callable[[], dict[str, Any]]] = {
         "json": grade.as_json,
-        "gradescope": lambda: results(grade, display),
-        "prairielearn": lambda: prairielearn_results(grade),
+        "gradescope": lambda: results(credited(grade), display),
+        "prairielearn": lambda: prairielearn_results(credited(grade)),
     }
     if form in as_json:
         return json.dumps(as_json[form](), allow_nan=False) + "\n"
     if form == "junit":
-        return junit_xml(assignment, [grade])
+        return junit_xml(assignment, [credited(grade)])
     page = io.StringIO()
     print_grade(grade, Console(file=page, width=_PAGE_WIDTH))
     return page.getvalue()
@@ -145,4 +146,4 @@ def _total(metadata: Path | None) -> float | None:
 def _exit_code(grade: Grade, fail_under: float | None) -> int:
     if grade.status is GradeStatus.NOT_GRADED:
         return 1
-    return int(fail_under is not None and grade.score < grade.max_score * fail_under / 100)
+    return int(fail_under is not None and grade.final < grade.max_score * fail_under / 100)

@@ -131,4 +131,9 @@ def _complaints(verification: Verification) -> list[str]:
             f"BUILDS_ON says that {exercise} builds on {below}, and no mistake is known in both"
             for exercise, below in verification.apart
         ),
+        *(
+            f"{mistake} does not answer in {exercise} as solutions/seen/{mistake}.toml says that a "
+            "class did: list it in MISTAKES, with a variant that does"
+            for mistake, exercise in verification.unlike
+        ),
     ]

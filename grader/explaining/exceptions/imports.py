@@ -8,16 +8,7 @@ import sys
 
 from grader.explaining.exceptions.kinds import Kind, kind, source_of
 from grader.wire.calls import Raised
-
-# Packages that programs of this kind commonly import.
-_KNOWN_PACKAGES = frozenset({
-    "accelerate", "datasets", "einx", "flash_attn", "fire", "huggingface_hub", "ipdb",
-    "ipykernel", "IPython", "jax", "keras", "matplotlib", "nltk", "omegaconf", "pandas",
-    "PIL", "psutil", "pydantic", "regex", "requests", "rich", "scipy", "seaborn",
-    "sentencepiece", "sklearn", "submitit", "tensorboard", "tensorflow", "tiktoken",
-    "tokenizers", "torchaudio", "torchtext", "torchvision", "tqdm", "transformers",
-    "triton", "typer", "wandb", "xformers", "yaml"
-})  # fmt: skip
+from grader.worker.standing_in.known import KNOWN_PACKAGES
 
 
 def _no_module(match: re.Match[str], raised: Raised) -> str:
@@ -30,7 +21,7 @@ def _no_module(match: re.Match[str], raised: Raised) -> str:
         )
     if top in sys.stdlib_module_names and not inner:
         return f"The standard library of this Python has no {top}."
-    if top in _KNOWN_PACKAGES:
+    if top in KNOWN_PACKAGES:
         return f"The package {top} is not installed here; the assignment does without it."
     if inner and top not in importlib.metadata.packages_distributions():
         file = f"{name.replace('.', '/')}.py"

@@ -31,7 +31,10 @@ class Attribution:
 
     def applied_to(self, discovery: Discovery) -> Discovery:
         """What was found, with what is known now of who handed it in."""
-        return dataclasses.replace(discovery, entries=self.entries, absentees=self.absentees)
+        unsure = tuple((name, "by nobody who is surely on the roster") for name in self.strangers)
+        return dataclasses.replace(
+            discovery, entries=self.entries, absentees=self.absentees, unsure=unsure
+        )
 
 
 def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution:

@@ -3,7 +3,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const COUNT = DATA.names.length;
 const OUTCOMES = {
   p: "passed", f: "failed", e: "error", m: "missing", t: "no answer in time", c: "crashed",
-  n: "not graded", ".": "no such test",
+  n: "not graded", u: "unreadable", ".": "no such test",
 };
 
 function element(name, attributes = {}, ...children) {

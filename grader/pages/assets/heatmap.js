@@ -43,6 +43,7 @@ class Heatmap {
   palette() {
     const colours = { ".": channels("--card") };
     for (const letter of "pfemtcn") colours[letter] = channels(`--cell-${letter}`);
+    colours.u = channels("--unreadable");
     return colours;
   }
 
@@ -53,7 +54,7 @@ class Heatmap {
 
   legend() {
     const used = new Set(DATA.patterns.join(""));
-    const letters = [..."pfemtcn"].filter((letter) => used.has(letter));
+    const letters = [..."pfemtcnu"].filter((letter) => used.has(letter));
     document.getElementById("letters").append(
       ...letters.map((letter) => element("span", {}, element("i", { class: letter }), OUTCOMES[letter])));
   }
@@ -239,7 +240,7 @@ class Heatmap {
     const details = document.getElementById("test-table");
     details.addEventListener("toggle", () => {
       if (details.childElementCount > 1) return;
-      const letters = "pfemtcn";
+      const letters = "pfemtcnu";
       const counts = DATA.tests.map(() => ({}));
       DATA.pattern.forEach((number) => {
         [...DATA.patterns[number]].forEach((letter, test) => {

@@ -1,18 +1,23 @@
-// The list of submissions: only the rows that can be seen are in the page.
+// The list of submissions: a first part of it, and more when asked for.
+const AT_FIRST = 50;
+const MORE = 200;
+
 class List {
   constructor() {
-    this.scroller = document.getElementById("list");
-    this.table = this.scroller.querySelector("table");
+    this.place = document.getElementById("list");
+    this.table = this.place.querySelector("table");
     this.body = this.table.tBodies[0];
     this.search = document.getElementById("search");
     this.status = document.getElementById("status");
     this.kind = document.getElementById("kind");
     this.found = document.getElementById("found");
+    this.more = document.getElementById("more");
+    this.all = document.getElementById("all");
     this.late = new Set(DATA.late);
-    this.texts = places().map((i) => `${DATA.names[i]}\n${DATA.people[i]}\n${DATA.words[i]}`.toLowerCase());
+    this.texts = places().map((i) =>
+      [DATA.names[i], DATA.people[i], DATA.words[i], DATA.changed[i], ...DATA.marks[i]].join("\n").toLowerCase());
     this.sorted = { by: "class", descending: false };
-    this.whole = false;
-    this.rows = new Map();
+    this.shown = AT_FIRST;
     DATA.kinds.forEach((kind, number) =>
       this.kind.append(element("option", { value: number }, `${kind.words} (${kind.who.length})`)));
     for (const input of [this.search, this.status, this.kind])
@@ -20,10 +25,10 @@ class List {
     this.search.form.addEventListener("submit", (event) => event.preventDefault());
     for (const button of this.table.querySelectorAll("[data-sort]"))
       button.addEventListener("click", () => this.sort(button));
-    this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
-    addEventListener("resize", () => this.draw());
-    addEventListener("beforeprint", () => this.drawAll(true));
-    addEventListener("afterprint", () => this.drawAll(false));
+    this.more.addEventListener("click", () => this.draw(this.shown + MORE));
+    this.all.addEventListener("click", () => this.draw(Infinity));
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
     this.select();
   }
 
@@ -33,7 +38,7 @@ class List {
     this.kind.value = kind;
     this.select();
     document.getElementById("submissions").scrollIntoView();
-    this.scroller.focus({ preventScroll: true });
+    this.place.focus({ preventScroll: true });
   }
 
   sort(button) {
@@ -48,6 +53,7 @@ class List {
   matches(place, words, status, who) {
     if (status === "full" && !(DATA.statuses[place] === "g" && DATA.scores[place] >= DATA.most[place])) return false;
     if (status === "late" && !this.late.has(place)) return false;
+    if (status === "changed" && !DATA.changed[place] && !DATA.marks[place].length) return false;
     if ("gun".includes(status) && status && DATA.statuses[place] !== status) return false;
     if (who && !who.has(place)) return false;
     return words.every((word) => this.texts[place].includes(word));
@@ -69,49 +75,52 @@ class List {
     this.places.sort((a, b) => (descending ? order(b, a) : order(a, b)) || a - b);
     this.found.textContent = `${this.places.length} of ${COUNT}`;
     this.table.setAttribute("aria-rowcount", this.places.length + 1);
-    this.scroller.scrollTop = 0;
-    this.rows.clear();
-    this.draw();
+    this.draw(AT_FIRST);
   }
 
-  drawAll(whole) {
-    this.whole = whole;
-    this.draw();
+  print(whole) {
+    if (whole) this.before = this.shown;
+    this.draw(whole ? Infinity : this.before);
   }
 
-  draw() {
-    const height = 2.5 * parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const visible = Math.ceil(this.scroller.clientHeight / height) + 1;
-    const spare = 12;
-    const first = this.whole ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / height) - spare);
-    const last = this.whole ? this.places.length : Math.min(this.places.length, first + visible + 2 * spare);
-    const shown = new Map();
-    for (let number = first; number < last; number++)
-      shown.set(number, this.rows.get(number) ?? this.row(number));
-    this.rows = shown;
-    this.body.replaceChildren(
-      this.space(first * height), ...shown.values(), this.space((this.places.length - last) * height));
-  }
-
-  space(height) {
-    const cell = element("td");
-    cell.style.height = `${height}px`;
-    return element("tr", { class: "space", "aria-hidden": "true" }, cell);
+  // Rows that are there stay: to add some is quick however long the list is.
+  draw(shown) {
+    const drawn = shown > this.shown && this.drawn === this.places ? this.body.rows.length : 0;
+    const rows = [];
+    const last = Math.min(shown, this.places.length);
+    for (let number = drawn; number < last; number++) rows.push(this.row(number));
+    if (drawn) this.body.append(...rows);
+    else this.body.replaceChildren(...rows);
+    this.shown = shown;
+    this.drawn = this.places;
+    const left = this.places.length - last;
+    this.more.parentElement.hidden = !left;
+    this.more.textContent = `Show ${Math.min(MORE, left)} more`;
+    this.all.textContent = `Show all ${this.places.length}`;
+    this.all.hidden = left <= MORE;
   }
 
   row(number) {
     const place = this.places[number];
     const graded = DATA.statuses[place] !== "n";
-    const name = element("th", { scope: "row", title: DATA.names[place] }, linked(place));
-    if (this.late.has(place)) name.append(element("span", { class: "badge" }, "late"));
+    const name = element("th", { scope: "row" }, linked(place));
+    const marks = [...(DATA.statuses[place] === "u" ? ["unreadable"] : []), ...(this.late.has(place) ? ["late"] : []), ...DATA.marks[place]];
+    for (const mark of marks) name.append(" ", element("span", { class: `badge ${mark.replaceAll(" ", "-")}` }, mark));
     if (DATA.people[place] && DATA.people[place] !== DATA.names[place])
-      name.append(element("span", { class: "people" }, DATA.people[place]));
-    const score = graded
+      name.append(" ", element("span", { class: "people" }, DATA.people[place]));
+    const excused = DATA.marks[place].includes("excused");
+    const score = excused
+      ? ["excused"]
+      : graded
       ? [points(DATA.scores[place]), element("span", { class: "faint" }, ` / ${points(DATA.most[place])}`)]
       : ["not graded"];
+    if (graded && !excused && DATA.machine[place] !== DATA.scores[place])
+      score.push(element("span", { class: "tests" }, `${points(DATA.machine[place])} by the tests`));
+    const words = element("td", {}, DATA.words[place]);
+    if (DATA.changed[place]) words.append(element("span", { class: "changed" }, DATA.changed[place]));
     return element("tr", { "aria-rowindex": number + 2 }, name,
       element("td", { class: graded ? "number" : "number red" }, ...score),
-      element("td", { title: DATA.words[place] }, DATA.words[place]),
+      words,
       element("td", { class: "number" }, DATA.seconds[place].toFixed(1)));
   }
 }

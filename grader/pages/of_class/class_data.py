@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.decisions.settlement import Settlement, in_words
 from grader.pages.of_class.similarity import by_similarity
 from grader.pages.of_class.tally import Kind, Tally
 from grader.pages.of_submission.graded import Graded
+from grader.points import points_of
 from grader.report.standing import Standing
 from grader.report.text import one_line
 from grader.report.tolerances import Spread
@@ -29,10 +31,13 @@ LETTERS = {
     Status.NOT_GRADED: "n",
 }
 _ABSENT = "."
+# Of a submission that could not be read no test says anything.
+_UNREADABLE = "u"
 # A test that passed and one that there was not are alike in that nothing went wrong.
 _ALIKE = "p."
 _LONGEST_NAME = 80
 _LONGEST_WORDS = 240
+_LONGEST_CHANGES = 600
 
 
 @dataclass(slots=True)
@@ -46,6 +51,7 @@ class ExerciseCount:
     half: int = 0
     wrong: int = 0
     missing: int = 0
+    unreadable: int = 0
 
     @property
     def mean(self) -> float:
@@ -53,7 +59,7 @@ class ExerciseCount:
         return statistics.fmean(self.scores) if self.scores else 0.0
 
     def add(self, standing: Standing, score: float, max_score: float) -> None:
-        """Adds one submission's standing; one that was not graded is passed over."""
+        """Adds the standing of a submission that could be read; not graded ones are passed over."""
         if standing is Standing.NOT_GRADED:
             return
         self.scores.append(score)
@@ -76,12 +82,19 @@ class ExerciseCount:
         self.half += later.half
         self.wrong += later.wrong
         self.missing += later.missing
+        self.unreadable += later.unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One submission in the list of the class; `status` is not graded where a test was not."""
+    """One submission in the list of the class; `status` is not graded where a test was not.
 
+    `score` is what it gets in the end, `machine` what its tests gave; `changed` says why they
+    differ, `marks` what else to know of it. `counts` is false where another one was taken instead,
+    `is_settled` true where somebody decided about it. `keys` tell its people from others.
+    """
+
+    submission: str
     name: str
     page: str
     status: GradeStatus
@@ -91,6 +104,13 @@ class Entry:
     words: str
     people: str
     late: bool
+    machine: float = 0.0
+    changed: str = ""
+    marks: tuple[str, ...] = ()
+    undecided: str = ""
+    counts: bool = True
+    is_settled: bool = False
+    keys: tuple[Author, ...] = ()
 
 
 @dataclass(slots=True)
@@ -105,17 +125,20 @@ class ClassData:
     _outcomes: list[str] = field(default_factory=list)
     _spreads: dict[str, Spread] = field(default_factory=dict)
 
-    def add(self, graded: Graded, authors: Collection[Author], late: bool) -> None:
-        """Adds a submission."""
+    def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
+        """Adds a submission, with what its people get."""
         place, grade = len(self.entries), graded.grade
-        self.entries.append(_entry(graded, authors, late))
+        self.entries.append(_entry(graded, authors, settled))
         self.notes += [(place, one_line(note, 300)) for note in grade.notes]
         if grade.unexplained:
             self.notes.append((place, one_line(lack_in_words(grade.unexplained), 300)))
         for each in graded.exercises:
             name = one_line(each.exercise)
             count = self.exercises.setdefault(name, ExerciseCount(name))
-            count.add(each.standing, each.score, each.max_score)
+            if grade.status is GradeStatus.UNREADABLE:
+                count.unreadable += 1
+            else:
+                count.add(each.standing, each.score, each.max_score)
         if grade.status is GradeStatus.GRADED:
             self.tally.add(place, graded)
         self._outcomes.append(self._add_tests(grade))
@@ -139,7 +162,8 @@ class ClassData:
         letters = {}
         for test in grade.tests:
             self._tests.setdefault(test.id, test)
-            letters[test.id] = LETTERS[test.status]
+            is_read = grade.status is not GradeStatus.UNREADABLE
+            letters[test.id] = LETTERS[test.status] if is_read else _UNREADABLE
             if test.measurement is not None:
                 if test.id not in self._spreads:
                     self._spreads[test.id] = Spread(test.exercise, test.id)
@@ -149,7 +173,11 @@ class ClassData:
     @property
     def scores(self) -> list[float]:
         """The scores of those that have one; an unreadable submission has 0."""
-        return [e.score for e in self.entries if e.status is not GradeStatus.NOT_GRADED]
+        return [
+            entry.score
+            for entry in self.entries
+            if entry.status is not GradeStatus.NOT_GRADED and entry.counts
+        ]
 
     def places(self, status: GradeStatus) -> list[int]:
         """The places of the submissions with a status."""
@@ -188,6 +216,9 @@ class ClassData:
             "seconds": [round(entry.seconds, 2) for entry in self.entries],
             "words": [entry.words for entry in self.entries],
             "people": [entry.people for entry in self.entries],
+            "machine": [round(entry.machine, 2) for entry in self.entries],
+            "changed": [entry.changed for entry in self.entries],
+            "marks": [[*entry.marks] for entry in self.entries],
             "late": [place for place, entry in enumerate(self.entries) if entry.late],
         }
 
@@ -204,20 +235,42 @@ class ClassData:
         return sorted(self._tests, key=lambda t: order[one_line(self._tests[t].exercise)])
 
 
-def _entry(graded: Graded, authors: Collection[Author], late: bool) -> Entry:
+def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> Entry:
+    """The entry of a submission; of members with different points, it has the first one's."""
     grade = graded.grade
     people = ", ".join(person_in_words(author) for author in authors)
+    own = settled[0] if settled else None
+    final = grade.score if own is None or own.final is None else own.final
+    changes = dict.fromkeys(in_words(change) for one in settled for change in one.changes)
+    sources = {source for one in settled for source in one.sources}
     return Entry(
+        submission=grade.submission,
         name=one_line(grade.submission, _LONGEST_NAME),
         page=graded.page,
         status=grade.status if graded.complete else GradeStatus.NOT_GRADED,
-        score=grade.score,
-        max_score=grade.max_score,
+        score=final,
+        max_score=points_of(own.worth) if own else grade.max_score,
         seconds=grade.duration_s,
         words=one_line(graded.words, _LONGEST_WORDS),
         people=one_line(people, _LONGEST_WORDS),
-        late=late,
+        late=any(one.late for one in settled),
+        machine=points_of(own.machine) if own and own.machine is not None else final,
+        changed=one_line("; ".join(changes), _LONGEST_CHANGES),
+        marks=tuple(_marks(settled)),
+        undecided=own.undecided if own else "",
+        counts=bool(settled) and not all(one.excused for one in settled),
+        is_settled=bool(sources),
+        keys=tuple(a for one in settled for a in one.people if a.id or a.email),
     )
+
+
+def _marks(settled: Sequence[Settlement]) -> Iterator[str]:
+    if not settled:
+        yield "not counted"
+    elif all(one.excused for one in settled):
+        yield "excused"
+    if len({one.final for one in settled}) > 1:
+        yield "members differ"
 
 
 def person_in_words(author: Author) -> str:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 from grader.imports import ClassImports
 from grader.pages.of_class.class_data import BINS, ClassData, Entry, person_in_words
+from grader.pages.of_class.nameless import nameless
+from grader.pages.of_class.needs import needs
 from grader.pages.of_class.tally import ranked
 from grader.pages.rendering import as_json, assets, render
 from grader.report.environment import lacking_in_words
 from grader.report.text import one_line
-from grader.submission import Author
+from grader.store import Results
 from grader.verdict import GradeStatus
 
 _STYLES = ("vendor/uPlot.min.css", "assets/page.css", "assets/class.css")
@@ -42,14 +44,16 @@ class Spread:
 
 
 def class_page(
-    assignment: str,
+    results: Results,
     found: ClassData,
-    absentees: Iterable[Author],
     imports: ClassImports,
     compared: bool,
     made_of: str,
+    alike: str,
 ) -> str:
     """The page of a class; `compared` if there is a page of what changed beside it.
+
+    `alike` is where the page of who has code in common lies, if there is one.
 
     `made_of` names what it was made of, for who wants to know whether it is still current.
     """
@@ -57,21 +61,27 @@ def class_page(
     others, unlisted_others = ranked(found.tally.others.values())
     remarks, unlisted_remarks = ranked(found.tally.remarks.values())
     kinds = [*mistakes, *others, *remarks]
+    groups = nameless(results, found.entries)
     most = max((entry.max_score for entry in found.entries), default=0.0)
     return render(
         "class.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
-        assignment=one_line(assignment),
+        assignment=one_line(results.assignment),
         written=datetime.datetime.now().astimezone(),
         compared=compared,
+        alike=alike,
         made_of=made_of,
         entries=found.entries,
         lacking=[*lacking_in_words(imports)],
+        needs=needs(found, results.unsure, groups),
+        nameless=groups,
+        folder=one_line(str(results.folder)),
         not_graded=_with_status(found, GradeStatus.NOT_GRADED),
         unreadable=_with_status(found, GradeStatus.UNREADABLE),
+        changed=any(entry.changed or entry.marks for entry in found.entries),
         late=[entry for entry in found.entries if entry.late],
         notes=[(found.entries[place], note) for place, note in found.notes],
-        absentees=[person_in_words(author) for author in absentees],
+        absentees=[person_in_words(author) for author in results.absentees],
         most=most,
         spread=_spread(found.scores, most),
         histogram=_histogram(found.scores, most),

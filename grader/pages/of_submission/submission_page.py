@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.causes import Cause, Place
+from grader.decisions.settlement import Settlement
 from grader.evidence import Evidence, Excerpt, Walk
 from grader.pages.of_submission.graded import Graded
 from grader.pages.of_submission.highlighting import Line, highlighted
 from grader.pages.of_submission.pictures import Album, Drawing
+from grader.pages.of_submission.settled import settled_in_words
 from grader.pages.rendering import assets, render
 from grader.plain_text import plain
 from grader.report.account import cost, extent, message_below
@@ -78,8 +80,10 @@ class Remark:
     exercises: tuple[str, ...]
 
 
-def submission_page(assignment: str, graded: Graded, evidence: Evidence) -> str:
-    """The page of a submission."""
+def submission_page(
+    assignment: str, graded: Graded, evidence: Evidence, settled: tuple[Settlement, ...]
+) -> str:
+    """The page of a submission: of members who get different points, what they have in common."""
     grade = graded.grade
     unreadable = grade.status is GradeStatus.UNREADABLE
     causes = [] if unreadable or not graded.complete else graded.causes
@@ -91,6 +95,7 @@ def submission_page(assignment: str, graded: Graded, evidence: Evidence) -> str:
         assets=assets(_STYLES, _DRAWING if draws else _SCRIPTS),
         assignment=one_line(assignment),
         grade=grade,
+        settled=settled_in_words(settled),
         name=one_line(grade.submission),
         complete=graded.complete,
         unreadable=unreadable,

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from grader.worker.own_files import own_file
+from grader.worker.standing_in.known import KNOWN_PACKAGES
+from grader.worker.standing_in.one_by_one import WORKING
 from grader.worker.standing_in.silent import SilentModule
 from grader.worker.standing_in.stand_in import Phase, StandInModule
 
@@ -60,7 +62,9 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The stand-in; nothing is to be executed in it."""
         top = spec.name.partition(".")[0]
-        return SilentModule(spec.name) if top in _SILENT else StandInModule(spec.name, self._phase)
+        if top in _SILENT:
+            return SilentModule(spec.name)
+        return StandInModule(spec.name, self._phase, WORKING if top == "joblib" else {})
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to execute."""
@@ -70,12 +74,15 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return False
         if top in sys.modules or importlib.machinery.PathFinder.find_spec(top) is not None:
             return False  # a module that an installed package does not have
-        if difflib.get_close_matches(top, self._own_names, 1, _MISSPELT):
+        if top not in KNOWN_PACKAGES and self._is_misspelt(top):
             return False
         importer = _importer(sys._getframe(1))
         if importer is None or own_file(importer.f_code.co_filename, self._root) is None:
             return False
         return importer.f_lineno not in _plain_lines(importer.f_code.co_filename)
+
+    def _is_misspelt(self, top: str) -> bool:
+        return bool(difflib.get_close_matches(top, self._own_names, 1, _MISSPELT))
 
 
 class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -6,7 +6,7 @@ taken, decorators applied, patterns compiled, loggers made. Afterwards whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -64,10 +64,11 @@ for _operation in _UNDONE:
 
 
 class StandInModule(ModuleType):
-    """An absent package, or a module of one, that can be imported."""
+    """An absent package, or a module of one, that can be imported; some names of it may work."""
 
-    def __init__(self, name: str, phase: Phase) -> None:
+    def __init__(self, name: str, phase: Phase, working: Mapping[str, Any]) -> None:
         super().__init__(name)
+        vars(self).update(working)
         self.__path__: list[str] = []
         self.__all__: list[str] = []
         self._phase = phase

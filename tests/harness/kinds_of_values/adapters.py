@@ -147,6 +147,21 @@ def run_shards(source: Path, into: Path, size: int) -> int:
     return assignment.shards(source, into, size)
 
 
+def run_windows(corpus: Int[Tensor, "all"], length: int, count: int) -> Int[Tensor, "count length"]:
+    """So many windows of a corpus, each from a random place."""
+    return assignment.windows(corpus, length, count)
+
+
+def run_training(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    x: Float[Tensor, "n d"],
+    y: Float[Tensor, "n 1"],
+) -> Iterator[float]:
+    """Trains a model on squares of errors without an end; gives the loss before each step."""
+    return assignment.training(model, optimizer, x, y)
+
+
 def run_primes(start: int) -> Iterator[int]:
     """The prime numbers from `start` on, without an end."""
     return assignment.primes(start)

@@ -5,8 +5,23 @@ hint. `HABITS` give the same results as references on ordinary inputs, and are c
 other aspects. `grader verify` sees to it that the tests catch each, and take none for another.
 """
 
-from . import heads, layers, loss, model, rope, scores
-from .habits import HABITS
+from . import (
+    checkpoint,
+    clipping,
+    data,
+    habits,
+    heads,
+    layers,
+    loss,
+    model,
+    optimizer,
+    rope,
+    schedule,
+    scores,
+    side_effects,
+    tokenizer,
+    tokenizer_training,
+)
 from .mistake import Mistake
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -16,6 +31,15 @@ MISTAKES: tuple[Mistake, ...] = (
     *rope.MISTAKES,
     *model.MISTAKES,
     *loss.MISTAKES,
+    *optimizer.MISTAKES,
+    *clipping.MISTAKES,
+    *schedule.MISTAKES,
+    *data.MISTAKES,
+    *checkpoint.MISTAKES,
+    *tokenizer.MISTAKES,
+    *tokenizer_training.MISTAKES,
 )
+
+HABITS = (*habits.HABITS, *side_effects.HABITS)
 
 __all__ = ["HABITS", "MISTAKES", "Mistake"]

@@ -112,7 +112,7 @@ def _normalised_as_it_comes(
 HABITS = (
     Habit("input-changed", _in(tuple(COMPOSITIONS), _writing_into_inputs)),
     Habit("weights-changed", _in(WHOLE, _adding_to_the_weights)),
-    Habit("device-fixed", _in(tuple(COMPOSITIONS), _on_the_cpu)),
+    Habit("device-fixed", _in((*_WITHOUT_WEIGHTS, "run_cross_entropy"), _on_the_cpu)),
     Habit("dtype-fixed", _in((*_WITHOUT_WEIGHTS, "run_rmsnorm", "run_cross_entropy"), _in_float32)),
     Habit("gradient-cut", _in(_WITH_FLOATS, _detached)),
     Habit("loop-over-tokens", _in((*_WITH_FLOATS, "run_embedding"), _number_by_number)),

@@ -7,7 +7,6 @@ from tests.public.inputs import embedding
 from grader.testing import (
     assert_inputs_unchanged,
     assert_matches,
-    assert_runs_on_another_device,
     exercise,
 )
 
@@ -37,7 +36,6 @@ def test_embedding_of_narrow_integers(student, reference, draw):
 
 
 @exercise("run_embedding", aspect="discipline")
-@pytest.mark.parametrize("check", [assert_inputs_unchanged, assert_runs_on_another_device])
-def test_embedding_is_a_good_guest(student, draw, check):
-    """Inputs stay as they are and where they are."""
-    check(student, **embedding(draw, 6, 4, 2, 3))
+def test_embedding_leaves_its_inputs_alone(student, draw):
+    """Inputs stay as they are."""
+    assert_inputs_unchanged(student, **embedding(draw, 6, 4, 2, 3))

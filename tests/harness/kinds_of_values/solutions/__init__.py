@@ -134,6 +134,20 @@ def run_shards(source, into, size):
     return written
 
 
+def run_windows(corpus, length, count):
+    starts = torch.randint(len(corpus) - length + 1, (count, 1))
+    return corpus[starts + torch.arange(length)]
+
+
+def run_training(model, optimizer, x, y):
+    while True:
+        loss = (model(x) - y).square().mean()
+        yield loss.item()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
 def run_primes(start):
     for number in itertools.count(max(start, 2)):
         if all(number % other for other in range(2, number)):

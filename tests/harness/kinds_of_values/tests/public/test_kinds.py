@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from grader.testing.assertions import assert_inputs_unchanged, assert_matches
+from grader.testing.distributions import assert_distribution
 from grader.testing.exercise import exercise
 
 
@@ -218,6 +219,37 @@ def test_shards(student, reference, draw):
         names = into.entries()
         told.append((count, names, [into.file(name).read() for name in names], source.entries()))
     assert_matches(*told)
+
+
+@exercise("run_windows")
+@pytest.mark.parametrize("length", [1, 7])
+def test_windows(student, draw, length):
+    """Every window is as likely as any other, and each call draws anew."""
+    corpus = draw.permutation(20)
+    windows = [student.seeded(number)(corpus, length, 400) for number in range(5)]
+    assert len({tuple(own[:, 0].tolist()) for own in windows}) > 1, "all calls draw the same"
+    place_of = corpus.argsort()
+    starts = torch.cat([place_of[own[:, 0]] for own in windows])
+    assert_matches(torch.cat(windows), corpus.unfold(0, length, 1)[starts.clamp(max=20 - length)])
+    assert_distribution(starts, range(20 - length + 1), what="the starts of windows")
+
+
+def losses(handle, layers, x, y):
+    """The losses of the first steps, and what was learnt by then."""
+    model = handle.module(layers)
+    optimizer = handle.optimizer("SGD", model, lr=0.05)
+    return list(itertools.islice(handle(model, optimizer, x, y), 8)), model.state_dict()
+
+
+@exercise("run_training")
+@pytest.mark.parametrize("width", [3, 5])
+def test_training(student, reference, draw, width):
+    """Loss by loss; after eight of them seven steps are taken."""
+    layers, x = draw.module(torch.nn.Linear(width, 1)), draw(16, width)
+    y = x.sum(-1, keepdim=True)
+    own, right = losses(student, layers, x, y), losses(reference, layers, x, y)
+    assert_matches(own, right)
+    assert own[0][-1] < own[0][0], "the loss does not become smaller"
 
 
 @exercise("run_primes")

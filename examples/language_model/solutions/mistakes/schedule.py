@@ -1,0 +1,98 @@
+"""Mistakes in the learning rate's schedule."""
+
+import math
+from collections.abc import Callable
+
+from .mistake import Mistake
+
+Schedule = Callable[[int, float, float, int, int], float]
+
+
+def _schedule(
+    warm_up: Callable[[int, float, float, int], float] = lambda it, high, _low, rise: (
+        it / rise * high
+    ),
+    passed: Callable[[int, int, int], float] = lambda it, rise, end: (it - rise) / (end - rise),
+    above: Callable[[float], float] = lambda passed: (1 + math.cos(math.pi * passed)) / 2,
+    between: Callable[[float, float, float], float] = lambda above, high, low: (
+        low + above * (high - low)
+    ),
+    floor: bool = True,
+) -> Callable[..., float]:
+    """The schedule with some of its parts replaced."""
+
+    def get_lr_cosine_schedule(
+        it: int,
+        max_learning_rate: float,
+        min_learning_rate: float,
+        warmup_iters: int,
+        cosine_cycle_iters: int,
+    ) -> float:
+        if it < warmup_iters:
+            return warm_up(it, max_learning_rate, min_learning_rate, warmup_iters)
+        if floor and it >= cosine_cycle_iters:
+            return between(0.0, max_learning_rate, min_learning_rate)
+        share = above(passed(it, warmup_iters, cosine_cycle_iters))
+        return between(share, max_learning_rate, min_learning_rate)
+
+    return get_lr_cosine_schedule
+
+
+def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., float]) -> Mistake:
+    return Mistake(id, explanation, hint, {"run_get_lr_cosine_schedule": variants})
+
+
+MISTAKES = (
+    _mistake(
+        "schedule-warmup-ahead",
+        "Your warm-up is one iteration ahead: iteration 0 has the rate of iteration 1.",
+        "What is the rate at iteration 0, and at which iteration is the largest reached?",
+        _schedule(warm_up=lambda it, high, _low, rise: (it + 1) / rise * high),
+        _schedule(warm_up=lambda it, high, _low, rise: (it + 1) / (rise + 1) * high),
+    ),
+    _mistake(
+        "schedule-warmup-from-minimum",
+        "Your warm-up rises from the smallest rate, where it should rise from 0.",
+        "Which of the two rates does the formula of the warm-up mention?",
+        _schedule(warm_up=lambda it, high, low, rise: low + it / rise * (high - low)),
+    ),
+    _mistake(
+        "schedule-without-floor",
+        "After the cycle your rate follows the cosine up again, where it should stay down.",
+        "How many cases has the schedule, and which of them is the last?",
+        _schedule(floor=False),
+    ),
+    _mistake(
+        "schedule-span",
+        "Your cosine stretches over another number of iterations than are left after the warm-up.",
+        "At which iteration does the cosine begin, at which does it end, and how many are between?",
+        _schedule(passed=lambda it, rise, end: (it - rise) / end),
+        _schedule(passed=lambda it, _rise, end: it / end),
+        _schedule(passed=lambda it, rise, end: it / (end - rise)),
+    ),
+    _mistake(
+        "schedule-not-halved",
+        "Your cosine part swings from 2 to 0, so that the rate begins at nearly twice the largest.",
+        "What are the largest and the smallest value of 1 + cos, and which should they be?",
+        _schedule(above=lambda passed: 1 + math.cos(math.pi * passed)),
+    ),
+    _mistake(
+        "schedule-rates-exchanged",
+        "Your largest and smallest rate have changed places in the cosine part.",
+        "What is the cosine at the beginning of the cycle, and which rate should be there?",
+        _schedule(between=lambda above, high, low: high + above * (low - high)),
+        _schedule(above=lambda passed: (1 - math.cos(math.pi * passed)) / 2),
+    ),
+    _mistake(
+        "schedule-minimum-not-subtracted",
+        "Your cosine is multiplied by the largest rate, and not by what it is above the smallest.",
+        "What is the rate at the top of the cosine, once the smallest is added?",
+        _schedule(between=lambda above, high, low: low + above * high),
+    ),
+    _mistake(
+        "schedule-whole-cosine",
+        "Your cosine goes down and up again within the cycle, where only its first half is wanted.",
+        "How large is the angle at the end of the cycle, and what is its cosine?",
+        _schedule(above=lambda passed: (1 + math.cos(2 * math.pi * passed)) / 2),
+    ),
+)

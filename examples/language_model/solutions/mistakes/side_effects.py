@@ -1,0 +1,58 @@
+"""Bad habits in training and text: right results, and something else is changed or read as well."""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy
+import torch
+from torch import Tensor
+
+from ..checkpoint import save_checkpoint
+from ..data import get_batch
+from ..optimizer import AdamW
+from ..tokenizer import Tokenizer
+from .habits import Habit
+
+
+class _Draining(AdamW):
+    """Sets the gradients to 0 once they are used."""
+
+    def move(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        super().move(parameter, state, group)
+        parameter.grad.zero_()
+
+
+class _Greedy(Tokenizer):
+    """Reads all lines before it encodes the first."""
+
+    def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
+        return super().encode_iterable(list(iterable))
+
+
+def _writing_into_the_text(
+    dataset: numpy.ndarray, batch_size: int, context_length: int, device: str
+) -> tuple[Tensor, Tensor]:
+    batch = get_batch(dataset, batch_size, context_length, device)
+    dataset.sort()
+    return batch
+
+
+def _halving_the_weights(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    iteration: int,
+    out: str | os.PathLike[str],
+) -> None:
+    save_checkpoint(model, optimizer, iteration, out)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(0.5)
+
+
+HABITS = (
+    Habit("gradient-changed", {"get_adamw_cls": (lambda: _Draining,)}),
+    Habit("text-changed", {"run_get_batch": (_writing_into_the_text,)}),
+    Habit("model-changed", {"run_save_checkpoint": (_halving_the_weights,)}),
+    Habit("text-read-at-once", {"get_tokenizer": (_Greedy,)}),
+)

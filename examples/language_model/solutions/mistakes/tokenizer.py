@@ -1,0 +1,252 @@
+"""Mistakes in the tokenizer."""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..pretokens import cut_at
+from ..tokenizer import Tokenizer, merge
+from .mistake import Mistake
+
+
+def _uncut(_tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    yield text, False
+
+
+def _without_specials(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    parts = cut_at(text, tokenizer.special_tokens)
+    return ((part, False) for part, special in parts if not special)
+
+
+def _unescaped(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    if not tokenizer.special_tokens:
+        yield text, False
+        return
+    parts = re.split(f"({'|'.join(tokenizer.special_tokens)})", text)
+    for part in filter(None, parts):
+        yield part, part in tokenizer.special_tokens
+
+
+def _shortest_first(_tokenizer: Tokenizer, special_tokens: list[str]) -> list[str]:
+    return sorted(special_tokens, key=len)
+
+
+def _as_given(_tokenizer: Tokenizer, special_tokens: list[str]) -> list[str]:
+    return special_tokens
+
+
+def _one_word(_tokenizer: Tokenizer, text: str) -> list[str]:
+    return [text]
+
+
+def _at_spaces(_tokenizer: Tokenizer, text: str) -> list[str]:
+    return re.findall(r"\s+|\S+", text)
+
+
+def _spaces_lost(_tokenizer: Tokenizer, text: str) -> list[str]:
+    return text.split()
+
+
+def _first_in_text(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        pairs = itertools.pairwise(tokens)
+        known = next((pair for pair in pairs if pair in tokenizer.ranks), None)
+        if known is None:
+            return tokens
+        tokens = merge(tokens, known)
+
+
+def _leftmost_alone(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        pairs = enumerate(itertools.pairwise(tokens))
+        place = next((place for place, pair in pairs if pair in tokenizer.ranks), None)
+        if place is None:
+            return tokens
+        tokens = [*tokens[:place], b"".join(tokens[place : place + 2]), *tokens[place + 2 :]]
+
+
+def _last_learnt_first(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        known = [pair for pair in itertools.pairwise(tokens) if pair in tokenizer.ranks]
+        if not known:
+            return tokens
+        tokens = merge(tokens, max(known, key=tokenizer.ranks.__getitem__))
+
+
+def _longest_known(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    word, found = b"".join(tokens), []
+    while word:
+        size = next(n for n in range(len(word), 0, -1) if n == 1 or word[:n] in tokenizer.ids)
+        found.append(word[:size])
+        word = word[size:]
+    return found
+
+
+def _unmerged(_tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    return tokens
+
+
+def _characters(_tokenizer: Tokenizer, word: str) -> list[bytes]:
+    return [character.encode() for character in word]
+
+
+def _one_byte_each(_tokenizer: Tokenizer, word: str) -> list[bytes]:
+    return [bytes([byte]) for byte in word.encode("latin-1", errors="replace")]
+
+
+def _strictly(tokenizer: Tokenizer, ids: list[int]) -> str:
+    return b"".join(tokenizer.vocab[number] for number in ids).decode()
+
+
+def _dropping(tokenizer: Tokenizer, ids: list[int]) -> str:
+    return b"".join(tokenizer.vocab[number] for number in ids).decode(errors="ignore")
+
+
+def _one_by_one(tokenizer: Tokenizer, ids: list[int]) -> str:
+    return "".join(tokenizer.vocab[number].decode(errors="replace") for number in ids)
+
+
+def _with_spaces(tokenizer: Tokenizer, ids: list[int]) -> str:
+    return b" ".join(tokenizer.vocab[number] for number in ids).decode(errors="replace")
+
+
+def _all_at_once(tokenizer: Tokenizer, iterable: Iterable[str]) -> Iterator[int]:
+    return iter(tokenizer.encode("".join(iterable)))
+
+
+def _stripped(tokenizer: Tokenizer, iterable: Iterable[str]) -> Iterator[int]:
+    for line in iterable:
+        yield from tokenizer.encode(line.strip())
+
+
+def _with_newlines(tokenizer: Tokenizer, iterable: Iterable[str]) -> Iterator[int]:
+    for line in iterable:
+        yield from tokenizer.encode(line + "\n")
+
+
+def _characters_one_by_one(tokenizer: Tokenizer, iterable: Iterable[str]) -> Iterator[int]:
+    for character in "".join(iterable):
+        yield from tokenizer.encode(character)
+
+
+def _tokenizer(**replaced: Callable[..., Any]) -> Callable[..., Tokenizer]:
+    """What returns a tokenizer with some of its methods replaced."""
+    return type("Tokenizer", (Tokenizer,), dict(replaced))
+
+
+def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., Any]) -> Mistake:
+    return Mistake(id, explanation, hint, {"get_tokenizer": variants})
+
+
+MISTAKES = (
+    _mistake(
+        "tokenizer-specials-split",
+        "Your special tokens are split and merged like any other text.",
+        "Where in your code is a text cut before its words are looked for?",
+        _tokenizer(parts=_uncut),
+    ),
+    _mistake(
+        "tokenizer-specials-lost",
+        "Your special tokens are gone from what is encoded.",
+        "What does `re.split` do with what it splits at, unless the pattern has a group?",
+        _tokenizer(parts=_without_specials),
+    ),
+    _mistake(
+        "tokenizer-specials-unescaped",
+        "In your pattern the characters of special tokens mean something else: `|` is an "
+        "alternative there.",
+        "Which function of `re` makes a pattern of a text that matches this text and nothing else?",
+        _tokenizer(parts=_unescaped),
+    ),
+    _mistake(
+        "tokenizer-specials-shortest-first",
+        "Where one special token is the beginning of another, yours finds the shorter one.",
+        "Of two alternatives that both match at a place, which does a regular expression take?",
+        _tokenizer(in_order=_shortest_first),
+        _tokenizer(in_order=_as_given),
+    ),
+    _mistake(
+        "tokenizer-merges-in-order-of-text",
+        "Your merges are applied in the order in which the text has them, where the one that was "
+        "learnt first comes first.",
+        "If a word has two known pairs, which of them was merged first in the training?",
+        _tokenizer(merged=_first_in_text),
+        _tokenizer(merged=_leftmost_alone),
+    ),
+    _mistake(
+        "tokenizer-merges-in-reverse",
+        "Your merges are applied from the last that was learnt to the first.",
+        "Which rank does the first merge of the list have, and which one do you look for?",
+        _tokenizer(merged=_last_learnt_first),
+    ),
+    _mistake(
+        "tokenizer-longest-token",
+        "Your tokenizer takes the longest token that it knows, where it should apply the merges.",
+        "What do you need the list of merges for?",
+        _tokenizer(merged=_longest_known),
+    ),
+    _mistake(
+        "tokenizer-without-merges",
+        "Your tokens are single bytes: nothing is merged.",
+        "What has changed of a word after the first merge, and does the next one see it?",
+        _tokenizer(merged=_unmerged),
+    ),
+    _mistake(
+        "tokenizer-across-words",
+        "Your merges go across the borders of words.",
+        "What is done with a text, between the special tokens and the merges?",
+        _tokenizer(words=_one_word),
+    ),
+    _mistake(
+        "tokenizer-words-at-spaces",
+        "Your text is cut into words at its spaces, and not by the pattern.",
+        "Of `it's 12:30`, which words does the pattern find, and with which of them is the space?",
+        _tokenizer(words=_at_spaces),
+        _tokenizer(words=_spaces_lost),
+    ),
+    _mistake(
+        "tokenizer-not-utf8",
+        "Your tokenizer begins with characters, where it should begin with the bytes of UTF-8.",
+        "How many bytes has an é, and which tokens does every vocabulary have?",
+        _tokenizer(bytes_of=_characters),
+        _tokenizer(bytes_of=_one_byte_each),
+    ),
+    _mistake(
+        "tokenizer-decodes-one-by-one",
+        "Your tokens are decoded one by one, so that characters of several tokens are lost.",
+        "What is the text of the first byte of an é alone?",
+        _tokenizer(decode=_one_by_one),
+    ),
+    _mistake(
+        "tokenizer-decodes-strictly",
+        "Your decoding raises an error where the bytes are no valid UTF-8.",
+        "What can `bytes.decode` do with errors, and what is U+FFFD for?",
+        _tokenizer(decode=_strictly),
+    ),
+    _mistake(
+        "tokenizer-decodes-dropping",
+        "Your decoding leaves out bytes that are no valid UTF-8, where U+FFFD should be.",
+        "What can `bytes.decode` do with errors, and what is U+FFFD for?",
+        _tokenizer(decode=_dropping),
+    ),
+    _mistake(
+        "tokenizer-decodes-with-spaces",
+        "Your decoding puts spaces between the tokens, which have their own already.",
+        "Where are the spaces of a text, once it is cut into words?",
+        _tokenizer(decode=_with_spaces),
+    ),
+    _mistake(
+        "tokenizer-lines-changed",
+        "Your lines lose or gain characters before they are encoded.",
+        "What does a line of a file end with, and what should be left of that?",
+        _tokenizer(encode_iterable=_stripped),
+        _tokenizer(encode_iterable=_with_newlines),
+    ),
+    _mistake(
+        "tokenizer-iterable-in-characters",
+        "What comes piece by piece is encoded character by character.",
+        "What does a loop over a str give, and what one over a file?",
+        _tokenizer(encode_iterable=_characters_one_by_one),
+    ),
+)

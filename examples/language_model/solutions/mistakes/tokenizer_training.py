@@ -1,0 +1,222 @@
+"""Mistakes in the tokenizer's training."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..pretokens import cut_at, longest_first
+from ..pretokens import words as words_of
+from ..tokenizer import Pair
+from ..tokenizer_training import Learnt, Training, Word
+from .mistake import Mistake
+
+
+def _first_seen(_training: Training, pairs: Counter[Pair]) -> Pair:
+    return max(pairs, key=pairs.__getitem__)
+
+
+def _smallest(_training: Training, pairs: Counter[Pair]) -> Pair:
+    return min(pairs, key=lambda pair: (-pairs[pair], pair))
+
+
+def _greatest_joined(_training: Training, pairs: Counter[Pair]) -> Pair:
+    return max(pairs, key=lambda pair: (pairs[pair], b"".join(pair)))
+
+
+def _longest(_training: Training, pairs: Counter[Pair]) -> Pair:
+    return max(pairs, key=lambda pair: (pairs[pair], len(b"".join(pair)), pair))
+
+
+def _rarest(_training: Training, pairs: Counter[Pair]) -> Pair:
+    return min(pairs, key=lambda pair: (pairs[pair], pair))
+
+
+def _specials_as_text(_training: Training, text: str, _special_tokens: list[str]) -> Iterable[str]:
+    return words_of(text)
+
+
+def _specials_taken_out(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    parts = cut_at(text, longest_first(special_tokens))
+    return words_of("".join(part for part, special in parts if not special))
+
+
+def _unescaped(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    for part in re.split("|".join(special_tokens) or "$^", text):
+        yield from words_of(part)
+
+
+def _no_words(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    parts = cut_at(text, longest_first(special_tokens))
+    return (part for part, special in parts if not special)
+
+
+def _at_spaces(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    for part in _no_words(training, text, special_tokens):
+        yield from part.split()
+
+
+def _at_borders(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    for part in _no_words(training, text, special_tokens):
+        yield from re.findall(r"\s+|\S+", part)
+
+
+def _each_once(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    return dict.fromkeys(Training.words(training, text, special_tokens))
+
+
+def _characters(_training: Training, word: str) -> Word:
+    return tuple(character.encode() for character in word)
+
+
+def _specials_beyond(_training: Training, vocab_size: int, _special_tokens: list[str]) -> int:
+    return vocab_size - 256
+
+
+def _bytes_beyond(_training: Training, vocab_size: int, _special_tokens: list[str]) -> int:
+    return vocab_size
+
+
+def _one_too_few(_training: Training, vocab_size: int, special_tokens: list[str]) -> int:
+    return vocab_size - 256 - len(special_tokens) - 1
+
+
+def _last_place_only(_training: Training, counted: Mapping[Word, int], pair: Pair) -> Counter[Word]:
+    changed: Counter[Word] = Counter()
+    for word, count in counted.items():
+        places = [n for n in range(len(word) - 1) if word[n : n + 2] == pair]
+        first = places[0] if places else len(word)
+        joined = (word[first] + word[first + 1],) if places else ()
+        changed[word[:first] + joined + word[first + 2 :]] += count
+    return changed
+
+
+class _Stale(Training):
+    """Counts the pairs once, and never again."""
+
+    def __call__(self, input_path: Any, vocab_size: int, special_tokens: list[str]) -> Learnt:
+        self.left: Counter[Pair] | None = None
+        return super().__call__(input_path, vocab_size, special_tokens)
+
+    def pairs(self, counted: Mapping[Word, int]) -> Counter[Pair]:
+        if self.left is None:
+            self.left = super().pairs(counted)
+        return self.left
+
+    def after(self, counted: Mapping[Word, int], pair: Pair) -> Counter[Word]:
+        assert self.left is not None
+        del self.left[pair]
+        return Counter(counted)
+
+
+def _single_bytes_only(_training: Training, counted: Mapping[Word, int]) -> Counter[Pair]:
+    pairs = Training.pairs(_training, counted)
+    return Counter({pair: n for pair, n in pairs.items() if len(b"".join(pair)) == 2})
+
+
+def _training(**replaced: Callable[..., Any]) -> type[Training]:
+    """The training with some of its methods replaced."""
+    return type("Training", (Training,), dict(replaced))
+
+
+def _mistake(id: str, explanation: str, hint: str, *classes: type[Training]) -> Mistake:
+    ids_otherwise = [type("Training", (one,), {"specials_first": False}) for one in classes]
+    variants = tuple(made() for made in (*classes, *ids_otherwise))
+    return Mistake(id, explanation, hint, {"run_train_bpe": variants})
+
+
+MISTAKES = (
+    _mistake(
+        "bpe-ties-first-seen",
+        "Of several pairs that are equally frequent you merge the one that was counted first, "
+        "where the lexicographically greatest is asked for.",
+        "What does `max` return, if several have the largest count?",
+        _training(best=_first_seen),
+    ),
+    _mistake(
+        "bpe-ties-smallest",
+        "Of several pairs that are equally frequent you merge the lexicographically smallest, "
+        "where the greatest is asked for.",
+        "Which of (b'a', b'b') and (b'a', b'c') is the greater one?",
+        _training(best=_smallest),
+    ),
+    _mistake(
+        "bpe-ties-by-joined-bytes",
+        "Of several pairs that are equally frequent you compare something else than the pairs.",
+        "Which of (b'ab', b'c') and (b'a', b'bd') is the greater one, as tuples in Python?",
+        _training(best=_greatest_joined),
+        _training(best=_longest),
+    ),
+    _mistake(
+        "bpe-rarest",
+        "You merge the pair that is rarest.",
+        "Which end of the sorted counts do you take?",
+        _training(best=_rarest),
+    ),
+    _mistake(
+        "bpe-specials-counted",
+        "Your special tokens are counted like any other text, so that merges are learnt of them.",
+        "What is to be done with the special tokens before words are looked for?",
+        _training(words=_specials_as_text),
+    ),
+    _mistake(
+        "bpe-merges-across-specials",
+        "Your text grows together where a special token was taken out of it.",
+        "What may stand before a special token, and what behind it?",
+        _training(words=_specials_taken_out),
+    ),
+    _mistake(
+        "bpe-specials-unescaped",
+        "In your pattern the characters of special tokens mean something else: `|` is an "
+        "alternative there.",
+        "Which function of `re` makes a pattern of a text that matches this text and nothing else?",
+        _training(words=_unescaped),
+    ),
+    _mistake(
+        "bpe-across-words",
+        "Your merges go across the borders of words.",
+        "What is done with a text, before its pairs are counted?",
+        _training(words=_no_words),
+    ),
+    _mistake(
+        "bpe-words-at-spaces",
+        "Your text is cut into words at its spaces, and not by the pattern.",
+        "Of `it's 12:30`, which words does the pattern find, and with which of them is the space?",
+        _training(words=_at_spaces),
+        _training(words=_at_borders),
+    ),
+    _mistake(
+        "bpe-words-counted-once",
+        "Your pairs are counted in every word once, however often the text has the word.",
+        "By how much does a word that stands there ten times raise the counts of its pairs?",
+        _training(words=_each_once),
+    ),
+    _mistake(
+        "bpe-not-utf8",
+        "Your training begins with characters, where it should begin with the bytes of UTF-8.",
+        "How many bytes has an é, and how many merges does it take to make one token of them?",
+        _training(first_tokens=_characters),
+    ),
+    _mistake(
+        "bpe-vocabulary-size",
+        "Your vocabulary has another size than the one that is asked for.",
+        "Of what does the vocabulary consist before the first merge, and how many of these are "
+        "there?",
+        _training(merges_wanted=_specials_beyond),
+        _training(merges_wanted=_bytes_beyond),
+        _training(merges_wanted=_one_too_few),
+    ),
+    _mistake(
+        "bpe-counts-stale",
+        "Your counts are those of the text's bytes: after a merge they are not brought up to date.",
+        "Which pairs are there after a merge that were not there before, and which are rarer?",
+        _Stale,
+        _training(pairs=_single_bytes_only),
+    ),
+    _mistake(
+        "bpe-merged-once-a-word",
+        "A pair that stands in a word twice is merged there once.",
+        "What is left of (b'a', b'n') in `banana` after it is merged?",
+        _training(after=_last_place_only),
+    ),
+)

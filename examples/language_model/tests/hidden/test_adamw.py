@@ -1,0 +1,76 @@
+"""AdamW: what the grade looks at beyond the public tests."""
+
+import pytest
+import torch
+from tests.public.training import SETTINGS, steps_match
+
+from grader.testing import assert_matches, exercise
+
+
+@exercise("get_adamw_cls")
+@pytest.mark.parametrize("sizes", [[7], [3, 3, 3]], ids=str)
+def test_adamw_of_several_parameters(student, reference, draw, sizes):
+    """Each parameter has running means and steps of its own, among others of its size as well."""
+    starts = [draw(size) for size in sizes]
+    gradients = [[draw(size) for size in sizes] for _ in range(12)]
+    steps_match(student, reference, starts, gradients, lr=2e-3, weight_decay=0.1)
+
+
+@exercise("get_adamw_cls")
+def test_adamw_without_decay(student, reference, draw):
+    """Adam, then: the moments alone."""
+    starts, gradients = [draw(4, 4)], [[draw(4, 4)] for _ in range(10)]
+    steps_match(student, reference, starts, gradients, weight_decay=0.0, lr=0.01)
+
+
+@exercise("get_adamw_cls", aspect="generality")
+@pytest.mark.parametrize("eps", [0.05, 0.3])
+def test_adamw_with_a_large_eps(student, reference, draw, eps):
+    """eps is added to the root, and is not part of it.
+
+    The first gradients are 0, until the means need no correction: whether eps is added before or
+    behind that is all one.
+    """
+    starts, still = [draw(5)], torch.zeros(5)
+    gradients = [[still]] * 24 + [[draw(5)] for _ in range(4)]
+    settings = {"betas": (0.5, 0.5), "eps": eps, "lr": 0.05, "weight_decay": 0.0}
+    steps_match(student, reference, starts, gradients, **settings)
+
+
+@exercise("get_adamw_cls", aspect="generality")
+def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
+    """A parameter without a gradient stays as it is; it does not decay either."""
+    starts = [draw(3), draw(3)]
+    gradients = [[draw(3), None] for _ in range(3)]
+    steps_match(student, reference, starts, gradients)
+
+
+@exercise("get_adamw_cls", aspect="generality")
+@pytest.mark.parametrize(("lr", "weight_decay"), [(0.02, 0.0), (0.002, 0.4)])
+def test_adamw_of_groups(student, reference, draw, lr, weight_decay):
+    """Each group of parameters may have a rate and a decay of its own."""
+    starts, gradient = [draw(4), draw(4)], draw(4)
+    values = []
+    for handle in (student, reference):
+        parameters = [handle.parameter(start) for start in starts]
+        groups = [
+            {"params": [parameters[0]], "lr": lr, "weight_decay": weight_decay},
+            {"params": [parameters[1]]},
+        ]
+        optimizer = handle()(groups, **SETTINGS)
+        for parameter in parameters:
+            parameter.grad = gradient
+        optimizer.step()
+        values.append([parameter.value for parameter in parameters])
+    for number, (own, right) in enumerate(zip(*values, strict=True), 1):
+        assert_matches(own, right, what=f"the parameter of group {number}")
+
+
+@exercise("get_adamw_cls", aspect="discipline")
+def test_adamw_leaves_gradients_alone(student, draw):
+    """A step reads the gradients and does not write into them."""
+    parameter, gradient = student.parameter(draw(4)), draw(4)
+    optimizer = student()([parameter], **SETTINGS)
+    parameter.grad = gradient
+    optimizer.step()
+    assert_matches(parameter.grad, gradient, what="the gradient after a step")

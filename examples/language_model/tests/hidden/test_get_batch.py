@@ -1,0 +1,79 @@
+"""Batches: what the grade looks at beyond the public tests."""
+
+import pytest
+from tests.public.windows import (
+    assert_begin_at_once,
+    assert_follow,
+    assert_independent,
+    assert_long,
+    assert_uniform,
+    dataset_of,
+    starts_of,
+)
+
+from grader.testing import assert_inputs_unchanged, exercise
+
+
+@exercise("run_get_batch")
+@pytest.mark.parametrize(("size", "length"), [(40, 8), (25, 24)])
+def test_batch_of_any_text(student, draw, size, length):
+    """A long text, and one with room for a single window."""
+    dataset = dataset_of(draw, size)
+    windows, targets = student(dataset, 24, length, "cpu")
+    starts_of(dataset, windows)
+    assert_follow(dataset, windows, targets)
+
+
+@exercise("run_get_batch")
+def test_batches_begin_anywhere_within_each(student, draw):
+    """The windows of small batches, taken together, begin equally often at each place."""
+    dataset = dataset_of(draw, 12)
+    starts = []
+    for _ in range(6):
+        windows, _ = student(dataset, 400, 4, "cpu")
+        starts += starts_of(dataset, windows)
+    assert_uniform(starts, 8)
+
+
+@exercise("run_get_batch")
+def test_windows_begin_independently(student, draw):
+    """Where a window begins says nothing of where the next one does."""
+    dataset = dataset_of(draw, 15)
+    windows, _ = student(dataset, 3_000, 6, "cpu")
+    assert_independent(starts_of(dataset, windows), 9)
+
+
+@exercise("run_get_batch", aspect="generality")
+@pytest.mark.parametrize("dtype", ["uint16", "int32", "int64"])
+def test_batch_of_any_integers(student, draw, dtype):
+    """Token files hold integers of two, four or eight bytes; int64 comes of all of them."""
+    dataset = (dataset_of(draw, 7) + 60_000).astype(dtype)
+    windows, targets = student(dataset, 8, 6, "cpu")
+    assert_begin_at_once(dataset, windows)
+    assert_follow(dataset, windows, targets)
+    assert_long(windows, targets)
+
+
+@exercise("run_get_batch", aspect="generality")
+def test_batch_of_single_tokens(student, draw):
+    """One window of one token."""
+    dataset = dataset_of(draw, 2)
+    windows, targets = student(dataset, 1, 1, "cpu")
+    assert_begin_at_once(dataset, windows)
+    assert_follow(dataset, windows, targets)
+
+
+@exercise("run_get_batch", aspect="discipline")
+def test_batch_leaves_the_text_alone(student, draw):
+    """The text is as it was before."""
+    assert_inputs_unchanged(student, dataset_of(draw, 20), 4, 5, "cpu")
+
+
+@exercise("run_get_batch", aspect="discipline")
+def test_batch_lies_on_the_device(student, draw):
+    """Both results lie on the device that is asked for; torch's meta device plays the GPU."""
+    for name, tensor in zip(
+        ("windows", "targets"), student(dataset_of(draw, 20), 4, 5, "meta"), strict=True
+    ):
+        where = str(tensor.device)
+        assert where == "meta", f"with device='meta' the {name} lie on the {where}"

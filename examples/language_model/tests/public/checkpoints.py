@@ -1,0 +1,66 @@
+"""What the tests of checkpoints share."""
+
+import torch
+
+from grader.testing import assert_matches
+
+
+def trained(handle, layers, gradients, lr=0.05):
+    """A model and its optimizer, after a step with each of some gradients of the first weight."""
+    model = handle.module(layers)
+    optimizer = handle.optimizer("AdamW", model, lr=lr)
+    for gradient in gradients:
+        model.parameter("0.weight").grad = gradient
+        optimizer.step()
+    return model, optimizer
+
+
+def small_model(draw):
+    """Two layers with numbers that are drawn."""
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+    for parameter in layers.parameters():
+        parameter.data = draw(*parameter.shape)
+    return layers
+
+
+def form_of(file, form):
+    """A file as a path, as a text, or open."""
+    return {"path": file, "str": file.as_str, "stream": file.as_stream}[form]
+
+
+def gone_on(handle, saved, loaded, draw_of_steps, form="path"):
+    """What a training goes on with: iteration, weights, and the weights after one step more.
+
+    `saved` and `loaded` are the model that is saved, and the one into which it is loaded.
+    """
+    save, load = (handle.other(f"run_{what}_checkpoint") for what in ("save", "load"))
+    before, other, after, iteration, x = draw_of_steps
+    file = handle.file(name="checkpoint.pt")
+    save(*trained(handle, saved, before), iteration, form_of(file, form))
+    model, optimizer = trained(handle, loaded, other)
+    told = load(form_of(file, form), model, optimizer)
+    weights = model.state_dict()
+    model.parameter("0.weight").grad = after
+    optimizer.step()
+    return told, weights, model.state_dict(), model(x)
+
+
+def checkpoints_match(student, reference, draw, form="path"):
+    """A training that was saved and loaded goes on as if it had not been stopped."""
+    saved, loaded = small_model(draw), small_model(draw)
+    steps = (
+        [draw(4, 3) for _ in range(3)],
+        [draw(4, 3)],
+        draw(4, 3),
+        int(draw.integers(10, 5_000)),
+        draw(5, 3),
+    )
+    both = [gone_on(handle, saved, loaded, steps, form) for handle in (student, reference)]
+    (iteration, weights, later, output), (right_iteration, right_weights, right_later, right) = both
+    assert_matches(iteration, right_iteration, what="the iteration that was loaded")
+    for name, own in weights.items():
+        assert_matches(own, right_weights[name], what=f"{name} of the loaded model")
+    for name, own in later.items():
+        what = f"{name} of the loaded model, after one step more of its optimizer,"
+        assert_matches(own, right_later[name], what=what)
+    assert_matches(output, right, what="what the loaded model computes")

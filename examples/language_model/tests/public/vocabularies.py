@@ -1,0 +1,45 @@
+"""What the tests of the tokenizer share: vocabularies, and how tokens are compared."""
+
+from grader.testing import assert_matches
+
+ENDS = "<|endoftext|>"
+# Letters, marks, digits and spaces, of one byte, of two, of three and of four.
+LETTERS = "aabeehlotst   .,'1é語🙂\n"
+
+
+def made(draw, text, merges=40, special_tokens=()):
+    """A vocabulary and merges of tokens that the text has, in an order that is drawn.
+
+    Ids are drawn as well: what is merged first need not have a smaller id. Some merges go across
+    the borders of words, and are never to be applied.
+    """
+    data = text.encode()
+    tokens = [bytes([byte]) for byte in range(256)]
+    pairs = []
+    for place in draw.integers(1, len(data), 4 * merges).tolist():
+        left = [token for token in tokens if data[:place].endswith(token)]
+        right = [token for token in tokens if data[place:].startswith(token)]
+        choice = draw.integers(0, 1_000, 2).tolist()
+        pair = left[choice[0] % len(left)], right[choice[1] % len(right)]
+        if b"".join(pair) not in tokens and len(pairs) < merges:
+            tokens.append(b"".join(pair))
+            pairs.append(pair)
+    tokens += [special.encode() for special in special_tokens]
+    ids = draw.permutation(len(tokens)).tolist()
+    return dict(sorted(zip(ids, tokens, strict=True))), pairs
+
+
+def tokens_match(vocab, own, right, text):
+    """Two encodings of a text, token by token; the first that differs is told."""
+    got, wanted = ([vocab.get(one, f"the unknown id {one}") for one in ids] for ids in (own, right))
+    for place, (token, expected) in enumerate(zip(got, wanted, strict=False)):
+        assert_matches(token, expected, what=f"token {place} of {text!r}")
+    assert_matches(got, wanted, what=f"the list of the tokens of {text!r}")
+
+
+def encodings_match(student, reference, vocab, merges, texts, special_tokens=None):
+    """Each text is encoded into the right tokens."""
+    arguments = (vocab, merges, special_tokens)
+    own, right = student(*arguments), reference(*arguments)
+    for text in texts:
+        tokens_match(vocab, own.encode(text), right.encode(text), text)

@@ -1,0 +1,91 @@
+"""What the tests of batches share."""
+
+import itertools
+import math
+from collections import Counter
+
+import torch
+
+
+def dataset_of(draw, size):
+    """A text in which each token stands once, so that a window tells where it begins."""
+    return draw.permutation(size).numpy().astype("uint16")
+
+
+def starts_of(dataset, windows):
+    """Where in the text each window begins; an assertion that each is a part of the text."""
+    places = {int(token): place for place, token in enumerate(dataset)}
+    size, length = len(dataset), windows.shape[1]
+    found = []
+    for row, window in enumerate(windows.tolist()):
+        start = places.get(window[0], size)
+        right = dataset[start : start + length].tolist()
+        assert window == right, f"window {row} is no part of the text: {_first(window, right)}"
+        found.append(start)
+    return found
+
+
+def assert_begin_at_once(dataset, windows):
+    """Each window begins with the first token: there is no other place for it."""
+    late = [row for row, start in enumerate(starts_of(dataset, windows)) if start]
+    assert not late, f"window {late[0]} does not begin with the first token, the only place for it"
+
+
+def assert_follow(dataset, windows, targets):
+    """Each target is the token that comes next in the text."""
+    places = {int(token): place for place, token in enumerate(dataset)}
+    for row, (window, target) in enumerate(zip(windows.tolist(), targets.tolist(), strict=True)):
+        right = [int(dataset[places[token] + 1]) for token in window]
+        assert target == right, (
+            f"the targets of window {row} are not the tokens that come next: "
+            f"{_first(target, right)}; the window is {_shown(window)}, its targets are "
+            f"{_shown(target)}"
+        )
+
+
+def assert_uniform(starts, possible, said="windows begin at {start}"):
+    """Whether windows begin equally often at every possible place.
+
+    Each count is binomial. By Bernstein's inequality, one of them is farther from its mean than
+    is allowed here with a probability of less than one in a thousand million.
+    """
+    counts, drawn = Counter(starts), len(starts)
+    beyond = [start for start in counts if not 0 <= start < possible]
+    assert not beyond, (
+        f"a window begins at {beyond[0]}, and the last possible start is {possible - 1}"
+    )
+    mean = drawn / possible
+    risk = math.log(2 * possible / 1e-9)
+    allowed = risk / 3 + math.sqrt(risk**2 / 9 + 2 * risk * mean * (1 - 1 / possible))
+    for start in range(possible):
+        count = counts[start]
+        assert abs(count - mean) <= allowed, (
+            f"of {drawn} draws, in {count} {said.format(start=start)}, where windows can begin at "
+            f"0 to {possible - 1}: it should be about {mean:.0f}"
+        )
+
+
+def assert_independent(starts, possible):
+    """Whether the start of a window tells nothing of the next one's: how far they are apart."""
+    apart = [(after - before) % possible for before, after in itertools.pairwise(starts)]
+    assert_uniform(apart, possible, "windows begin {start} places behind the one before")
+
+
+def assert_long(windows, targets):
+    """Token ids are of the dtype that an embedding and a loss want."""
+    for name, tensor in (("windows", windows), ("targets", targets)):
+        assert tensor.dtype is torch.int64, (
+            f"the {name} are {str(tensor.dtype).removeprefix('torch.')}: token ids are int64 in "
+            "torch, whatever the dtype of the text is"
+        )
+
+
+def _first(got, wanted):
+    pairs = enumerate(zip(got, wanted, strict=False))
+    place = next((number for number, (one, other) in pairs if one != other), 0)
+    right = wanted[place] if wanted else "nothing"
+    return f"its token {place} is {got[place]}, where the text goes on with {right}"
+
+
+def _shown(tokens):
+    return f"[{', '.join(map(str, tokens[:8]))}{', ...' if len(tokens) > 8 else ''}]"

@@ -1,0 +1,57 @@
+"""`grader feedback`: for each person what concerns them, in a form that platforms take back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from grader.cli.options import FOLDER
+from grader.decisions.opening import open_settling
+from grader.feedback.bundle import FORMS, README, write_feedback
+from grader.report.text import one_line
+from grader.store import Store
+
+_SHOWN = 20
+
+
+@click.command(short_help="Write each person's feedback, as platforms take it back.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option(
+    "--for",
+    "form",
+    type=click.Choice([*FORMS]),
+    default="folders",
+    show_default=True,
+    help="Who takes it: a platform, a mail merge, or whoever opens a folder for each submission.",
+)
+@click.option(
+    "--out", type=FOLDER, metavar="FOLDER", help="Where it goes.  [default: DIR/feedback-FORM]"
+)
+@click.option(
+    "--pdf", is_flag=True, help="As PDF too, printed by this machine's Chromium or Chrome."
+)
+def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
+    """Writes the feedback of the submissions in DIR, each apart from all others.
+
+    Names are those that the platform gave its download, so that it takes all feedback back in one
+    upload; a README.txt says where. Who gets none is said on standard error. Exit code 0: everybody
+    has feedback; 1: somebody has none.
+
+    \b
+    Examples:
+      grader feedback results/ --for canvas
+      grader feedback results/ --for mail
+      grader feedback results/ --pdf --out feedback/
+    """
+    results = Store.read(folder)
+    place = out or folder / f"feedback-{form}"
+    written = write_feedback(results, open_settling(results), form, place, pdf)
+    for one in written.left_out[:_SHOWN]:
+        click.echo(f"without feedback: {one_line(one.submission)}: {one.reason}", err=True)
+    if more := len(written.left_out[_SHOWN:]):
+        click.echo(f"and {more} more without feedback", err=True)
+    click.echo(f"feedback of {written.written} submissions: {written.place}")
+    click.echo(f"how it is handed back: {place / README}")
+    sys.exit(int(bool(written.left_out)))

@@ -1,0 +1,147 @@
+"""`grader mistakes`: wrong answers that nobody had thought of, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from grader.assignment import find_assignment
+from grader.cli.options import FOLDER, assignment_option
+from grader.groups.grouping import Group, groups_of
+from grader.groups.names import (
+    FILE,
+    BadNames,
+    NamedMistake,
+    apply_names,
+    checked_id,
+    read_names,
+    write_names,
+)
+from grader.groups.seen import add_to_course
+from grader.report.groups import heading, in_words, name_of
+from grader.store import Store
+from grader.store.database import LINES
+from grader.verdict import Diagnosis
+
+
+class _Mistakes(click.Group):
+    """A folder in the place of a verb: its groups are listed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("mistakes", cls=_Mistakes, short_help="Show and name what nobody had thought of.")
+def mistakes() -> None:
+    """Shows which submissions answer alike where no known mistake explains it, and names them.
+
+    A folder in the place of a verb is listed.
+
+    \b
+    Examples:
+      grader mistakes results/
+      grader mistakes name results/ 3f2a1c keys-not-transposed \\
+          --sentence "Your keys are not transposed." --hint "Which axes does a product sum over?"
+      grader mistakes add results/ keys-not-transposed
+    """
+
+
+@mistakes.command("list", short_help="List the groups of submissions that answer alike.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--all", "everyone", is_flag=True, help="Also who answers like nobody else.")
+def list_groups(folder: Path, everyone: bool) -> None:
+    """Lists the submissions in DIR that answer alike, by what they answer and not by their text.
+
+    What was changed in mistakes.toml takes effect.
+    """
+    names = _applied(folder)
+    for line in in_words(_groups(folder), names, everyone):
+        click.echo(line)
+
+
+@mistakes.command("name", short_help="Name a group: a mistake like any other.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("group", metavar="GROUP")
+@click.argument("mistake", metavar="ID")
+@click.option("--sentence", required=True, help='What is wrong: "Your keys are not transposed."')
+@click.option("--hint", required=True, help='What to think about: "Which axes are summed over?"')
+def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str) -> None:
+    """Names the GROUP of submissions in DIR that answer alike.
+
+    Each of them is told the sentence and the hint in what is reported and exported from now on, as
+    is who answers so later. The name is kept in mistakes.toml beside the results.
+    """
+    found = _chosen(_groups(folder), group)
+    names = read_names(folder)
+    diagnosis = Diagnosis(checked_id(mistake), _written(sentence), _written(hint))
+    parts = [found, *found.also]
+    kept = [one for one in names if one.diagnosis.mistake != mistake]
+    taken = [name_of(part, kept) for part in parts if name_of(part, kept)]
+    foreign = [
+        one
+        for one in names
+        if one not in kept and not any(one.is_shown_by(part.answers) for part in parts)
+    ]
+    if taken or foreign:
+        raise BadNames(
+            f"{taken[0] if taken else mistake} is a name that was given already: change or remove "
+            f"it in {folder / FILE}"
+        )
+    write_names(folder, [*kept, *(NamedMistake(diagnosis, part.answers) for part in parts)])
+    _applied(folder)
+    click.echo(heading(found, mistake))
+    click.echo(f"reports and exports say so from now on: grader report {folder}")
+
+
+@mistakes.command("add", short_help="Take a named mistake over into the assignment.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("mistake", metavar="ID")
+@assignment_option
+def add_mistake(folder: Path, mistake: str, assignment_folder: Path) -> None:
+    """Writes a stub for the mistake ID, which was named in DIR, into the assignment's solutions.
+
+    Beside it are the answers of the class: grader verify says whether the variant that its author
+    makes of the stub answers as the class did.
+    """
+    names = read_names(folder)
+    found = [one for one in names if one.diagnosis.mistake == mistake]
+    if not found:
+        known = ", ".join(one.diagnosis.mistake for one in names) or "none yet"
+        raise BadNames(f"no mistake of {folder} is named {mistake!r}: there is {known}")
+    for file in add_to_course(find_assignment(assignment_folder).solutions, found):
+        click.echo(f"written: {file}")
+    click.echo("go on there, list the mistake in MISTAKES, then: grader verify")
+
+
+def _groups(folder: Path) -> list[Group]:
+    return groups_of(Store.read(folder).wrong_answers())
+
+
+def _chosen(groups: Sequence[Group], wanted: str) -> Group:
+    """The group with an id, or the beginning of one."""
+    found = [group for group in groups if group.id.startswith(wanted)]
+    if len(found) != 1:
+        said = "several groups have" if found else "no group has"
+        raise BadNames(f"{said} the id {wanted!r}: grader mistakes DIR lists them")
+    return found[0]
+
+
+def _written(text: str) -> str:
+    """A sentence that says something."""
+    if not text.strip():
+        raise BadNames("a sentence and a hint want words: students read them")
+    return " ".join(text.split())
+
+
+def _applied(folder: Path) -> list[NamedMistake]:
+    """The names in a folder, once its results say what they say."""
+    names = read_names(folder)
+    results = Store.read(folder)
+    with Store.open(folder, results.assignment) as store:
+        apply_names(store)
+        store.update_jsonl(folder / LINES)
+    return names

@@ -1,0 +1,108 @@
+"""What the people behind one submission are sent: a page and a text, of nobody else."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.decisions.settlement import Settlement
+from grader.decisions.settling import Settling, common
+from grader.pages.of_submission.graded import Graded
+from grader.pages.of_submission.submission_page import submission_page
+from grader.plain_text import plain
+from grader.points import points_of
+from grader.report.feedback import feedback, shortened
+from grader.report.text import one_line, points
+from grader.store import Results
+from grader.submission import Author
+from grader.verdict import Grade, GradeStatus
+
+_STRETCH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A submission's feedback; `downloaded_as` are the names of what its platform gave of it.
+
+    `settled` is what its people get; `told` is what was decided and said to them, in sentences.
+    """
+
+    submission: str
+    people: tuple[Author, ...]
+    downloaded_as: tuple[str, ...]
+    grade: Grade
+    settled: Settlement
+    told: tuple[str, ...]
+    text: str
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A submission whose feedback is not in what was written, and why, in a few words."""
+
+    submission: str
+    reason: str
+
+
+def letters(results: Results, settling: Settling, apart: bool) -> Iterator[Letter | LeftOut]:
+    """The feedback of each submission, in the order of the class, one at a time.
+
+    Members of a group who get different points have letters `apart`, or one that says what they
+    have in common.
+
+    Raises:
+        StoreError: if results cannot be read.
+    """
+    downloads = results.downloads()
+    names = [outline.submission for outline in results.outlines()]
+    for first in range(0, len(names), _STRETCH):
+        for grade in results.grades_of(names[first : first + _STRETCH], whole=True):
+            graded, settled = Graded.of(grade), settling.settle(grade)
+            together = common(settled)
+            if together is None:
+                yield LeftOut(grade.submission, "counts for nobody: another was taken instead")
+                continue
+            named = downloads.get(grade.submission, ())
+            for one in settled if apart else (together,):
+                if one.has_points or one.excused:
+                    yield _letter(results.assignment, graded, one, named)
+                else:
+                    yield LeftOut(grade.submission, "not graded yet")
+
+
+def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[str, ...]) -> Letter:
+    grade = graded.grade
+    told = tuple(plain(text) for text in (*settled.comments, *settled.sentences()))
+    return Letter(
+        submission=grade.submission,
+        people=settled.people,
+        downloaded_as=named,
+        grade=grade,
+        settled=settled,
+        told=told,
+        text=_text(assignment, graded, settled, told),
+        page=submission_page(assignment, graded, grade.evidence, (settled,)),
+    )
+
+
+def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[str]) -> str:
+    """The feedback as plain text: the points, what was decided, and why exercises are not right.
+
+    It names no test: `feedback` does not.
+    """
+    grade, worth = graded.grade, points(points_of(settled.worth))
+    score = "excused" if settled.final is None else f"{points(settled.final)} of {worth} points"
+    parts = [f"{one_line(assignment)}: {score}"]
+    if told:
+        parts.append("\n".join(told))
+    if grade.message:
+        parts.append(shortened(plain(grade.message)))
+    if grade.status is GradeStatus.UNREADABLE:
+        return "\n\n".join([*parts, "Nothing could be graded."]) + "\n"
+    for each in graded.exercises if graded.complete else ():
+        title = f"{one_line(each.exercise)}: {points(each.score)} of {points(each.max_score)}"
+        indented = textwrap.indent(feedback(graded.tests[each.exercise], graded.causes), "  ")
+        parts.append(f"{title}\n{indented}")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,75 @@
+"""Feedback in the form that a file's name promises.
+
+A platform that takes a file back shows it under the name of what was handed in: a page that is
+called `attention.zip` could not be opened.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from dataclasses import dataclass
+
+_TIME = (1980, 1, 1, 0, 0, 0)
+_PAGES = (".html", ".htm")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The same feedback as a page, as text and, where there was a browser, as PDF."""
+
+    page: str
+    text: str
+    pdf: bytes | None = None
+
+    def files(self) -> dict[str, bytes]:
+        """Its files, by their names."""
+        found = {"feedback.html": self.page.encode(), "feedback.txt": self.text.encode()}
+        return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
+
+
+def wrapped(content: Content, name: str) -> bytes:
+    """The feedback as the content of a file of this name; of a kind that is not known, as text."""
+    suffix = f".{name.lower().rpartition('.')[2]}"
+    if suffix == ".zip":
+        return zipped(content.files())
+    if suffix == ".ipynb":
+        return _notebook(content.text).encode()
+    if suffix == ".py":
+        return "".join(f"# {line}".rstrip() + "\n" for line in content.text.splitlines()).encode()
+    if suffix in _PAGES:
+        return content.page.encode()
+    return content.pdf if suffix == ".pdf" and content.pdf else content.text.encode()
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """A zip of these files, the same bytes for the same content."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            add(archive, name, content)
+    return buffer.getvalue()
+
+
+def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
+    """Adds a file to a zip, without the time at which that was."""
+    info = zipfile.ZipInfo(name, _TIME)
+    info.external_attr = mode << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(info, content)
+
+
+def _notebook(text: str) -> str:
+    """A notebook with one cell, in which nothing of the text is Markdown."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    cell = {
+        "cell_type": "markdown",
+        "id": "feedback",
+        "metadata": {},
+        "source": f"{fence}text\n{text}{fence}\n",
+    }
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
