@@ -202,6 +202,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         lost.sums,
         lost.counterparts,
         lost.renamed,
+        lost.attributes,
         repeated.assignments,
         repeated.names_exchanged,
         likes.likes,

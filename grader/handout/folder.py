@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.assignment import Assignment, BadAssignment
+from grader.handout.contract import frozen_contract
 from grader.handout.engine import PYTHON, write_wheel
 from grader.handout.freezing import freeze_public_tests
 from grader.handout.handing_in import Platform, section
 from grader.handout.installing import ENVIRONMENT, REQUIREMENTS, Installation
 from grader.handout.readme import PAGE, readme
 from grader.handout.workflow import PLACE, WORKFLOW
+from grader.home.contract import CONTRACT
 from grader.home.fixtures import FIXTURES
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
@@ -108,6 +110,7 @@ def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
             assignment.name, page, installation.section(), section(course.platform)
         ),
         "pyproject.toml": _project(assignment),
+        CONTRACT: frozen_contract((root / "adapters.py").read_text(encoding="utf-8")),
         REQUIREMENTS: installation.requirements(),
         ENVIRONMENT: installation.environment(),
         ".gitignore": _GITIGNORE,

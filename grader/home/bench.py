@@ -14,12 +14,13 @@ import jaxtyping
 
 from grader.assignment import BadAssignment, find_assignment
 from grader.explaining.wording import InFull
+from grader.home.contract import contract_at_home
 from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.home.limit import Limit
 from grader.testing.bench import Bench
 from grader.testing.cases import HOME_SEED, Case, fresh_case
 from grader.testing.contract import Adapter
-from grader.testing.course import load_contract, load_references, make_importable
+from grader.testing.course import load_references, make_importable
 from grader.testing.outcome import StudentFault, note
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
@@ -162,7 +163,7 @@ def _nothing() -> None:
 
 
 def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
-    return load_contract(root), importlib.import_module("adapters")
+    return contract_at_home(root), importlib.import_module("adapters")
 
 
 def _assigned(root: Path) -> tuple[Collection[str], Sequence[str], bool, float]:

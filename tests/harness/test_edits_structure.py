@@ -168,6 +168,87 @@ def test_a_slip_in_how_a_program_is_put_together_is_undone(group, right, wrong, 
     assert_undone(LAYERS, group, right, wrong, mended)
 
 
+OBJECTS = """
+from functools import cached_property
+import torch
+from torch import nn
+
+class Layers:
+    def __init__(self):
+        self.query = self.value = None
+
+    def load(self, w_query, w_value):
+        self.query = nn.Linear(2, 3, bias=False)
+        self.query = linear_with(w_query)
+        self.value = linear_with(w_value)
+
+    def answer(self, spoken):
+        return self.query(torch.cat(spoken, dim=-1))
+
+    def part(self, x):
+        return self.value(x)
+
+class Weights:
+    def __init__(self, scores, dim):
+        self.scores = scores
+        self.dim = dim
+        self.d_model = 12
+
+    @property
+    def d_head(self):
+        return self.d_model // 2
+
+    @property
+    def scale(self):
+        return self.d_head ** 0.5
+
+    @cached_property
+    def powers(self):
+        return (self.scores / self.scale).exp()
+
+    @property
+    def shares(self):
+        return self.powers / self.powers.sum(self.dim, keepdim=True)
+
+def turned(x, given, positions, is_first):
+    x = given.input @ given.query.mT
+    angles = table(given)[positions]
+    return torch.where(is_first, -x.roll(-1), x.roll(1)) * angles
+
+def blocks(parts):
+    return torch.cat(parts)
+"""
+# Slips in what objects hold: properties, fields, entries.
+OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
+    "an attribute": [
+        ("self.value = linear_with(w_value)", "self.query = linear_with(w_value)"),
+        ("self.d_head ** 0.5", "self.d_model ** 0.5"),
+        ("given.query.mT", "given.query"),
+    ],
+    "what nothing reads": [
+        ("self.query(torch.cat(spoken, dim=-1))", "torch.cat(spoken, dim=-1)"),
+    ],
+    "a property": [
+        ("self.powers / self.powers.sum(self.dim, keepdim=True)", "self.powers"),
+    ],
+    "an option": [("nn.Linear(2, 3, bias=False)", "nn.Linear(2, 3)")],
+    "a sign": [("torch.where(is_first, -x.roll", "torch.where(is_first, x.roll")],
+    "an index": [
+        ("table(given)[positions]", "table(given)[: positions.shape[-1]]"),
+        ("torch.cat(parts)", "torch.cat(parts[::-1])"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(OF_OBJECTS))
+def test_a_slip_in_what_objects_hold_is_undone(group, right, wrong, mended):
+    """A property is what it returns, what stands beside an `@` is a tensor, whatever it is called.
+
+    An attribute that is set twice in a function is set once too often.
+    """
+    assert_undone(OBJECTS, group, right, wrong, mended)
+
+
 LOADED = """
 BASE = 100.0
 HALF = BASE / 2

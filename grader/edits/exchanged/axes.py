@@ -90,10 +90,13 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A transposition where one may be missing."""
     parent = setting.parent(node)
     nature = setting.scopes.nature(node)
-    if not nature.is_tensor or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+    # Whatever it is called, what stands beside an `@` is a tensor.
+    multiplied = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    if not (nature.is_tensor or (multiplied and nature is Nature.OTHER)):
         return
     subject = "a transposition that is missing"
-    multiplied = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
     if multiplied or (isinstance(parent, ast.Call) and callee(parent) in ("matmul", "bmm", "mm")):
         text = "T" if nature is Nature.WEIGHT else "mT"
         is_second = not isinstance(parent, ast.BinOp) or node is parent.right

@@ -147,6 +147,8 @@ def _missing_options(
         yield "dtype=torch.float32", WRAP
         if name != "arange":
             yield "dtype=torch.bool", WRAP
+    if name == "Linear" and "bias" not in given and own == 2:
+        yield "bias=False", SLIP
     if name == "flatten" and own == 1 and not given:
         yield "-2", CHANGE
     if name == "dropout" and "training" not in given:

@@ -81,7 +81,7 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         return
     program = setting.program
     subject = f"an index of `{program.text(node.value)}`"
-    own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    own = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
     wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
     found = [
         one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted

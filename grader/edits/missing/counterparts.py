@@ -98,7 +98,7 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_given = (
         isinstance(parent, ast.Call)
         and node in parent.args
-        and (callee(parent) == "einsum" or setting.signatures.of(parent) is not None)
+        and (callee(parent) in ("einsum", "where") or setting.signatures.of(parent) is not None)
     )
     is_entry = isinstance(parent, (ast.Tuple, ast.List)) and isinstance(parent.ctx, ast.Load)
     is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
@@ -130,13 +130,17 @@ def _exponents(setting: Setting, node: ast.expr, parent: ast.AST) -> Iterator[Dr
 
 def normalised(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Numbers divided by their sum, where they are returned."""
-    if not isinstance(setting.parent(node), ast.Return) or not isinstance(node, ast.Name):
+    if not isinstance(setting.parent(node), ast.Return):
+        return
+    if not isinstance(node, (ast.Name, ast.Attribute)):
         return
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
-    axes = [name for name in known(setting, node, Nature.SIZE) if name in ("dim", "axis")]
+    names = known(setting, node, Nature.SIZE)
+    axes = [name for name in names if name.removeprefix("self.") in ("dim", "axis")]
+    text = setting.program.text(node)
     for axis in (*axes, "-1"):
-        after = f" / {node.id}.sum({axis}, keepdim=True)"
+        after = f" / {text}.sum({axis}, keepdim=True)"
         yield wrap(setting.program, node, "", after, "share", CHANGE, "a division that is missing")
 
 

@@ -63,6 +63,37 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             yield Draft("name", CHANGE, subject, node, (piece,), span.start)
 
 
+def attributes(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`self.v = ...` for the second `self.k = ...` of a function that sets no `self.v`."""
+    scope = setting.program.scope(node)
+    match node.targets:
+        case [ast.Attribute(value=ast.Name(id=holder), attr=attr) as target]:
+            pass
+        case _:
+            return
+    if isinstance(scope, (ast.Module, ast.ClassDef)):
+        return
+    stored = [
+        one.attr
+        for one in ast.walk(scope)
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and isinstance(one.value, ast.Name)
+        and one.value.id == holder
+    ]
+    others = [
+        one
+        for one in setting.signatures.attributes(attr)
+        if one not in stored and setting.seen.uses(one)
+    ]
+    others.sort(key=lambda one: -kinship(attr, one))
+    end = setting.program.span(target).end
+    for other in others[:_MOST] if stored.count(attr) > 1 else ():
+        piece = Replacement(end - len(attr), end, other)
+        subject = f"where `{holder}.{attr}` is set"
+        yield Draft("name", SLIP, subject, node, (piece,), end - len(attr))
+
+
 def counterparts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """What is written into one part, also into the other: `t[1::2] = cos` after `t[0::2] = sin`.
 

@@ -26,6 +26,8 @@ def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     program = setting.program
     for name, nature in _unread_attributes(setting, node):
         if nature is Nature.FUNCTION:
+            if not isinstance(node, ast.Constant):
+                yield wrap(program, node, f"{name}(", ")", "projection", CHANGE, _SUBJECT)
             continue
         if nature not in (Nature.FLAG, Nature.SHAPE):
             for before in _TERMS:

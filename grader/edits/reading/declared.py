@@ -184,6 +184,10 @@ def _attributes(node: ast.ClassDef) -> Iterator[str]:
             yield one.target.id
     for part in ast.walk(node):
         match part:
+            case ast.FunctionDef(
+                name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
+            ):
+                yield name
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
                 yield attr
             case ast.Call(

@@ -99,6 +99,9 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
             return nature_of(body, names)
         case ast.Attribute(value=value, attr=attr):
             return _of_attribute(value, attr, names)
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            # An entry is called what a parameter would be.
+            return nature_of_parameter(key) or Nature.TENSOR
         case ast.Subscript(value=value, slice=index):
             inner = nature_of(value, names)
             if inner is Nature.SHAPE:

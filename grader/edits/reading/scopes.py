@@ -127,7 +127,8 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
     for node in ast.walk(around):
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
-                found[f"self.{attr}"] = _of_attribute(attr, node.value)
+                if found.get(f"self.{attr}") is not Nature.FUNCTION:
+                    found[f"self.{attr}"] = _of_attribute(attr, node.value)
             case ast.Assign(targets=[ast.Tuple(elts=targets)]):
                 for target in targets:
                     if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
@@ -135,7 +136,7 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
             case ast.FunctionDef(
                 name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
             ):
-                found[f"self.{name}"] = nature_of_name(name) or Nature.OTHER
+                found[f"self.{name}"] = _of_property(node)
             case ast.Call(
                 func=ast.Attribute(attr="register_buffer"),
                 args=[ast.Constant(value=str(attr)), *_],
@@ -151,6 +152,16 @@ def _of_attribute(attr: str, value: ast.expr) -> Nature:
             return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
         case _:
             return nature_of_name(attr) or nature_of(value, {})
+
+
+def _of_property(node: ast.FunctionDef) -> Nature:
+    """What a property is: what it is said to be, or by its name, or what it returns in the end."""
+    told = nature_of_annotation(node.returns) or nature_of_name(node.name)
+    match node.body[-1]:
+        case ast.Return(value=ast.expr() as value):
+            return told or nature_of(value, {})
+        case _:
+            return told or Nature.OTHER
 
 
 def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Callee:
