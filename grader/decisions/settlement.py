@@ -42,6 +42,11 @@ class Change:
         """The change in points."""
         return points_of(self.hundredths)
 
+    @property
+    def is_everybodys(self) -> bool:
+        """Whether it only says what counts for nobody: no points of this person change by it."""
+        return self.kind is Kind.TAKEN_OUT and not self.hundredths
+
 
 @dataclass(frozen=True, slots=True)
 class ExercisePoints:

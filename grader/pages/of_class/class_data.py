@@ -260,7 +260,9 @@ def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settleme
     people = ", ".join(person_in_words(author) for author in authors)
     own = settled[0] if settled else None
     final = grade.score if own is None or own.final is None else own.final
-    changes = dict.fromkeys(in_words(change) for one in settled for change in one.changes)
+    changes = dict.fromkeys(
+        in_words(change) for one in settled for change in one.changes if not change.is_everybodys
+    )
     sources = {source for one in settled for source in one.sources}
     return Entry(
         submission=grade.submission,
