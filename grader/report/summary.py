@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from grader.decisions.settling import Settling
 from grader.report.complaints import complaints
 from grader.report.people import labelled
 from grader.report.text import points
@@ -21,20 +22,31 @@ from grader.verdict import GradeStatus
 _ROWS = 300
 _NOT_GRADED_LISTED = 20
 
+# The final points of the people of each submission.
+_Finals = Mapping[str, tuple[float, ...]]
 
-def print_summary(results: Results, console: Console, rows: int = _ROWS) -> bool:
+
+def print_summary(
+    results: Results, console: Console, settling: Settling | None = None, rows: int = _ROWS
+) -> bool:
     """Prints a row for each submission (the first `rows` of them), the counts, what was not graded.
 
-    Verdicts are read of those alone that have a line of their own.
+    The points are final where a settling is given, and else the tests'. Only for final points is
+    more read than the rows that are printed.
 
     Returns whether every submission got its grade.
     """
     found = results.outlines()
+    finals = {} if settling is None else _finals(results, settling)
     if found:
-        console.print(_table(results, found[:rows]))
+        console.print(_table(results, found[:rows], finals))
     if len(found) > rows:
         console.print(Text(f"and {len(found) - rows} more, counted below"))
-    console.print(Text(_counts(found)))
+    console.print(Text(_counts(found, finals)))
+    if changed := sum(_is_changed(row, finals) for row in found):
+        noun = "submission" if changed == 1 else "submissions"
+        words = f"points are final: those of {changed} {noun} are not the tests' alone"
+        console.print(Text(words), soft_wrap=True)
     if unexplained := results.count_unexplained():
         noun = "submission is" if unexplained == 1 else "submissions are"
         words = (
@@ -47,13 +59,33 @@ def print_summary(results: Results, console: Console, rows: int = _ROWS) -> bool
     return not not_graded
 
 
-def _table(results: Results, rows: Sequence[Outline]) -> Table:
+def _finals(results: Results, settling: Settling) -> _Finals:
+    return {
+        grade.submission: tuple(
+            own.final for own in settling.settle(grade) if own.final is not None
+        )
+        for grade in results.grades()
+    }
+
+
+def _is_changed(row: Outline, finals: _Finals) -> bool:
+    if row.status is GradeStatus.NOT_GRADED and not finals.get(row.submission):
+        return False
+    return any(final != row.score for final in _points(row, finals)) or not _points(row, finals)
+
+
+def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
+    """What those whom the submission counts for get; nothing if they are excused, or nobody."""
+    return finals.get(row.submission, (row.score,))
+
+
+def _table(results: Results, rows: Sequence[Outline], finals: _Finals) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("submission", max_width=40, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("what went wrong", overflow="fold", ratio=1)
     for row, grade in zip(rows, results.grades(len(rows)), strict=False):
-        table.add_row(Text(_label(results, row)), _score(row), Text(complaints(grade)))
+        table.add_row(Text(_label(results, row)), _score(row, finals), Text(complaints(grade)))
     return table
 
 
@@ -61,27 +93,32 @@ def _label(results: Results, row: Outline) -> str:
     return labelled(row.submission, results.authors.get(row.submission, ()))
 
 
-def _score(row: Outline) -> Text:
-    if row.status is GradeStatus.NOT_GRADED:
+def _score(row: Outline, finals: _Finals) -> Text:
+    if row.status is GradeStatus.NOT_GRADED and not finals.get(row.submission):
         return Text("not graded", style="bold red")
-    style = "green" if row.score >= row.max_score else ""
-    return Text(f"{points(row.score)} / {points(row.max_score)}", style)
+    own = sorted(set(_points(row, finals)))
+    if not own:
+        return Text("counts for nobody")
+    if row.status is GradeStatus.UNREADABLE and own == [0]:
+        return Text("unreadable", style="yellow")
+    style = "green" if own[0] >= row.max_score else ""
+    return Text(f"{'–'.join(map(points, own))} / {points(row.max_score)}", style)
 
 
-def _counts(rows: Sequence[Outline]) -> str:
+def _counts(rows: Sequence[Outline], finals: _Finals) -> str:
     of = Counter(row.status for row in rows)
     noun = "submission" if len(rows) == 1 else "submissions"
     words = (
         f"{len(rows)} {noun}: {of[GradeStatus.GRADED]} graded, "
         f"{of[GradeStatus.UNREADABLE]} unreadable, {of[GradeStatus.NOT_GRADED]} not graded"
     )
-    scored = [row for row in rows if row.status is not GradeStatus.NOT_GRADED]
-    if not scored:
+    graded = [row for row in rows if row.status is GradeStatus.GRADED]
+    scores = [score for row in graded for score in _points(row, finals)]
+    if not scores:
         return words
-    scores = [row.score for row in scored]
-    full = max(row.max_score for row in scored)
+    full = max(row.max_score for row in graded)
     mean, median = points(statistics.fmean(scores)), points(statistics.median(scores))
-    remark = " (an unreadable one counts 0)" if of[GradeStatus.UNREADABLE] else ""
+    remark = " of those graded" if of[GradeStatus.UNREADABLE] else ""
     return f"{words}; mean {mean}, median {median} of {points(full)} points{remark}"
 
 

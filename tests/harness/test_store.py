@@ -369,6 +369,22 @@ def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
             opened(tmp_path)
 
 
+def test_a_folder_of_an_earlier_grader_is_refused_in_one_sentence(grader, tiny, tmp_path) -> None:
+    """Its tables lack what is asked of them now: no traceback, and nothing in it is touched."""
+    Store.open(tmp_path, "tiny").__exit__()
+    file = tmp_path / "results.sqlite"
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        database.execute("UPDATE batch SET value = '4' WHERE key = 'schema'")
+        database.commit()
+    before = file.read_bytes()
+    for command in (("report", tmp_path), ("batch", tiny / "assignment", "--out", tmp_path)):
+        done = grader(*command, cwd=tiny)
+        assert done.returncode == 2
+        (said,) = done.stderr.strip().splitlines()
+        assert "has schema 4, where this version of the grader has" in said
+    assert file.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     "content", [b"not a database\n" * 100, b"SQLite format 3\x00" + b"?" * 200]
 )

@@ -11,6 +11,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from grader.decisions.file import append_decision
+from grader.decisions.opening import open_settling
 from grader.plain_text import plain
 from grader.report.complaints import complaints
 from grader.report.single import print_grade
@@ -220,15 +222,15 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) ->
     assert print_summary(stored(*grades), Console(file=file, width=200)) is True
     output = file.getvalue()
     assert (
-        "3 submissions: 2 graded, 1 unreadable, 0 not graded; mean 2, median 2 of 4 points "
-        "(an unreadable one counts 0)"
+        "3 submissions: 2 graded, 1 unreadable, 0 not graded; mean 3, median 3 of 4 points "
+        "of those graded"
     ) in output
     assert "NOT GRADED" not in output
-    rows = [line.split(maxsplit=4) for line in output.splitlines() if " / " in line]
-    assert [" ".join(row).strip() for row in rows] == [
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert [line for line in lines if line.startswith(("alice", "bob", "carol"))] == [
         "alice 4 / 4 everything right",
         "bob 2 / 4 wrong: run_rope",
-        "carol 0 / 4 no adapters",
+        "carol unreadable no adapters",
     ]
 
 
@@ -247,6 +249,24 @@ def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored
     assert "bob: the judge was lost" in alarm
     assert "dan: not graded: wrong: run_rope" in alarm
     assert "run the same command again" in alarm
+
+
+def test_the_points_are_final_where_something_was_decided(stored: Stored) -> None:
+    """What is carried or decided stands in the table and in its mean, and the table says so."""
+    results = stored(
+        a_grade(a_verdict("run_rope", FAILED, message="wrong"), name="alice"),
+        a_grade(a_verdict("run_rope"), name="bob"),
+        a_grade(a_verdict("run_rope"), name="carol"),
+    )
+    file = results.folder / "decisions.toml"
+    append_decision(file, "points", {"person": "alice", "by": 1, "reason": "agreed"})
+    append_decision(file, "excused", {"person": "carol"})
+    output = printed(print_summary, results, settling=open_settling(results))
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert "alice 1 / 2 wrong: run_rope" in lines
+    assert "mean 1.5, median 1.5 of 2 points" in output
+    assert "points are final: those of 2 submissions are not the tests' alone" in output
+    assert "points are final" not in printed(print_summary, results)
 
 
 def test_an_empty_class_is_counted_too(stored: Stored) -> None:

@@ -16,6 +16,9 @@ from grader.cli.discovery import say_what_was_found, say_who_handed_in
 from grader.cli.environment import say_what_is_needed
 from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
 from grader.cli.progress import ExplainingProgress, GradingProgress
+from grader.decisions.decision import BadDecisions
+from grader.decisions.opening import open_settling
+from grader.decisions.settling import Settling
 from grader.dispatch.batch import Batch, open_batch
 from grader.dispatch.pool import Pools
 from grader.dispatch.pools import chosen_pools
@@ -29,7 +32,7 @@ from grader.report.environment import (
     preload_in_words,
 )
 from grader.report.summary import print_summary
-from grader.store import Store
+from grader.store import Results, Store
 
 
 @click.command(short_help="Grade a class.")
@@ -107,7 +110,7 @@ def batch(
     imports = results.class_imports()
     for sentence in (*lacking_in_words(imports), *command_in_words(imports.lacking)):
         click.secho(sentence, bold=True)
-    complete = print_summary(results, Console())
+    complete = print_summary(results, Console(), _settling(results))
     for sentence in preload_in_words(imports, assignment.preload):
         click.echo(sentence)
     click.echo(f"\nresults: {out / 'results.jsonl'} and {out / 'results.sqlite'}")
@@ -133,6 +136,14 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
             not_preloaded |= result.imports.not_preloaded
     for sentence in not_preloaded_in_words(not_preloaded):
         click.echo(sentence, err=True)
+
+
+def _settling(results: Results) -> Settling | None:
+    """Settles the grades; nothing does while decisions cannot be read, as the report then says."""
+    try:
+        return open_settling(results)
+    except BadDecisions:
+        return None
 
 
 def _say(sentence: str) -> None:
