@@ -109,7 +109,7 @@ def test_the_commands_of_the_instructors_page_run(grader: Any, tiny: Path, tmp_p
     (course / "submissions/alice").mkdir(parents=True)
     (course / "submissions/alice/adapters.py").write_text(RIGHT)
     page = (ROOT / "docs/instructors.md").read_text(encoding="utf-8")
-    page, _, _ = page.partition("## Back to the platform")
+    page, _, _ = page.partition("## After grading")
     commands = re.findall(r"^    \.venv/bin/grader (.+)$", page, re.MULTILINE)
     assert commands
     for command in commands:
