@@ -108,7 +108,7 @@ def test_results_have_the_documented_form(pair):
     assert (alice["score"], alice["max_score"], alice["status"]) == (5.0, 5.0, "graded")
     assert set(bob) == {
         "schema", "submission", "status", "score", "max_score", "seed", "submission_hash",
-        "suite_hash", "duration_s", "message", "isolation", "unexplained", "tests",
+        "suite_hash", "duration_s", "message", "isolation", "unexplained", "carried", "tests",
     }  # fmt: skip
     assert (bob["schema"], bob["seed"]) == (1, 7)
     wrong = next(t for t in bob["tests"] if t["id"] == "tests/public/test_tiny.py::test_doubles")

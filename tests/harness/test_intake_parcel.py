@@ -17,6 +17,7 @@ from grader.dispatch.task import Task
 from grader.intake import Entry, Piece, take_in
 from grader.intake.parcel import Parcel, pack, unpack
 from grader.submission import Unreadable
+from tests.harness.export_fixtures import a_verdict
 
 ADAPTERS = "def run_softmax(in_features, dim): ...\n"
 
@@ -175,7 +176,7 @@ def test_a_submission_is_the_same_after_its_journey(
     home.mkdir()
     away.mkdir()
     entry = hand_in(home)
-    errand = Errand.of(Task(entry, 0, "hash", "key", ("run_softmax",)), pack(entry))
+    errand = Errand.of(Task(entry, 0, "hash", "key", (a_verdict("run_softmax"),)), pack(entry))
     arrived = Errand.unpacked(*errand.packed())
     assert arrived == errand
     there = unpack(arrived.parcel, arrived.name, away)

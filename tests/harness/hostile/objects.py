@@ -50,7 +50,7 @@ WALK = "import gc\n    for own in gc.get_objects():"
 DEEP = "deep = []\n    for _ in range(100_000): deep = [deep]\n    "
 
 # What spoils the process for all that comes after.
-SPOILERS = ("patches_carrying_out",)
+SPOILERS = ("patches_carrying_out", "step_spoils_later")
 OBJECTS = {
     # Methods and attributes
     "method_hangs": ("tokenizer", "right.encode = lambda text: next(iter(int, 1)); return right"),
