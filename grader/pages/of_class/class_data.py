@@ -173,11 +173,11 @@ class ClassData:
 
     @property
     def scores(self) -> list[float]:
-        """The scores of those that have one; an unreadable submission has 0."""
+        """The scores of those that could be graded, and that count for somebody."""
         return [
             entry.score
             for entry in self.entries
-            if entry.status is not GradeStatus.NOT_GRADED and entry.counts
+            if entry.status is GradeStatus.GRADED and entry.counts
         ]
 
     def places(self, status: GradeStatus) -> list[int]:
