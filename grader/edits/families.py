@@ -126,6 +126,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         axes.untransposed,
         forgotten.lookups,
         members.attributes,
+        members.of_pairs,
     ),
     ast.Call: (
         calls.functions,
@@ -208,12 +209,13 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         likes.likes,
         entries.on_both_sides,
         entries.reversed_sides,
+        members.unpacked_pairs,
         classes.members,
         unread.steps,
     ),
     ast.ClassDef: (classes.bases,),
     ast.FunctionDef: (classes.methods,),
     ast.AnnAssign: (classes.members,),
-    ast.Expr: (statements.statements, forgotten.results, likes.likes),
+    ast.Expr: (statements.statements, forgotten.results, forgotten.mentioned, likes.likes),
     ast.Return: (repeated.names_exchanged, likes.likes),
 }

@@ -88,6 +88,10 @@ def all_heads(x, weights, mask):
 def one_head(x, W_query, W_key):
     return Head(W_query, W_key, causal=True)(x)
 
+def nearest(x):
+    _, place = x.max(-1)
+    return x.sort(-1).values, place
+
 def table(n, d, key=None):
     cached = (n, d)
     place = torch.arange(n)
@@ -99,6 +103,15 @@ def table(n, d, key=None):
 def count(rows, columns, bias):
     total = rows * columns
     return total + bias * rows
+
+class Store:
+    def load(self, x, rate):
+        self.x = x * rate
+
+def stored(x, rate):
+    store = Store()
+    store.load(x, rate)
+    return store.x
 
 def dropout(weights, rate):
     keep = torch.rand_like(weights) > rate
@@ -172,6 +185,13 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
         ("cached = (n, d)", "cached_key = (n,)", "cached_key = (n, d)"),
         ("w[:, head * 4 : (head + 1) * 4]", "w[:, :4]"),
+    ],
+    "values and their places": [
+        ("x.sort(-1).values", "x.sort(-1).indices"),
+        ("_, place = x.max(-1)", "place, _ = x.max(-1)"),
+    ],
+    "a method that is only mentioned": [
+        ("    store.load(x, rate)\n", "    store.load\n"),
     ],
     "a range": [
         ("torch.arange(0, d, 2)", "torch.arange(0, d // 2)"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature, nature_of_name
@@ -15,6 +15,12 @@ from grader.edits.reading.setting import Setting, callee
 _MOST = 5
 _MOST_INDICES = 4
 _PARTS = {"real": "imag", "imag": "real"}
+_OF_PAIRS = {"values": "indices", "indices": "values"}
+_PAIRED = frozenset(
+    {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
+)
+# Python lets nobody see that values and places were mixed up: likelier than a step left out.
+_MIXED_UP = 0.5
 _OF_TENSORS = frozenset(
     {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
 )
@@ -33,6 +39,25 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         piece = Replacement(end - len(node.attr), end, other)
         subject = f"where `{own}` is used"
         yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
+
+
+def of_pairs(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """`x.max(-1).values` for `x.max(-1).indices`, and the other way round."""
+    other = _OF_PAIRS.get(node.attr)
+    if other and isinstance(node.value, ast.Call) and callee(node.value) in _PAIRED:
+        end = setting.program.span(node).end
+        piece = Replacement(end - len(node.attr), end, other)
+        subject = f"what is taken of `{callee(node.value)}`"
+        yield Draft("attribute", _MIXED_UP, subject, node, (piece,), piece.start)
+
+
+def unpacked_pairs(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`values, _ = x.max(-1)` for `_, values = x.max(-1)`, and the other way round."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=[_, _] as parts)], value=ast.Call() as call):
+            if callee(call) in _PAIRED:
+                subject = "the order in which values are unpacked"
+                yield exchange(setting.program, node, parts, (1, 0), "elements", _MIXED_UP, subject)
 
 
 def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:

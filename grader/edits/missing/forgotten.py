@@ -10,6 +10,8 @@ from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature, nature_of_parameter
 from grader.edits.reading.setting import Setting, callee
 
+# A statement that only names a method does nothing at all: no other slip is likelier.
+_MENTIONED = 0.5
 _MOST = 3
 _NEVER_USED = "a variable that is never used"
 _TERMS = (
@@ -209,6 +211,22 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     for target in [*list(targets)[:_MOST], *several]:
         piece = Replacement(span.start, span.start, f"{target} = ")
         yield Draft("result", SLIP, subject, node, (piece,), span.start)
+
+
+def mentioned(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
+    """A method that is named and not called, called with the variables that it asks for by name."""
+    method = node.value
+    if not isinstance(method, ast.Attribute):
+        return
+    signature = setting.signatures.of(ast.Call(method, [], []))
+    if signature is None:
+        return
+    known = {one.name.lower(): one.name for one in setting.seen.variables(node)}
+    given = [known.get(one.name.lower()) for one in signature.positional]
+    if all(given):
+        text = f"({', '.join(name for name in given if name)})"
+        subject = "a method that is named and not called"
+        yield wrap(setting.program, method, "", text, "call", _MENTIONED, subject)
 
 
 def _first_argument(node: ast.expr) -> str:
