@@ -44,8 +44,8 @@ def print_summary(
         console.print(Text(f"and {len(found) - rows} more, counted below"))
     console.print(Text(_counts(found, finals)))
     if changed := sum(_is_changed(row, finals) for row in found):
-        noun = "submission" if changed == 1 else "submissions"
-        words = f"points are final: those of {changed} {noun} are not the tests' alone"
+        scores = "1 score is" if changed == 1 else f"{changed} scores are"
+        words = f"{scores} not the sum of the tests alone: the report and exports say why"
         console.print(Text(words), soft_wrap=True)
     if unexplained := results.count_unexplained():
         noun = "submission is" if unexplained == 1 else "submissions are"
