@@ -129,6 +129,10 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
         made = kind_of(arguments[0])
         if isinstance(made, ObjectType):
             return ClassType(made)
+        raise CannotCross(
+            f"type[{_said(arguments[0])}] cannot cross to a submission: declare what its objects "
+            "can do in a typing.Protocol in adapters.py, and write type[…] of that"
+        )
     if origin is os.PathLike:
         return GivenType(PATH)
     if origin in _ITERATORS:
