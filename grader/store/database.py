@@ -156,8 +156,30 @@ class ForeignStore(StoreError):
 
 def connect(file: Path, mode: str) -> sqlite3.Connection:
     """Opens a file (mode `ro` or `rwc`) that any one thread at a time may use."""
+    database = _connected(file, mode)
+    if mode == "ro" and _wants_recovery(database):
+        database.close()
+        # Whoever was killed while it wrote left a change half made: only a writer can undo that.
+        with contextlib.closing(_connected(file, "rw")) as writer:
+            writer.execute("SELECT * FROM sqlite_master").fetchone()
+        database = _connected(file, mode)
+    return database
+
+
+def _connected(file: Path, mode: str) -> sqlite3.Connection:
     uri = f"{file.absolute().as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _wants_recovery(database: sqlite3.Connection) -> bool:
+    """Whether the file cannot be read before somebody who may write has opened it."""
+    try:
+        database.execute("SELECT * FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY
+    except sqlite3.DatabaseError:
+        return False  # what it is instead, whoever reads it will say
+    return False
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ LONGEST = (
     *("test_everywhere.py", "test_explaining.py", "test_docs.py", "test_second_assignment.py"),
     "test_left_behind.py",
     *("test_example_class.py", "test_batch.py", "test_judging.py", "test_no_work.py"),
-    *("test_ci_run.py", "test_gradescope_zip.py", "test_cache_by_exercise.py", "test_new.py"),
+    *("test_ci_run.py", "test_gradescope_zip.py", "test_cache_by_test.py", "test_new.py"),
 )
 MOST_PROCESSES = 4
 # An assignment of its own.

@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from typing import Any
 import pytest
 
 from grader.store import ForeignStore, Store, StoreError, StoreInUse
+from grader.store.database import connect
 from grader.verdict import (
     Aspect,
     Diagnosis,
@@ -466,3 +468,22 @@ def test_reading_and_writing_out_need_no_more_memory_for_a_larger_class(tmp_path
             tracemalloc.stop()
     assert (tmp_path / "results.jsonl").stat().st_size > 3_000_000
     assert peak < 1_000_000
+
+
+def test_what_a_killed_writer_left_half_made_is_undone_by_who_reads_next(tmp_path):
+    """A file whose last change has to be undone cannot be read by who may not write."""
+    file = tmp_path / "half.sqlite"
+    script = textwrap.dedent("""
+        import os, signal, sqlite3, sys
+        database = sqlite3.connect(sys.argv[1], isolation_level=None)
+        database.execute("PRAGMA cache_size = 1")
+        database.execute("CREATE TABLE t (x)")
+        database.execute("INSERT INTO t VALUES ('kept')")
+        database.execute("BEGIN IMMEDIATE")
+        database.executemany("INSERT INTO t VALUES (?)", [("y" * 900,)] * 4000)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """)
+    subprocess.run([sys.executable, "-c", script, file], check=False)
+    assert file.with_name("half.sqlite-journal").exists()
+    with contextlib.closing(connect(file, "ro")) as database:
+        assert database.execute("SELECT x FROM t").fetchall() == [("kept",)]
