@@ -38,10 +38,8 @@ def outline_of(module: torch.nn.Module) -> Value:
 
 def module_of(outline: Mapping[str, Any]) -> torch.nn.Module:
     """The module that was outlined; what was shared in that one is shared in this one."""
-    wanting = iter(outline["wanting"])
     tensors = [one.clone() for one in outline["tensors"]]
     made: dict[tuple[int, bool], torch.Tensor] = {}
-    required = [next(wanting) for _ in tensors]
 
     def tensor(place: int | None, is_parameter: bool) -> torch.Tensor | None:
         if place is None:
@@ -49,7 +47,7 @@ def module_of(outline: Mapping[str, Any]) -> torch.nn.Module:
         if (place, is_parameter) not in made:
             one = tensors[place]
             made[place, is_parameter] = (
-                torch.nn.Parameter(one, required[place]) if is_parameter else one
+                torch.nn.Parameter(one, outline["wanting"][place]) if is_parameter else one
             )
         return made[place, is_parameter]
 
