@@ -72,7 +72,7 @@ class Sitting:
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
     the submission's own process takes is counted, and none in which it waits for this machine. An
     exercise that lost two workers is not asked again, so that one endless loop does not use up the
-    others' time.
+    others' time; and none is asked where another one left too little memory.
     """
 
     def __init__(
@@ -97,6 +97,7 @@ class Sitting:
         self._worker: Worker | None = None
         self._used = 0.0
         self._wall = 0.0
+        self._asked = ""
         self._losses: Counter[str] = Counter()
         self._closed: dict[str, StudentFault] = {}
         self._printed = ""
@@ -124,6 +125,9 @@ class Sitting:
         """
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()
+        if call.adapter != self._asked and self._worker is not None and self._worker.hoards:
+            self.close()
+        self._asked = call.adapter
         worker = self._running_worker()
         limits = self._limits
         patience, whole = self._patience(limits.call_seconds, limits.call_wall)

@@ -87,6 +87,7 @@ class Worker:
             _be_killed_first(self._pid)
         self._clock = Clock(self._pid)
         self._looked = 0.0
+        self._held_at_first = 0
         self.isolation: Mapping[str, str] = {}
         self.taken = Taken()
 
@@ -139,6 +140,7 @@ class Worker:
             raise ForkServerLost(f"a worker could not be confined: {error}") from error
         header = self._told(b"", patience, "importing the submission")
         elapsed = self.taken.wall
+        self._held_at_first = self._watch.held
         names = header.get("adapters")
         if not isinstance(names, list):
             raise WorkerLost(Status.CRASHED, "the worker did not say what it imported")
@@ -189,6 +191,12 @@ class Worker:
     def printed_text(self) -> str:
         """What it printed since it was last asked for something, or the end of it, as text."""
         return self.printed.decode("utf-8", "replace")
+
+    @property
+    def hoards(self) -> bool:
+        """Whether calls left in it more than half of the memory that its import had left."""
+        at_first = self._held_at_first
+        return 2 * (self._watch.held - at_first) > self._allowance.memory - at_first
 
     def end(self) -> None:
         """Kills the worker and everything that it started."""

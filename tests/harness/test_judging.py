@@ -234,6 +234,24 @@ def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
     assert graded.statuses("run_count") == {"passed"}
 
 
+def test_what_one_exercise_hoards_is_not_taken_from_the_next(grade):
+    """The 300 MB that one keeps from its calls are gone before another needs as many."""
+    graded = grade(
+        """
+        kept = []
+
+        def run_double(x):
+            if not kept:
+                kept.append(bytearray(300 << 20))
+            return 2 * x
+
+        def run_count(x):
+            return x.numel() + 0 * len(bytearray(300 << 20))
+        """
+    )
+    assert graded.grade.score == graded.grade.max_score, graded.grade.tests
+
+
 def test_what_a_worker_started_dies_with_it(grade, tmp_path):
     """Even a process that made itself a daemon."""
     alive = tmp_path / "alive"

@@ -38,6 +38,11 @@ class Watch:
         self.kept: Collection[str] = ()
         self.is_alone = False
 
+    @property
+    def held(self) -> int:
+        """The bytes of memory that it holds now, and did not when it was first looked at."""
+        return self._usage().memory - self._before.memory
+
     def look(self) -> None:
         """Looks once.
 
@@ -53,12 +58,15 @@ class Watch:
             self._look_at_disk()
 
     def _look_at_memory(self) -> None:
-        pid, allowance = self._watched.pid, self._allowance
-        usage = Usage.of([pid] if self.is_alone else family(pid))
+        allowance, usage = self._allowance, self._usage()
         if "memory" not in self.kept and usage.memory - self._before.memory > allowance.memory:
             raise out_of_memory(allowance)
         if "threads" not in self.kept and usage.threads > allowance.threads:
             raise Exceeded(f"it started more than the {allowance.threads} threads that it may")
+
+    def _usage(self) -> Usage:
+        pid = self._watched.pid
+        return Usage.of([pid] if self.is_alone else family(pid))
 
     def _look_at_disk(self) -> None:
         watched, allowance = self._watched, self._allowance
