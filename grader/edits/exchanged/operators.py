@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep, put, wrap
 from grader.edits.edit import Replacement
@@ -120,7 +121,8 @@ def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     for op, right in zip(node.ops, node.comparators, strict=True):
         symbol = _SYMBOLS[type(op)]
         for other, cost in _OTHERS[symbol].items():
-            yield _operator(setting, node, left, right, other, symbol, cost, "a comparison")
+            draft = _operator(setting, node, left, right, other, symbol, cost, "a comparison")
+            yield replace(draft, kind="comparison")
         left = right
 
 
@@ -166,7 +168,7 @@ def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield wrap(setting.program, node, "not ", "", "condition", SLIP, subject)
     if isinstance(home.parent, ast.If):
         for text in ("True", "False"):
-            yield put(setting.program, node, text, "condition", CHANGE, subject)
+            yield put(setting.program, node, text, "condition-dropped", CHANGE, subject)
     if isinstance(node, ast.Name):
         for text in (f"{node.id} is not None", f"{node.id} is None"):
             yield put(setting.program, node, text, "condition", CHANGE, subject)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CALLED = ("__call__", "forward")
 MOST_RECIPES = 8
+_WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
-    """The words that something is compared with, or that something is looked up by."""
+    """The words that something is compared with, looked up by, or registered under."""
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
@@ -134,10 +136,18 @@ def _words(tree: ast.Module) -> tuple[str, ...]:
                 parts = list(keys)
             case ast.MatchValue(value=value):
                 parts = [value]
+            case ast.Subscript(slice=value):
+                parts = [value]
+            case ast.IfExp(body=value, orelse=other):
+                parts = [value, other]
+            case ast.arguments(defaults=given, kw_defaults=named):
+                parts = [*given, *named]
+            case ast.FunctionDef(decorator_list=made):
+                parts = [part for one in made for part in ast.walk(one)]
             case _:
                 pass
         texts = [one.value for one in parts if isinstance(one, ast.Constant)]
-        found |= {one: None for one in texts if isinstance(one, str) and one.isidentifier()}
+        found |= {one: None for one in texts if isinstance(one, str) and _WORD.fullmatch(one)}
     return tuple(found)
 
 
@@ -165,8 +175,9 @@ def _note_class(
 
 
 def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
-    """The fields that a dataclass is made with."""
-    if not any("dataclass" in ast.unparse(one) for one in node.decorator_list):
+    """The fields that a dataclass or a named tuple is made with."""
+    told = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
+    if not any("dataclass" in one or "NamedTuple" in one for one in told):
         return
     for one in node.body:
         match one:

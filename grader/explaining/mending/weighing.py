@@ -42,6 +42,8 @@ _LEAVES_UNUSED = 1.0
 # A variable that is set to itself: something is missing there.
 _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*")
 _MENDS_WHAT_IS_IDLE = -0.6
+# What gives a value that goes nowhere to a variable.
+_GOES_NOWHERE = "result"
 # Who masks already has not forgotten to.
 _MASKS = frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"})
 _MASKS_TWICE = 0.6
@@ -64,7 +66,7 @@ class Weighing:
         order = disorder(after) - disorder(before)
         if order:
             weight += _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
-        if _IDLE.fullmatch(before):
+        if _IDLE.fullmatch(before) or edit.kind == _GOES_NOWHERE:
             weight += _MENDS_WHAT_IS_IDLE
         names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
         function = self._function(made.file, edit.line)
