@@ -190,7 +190,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.ListComp: (entries.clauses,),
     ast.GeneratorExp: (entries.clauses,),
     ast.JoinedStr: (patterns.patterns,),
-    ast.Dict: (arguments.entries,),
+    ast.Dict: (arguments.entries, keys.forgotten),
     ast.Slice: (slices.slices, members.blocks),
     ast.Subscript: (
         slices.indices,

@@ -22,7 +22,7 @@ _PAIR = -0.5
 _MOST_PAIRS = 4
 _MOST_TURNED = 30
 # What is added at one place of a statement may belong to another of the same.
-_WITHIN = ("sign", "operator", "comparison")
+_WITHIN = ("sign", "operator", "comparison", "constant")
 _SIGNS = ("sign", "sign-dropped")
 
 

@@ -22,6 +22,9 @@ def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         return
     known = [one for one in setting.signatures.words if one != own]
     is_known = own in setting.signatures.words
+    if not is_known:
+        beside = _words_beside(setting, node)
+        is_known, known = bool(beside), [*beside, *known]
     likeness = {one: _likeness(own, one) for one in known}
     others = sorted(known, key=lambda one: -likeness[one])
     if own in _LIBRARY:
@@ -34,6 +37,17 @@ def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
             text = f"{quote}{other}{quote}"
             cost = SLIP if is_near else CHANGE
             yield put(setting.program, node, text, "word", cost, subject, own)
+
+
+def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
+    """The other words of a table that a word is an entry of."""
+    parent = setting.parent(node)
+    while isinstance(parent, (ast.Tuple, ast.List)):
+        parent = setting.parent(parent)
+    if not isinstance(parent, (ast.Dict, ast.Assign)):
+        return []
+    found = [one.value for one in ast.walk(parent) if isinstance(one, ast.Constant)]
+    return list(dict.fromkeys(one for one in found if isinstance(one, str) and one != node.value))
 
 
 def _likeness(one: str, other: str) -> float:

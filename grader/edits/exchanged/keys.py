@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, Draft, put
 from grader.edits.edit import Replacement
+from grader.edits.reading.kinship import words
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
@@ -67,12 +68,32 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         text = f"{program.text(node.value)}[{name}]"
         yield put(program, node, text, "entry", SLIP, subject, ("entry", program.text(key)))
     known = setting.seen.variables(node)
-    words = [one for one in known if one.nature in (Nature.OTHER, Nature.TENSOR)]
+    held = [one for one in known if one.nature in (Nature.OTHER, Nature.TENSOR)]
     if not isinstance(node.value, ast.Name):
         return
-    for one in [one.name for one in words if one.name != node.value.id][:_MOST]:
+    for one in [one.name for one in held if one.name != node.value.id][:_MOST]:
         subject = f"whose `{key.value}` is taken"
         yield put(program, node.value, one, "entry", CHANGE, subject, ("holder", node.value.id))
+
+
+def forgotten(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
+    """`{"k": k, "theta": theta}` for `{"k": k}`: a variable under a key that is looked up."""
+    if not node.keys or not node.values:
+        return
+    keys = {one.value for one in node.keys if isinstance(one, ast.Constant)}
+    if not any(isinstance(one, str) for one in keys):
+        return
+    end = setting.program.outer_span(node.values[-1]).end
+    for key in setting.signatures.words:
+        names = [
+            one.name
+            for one in setting.seen.variables(node)
+            if key not in keys and words(one.name)[-len(words(key)) :] == words(key)
+        ]
+        for name in names[:1]:
+            piece = Replacement(end, end, f', "{key}": {name}')
+            subject = "an entry that is missing"
+            yield Draft("entry-added", CHANGE, subject, node, (piece,), end)
 
 
 def callables(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -12,7 +12,7 @@ from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
 
-_MOST = 5
+_MOST = 8
 _MOST_INDICES = 4
 _PARTS = {"real": "imag", "imag": "real"}
 _OF_PAIRS = {"values": "indices", "indices": "values"}

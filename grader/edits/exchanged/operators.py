@@ -71,7 +71,8 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
     for other, cost in _OTHERS.get(symbol, {}).items():
         yield _operator(setting, node, node.left, node.right, other, symbol, cost, subject)
-    if isinstance(node.op, _ORDERED):
+    is_union = isinstance(node.op, ast.BitOr) and not is_boolean(setting, node)
+    if isinstance(node.op, _ORDERED) or is_union:
         parts = (node.left, node.right)
         subject = f"the order of the operands of `{symbol}`"
         yield exchange(program, node, parts, (1, 0), "operands", SLIP, subject)
