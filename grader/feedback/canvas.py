@@ -20,12 +20,12 @@ HOW = (
     "In Canvas, open the assignment, choose *Re-Upload Submissions* on the right and give it "
     f"{FILE}, zipped as it is. Each student finds a comment with a file that is called as what "
     "they handed in, and holds the feedback in that form: a zip holds a page and a text, a "
-    "notebook a cell of text, a Python file lines of comments."
+    "notebook a cell of text, a Python file lines of comments, a PDF the text."
 )
 _NUMBER = re.compile(r"[0-9]+")
 _DOWNLOADED = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
 # Of several files that were handed in, the one in whose form there is most room.
-_LIKED = (".zip", ".html", ".pdf", ".ipynb", ".txt", ".md", ".py")
+_LIKED = (".zip", ".html", ".pdf", ".gz", ".tgz", ".tar", ".ipynb", ".txt", ".md", ".py")
 
 
 def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
@@ -37,7 +37,11 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> st
     if not taken:
         return "its name has numbers before the user's, so that Canvas takes it for another's"
     name = _best(taken)
-    add(archive, name, wrapped(content, name))
+    held = wrapped(content, name)
+    if held is None:
+        suffix = name.rpartition(".")[2]
+        return f"handed in as .{suffix}, a kind of file that feedback cannot be written in"
+    add(archive, name, held)
     return ""
 
 
