@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 import torch
 
+from grader.settings import WALL_FACTOR
 from grader.wire.calls import decode_answer
 from grader.wire.frames import receive
 from tests.harness.hostile import odd_files, traces
@@ -200,7 +201,7 @@ def test_messages_are_short_and_fit_to_print(outcome):
 
 
 def test_the_batch_is_on_time(outcome, capsys):
-    """The time limits of all, shared out among the jobs, and a tenth."""
+    """The time limits of all, shared out among the jobs, and a tenth; each one's on the wall."""
     allowed = len(outcome.rows) * TIMEOUT / JOBS * 1.1
     statuses = Counter(test["status"] for row in outcome.rows.values() for test in row["tests"])
     slowest = sorted(outcome.rows.values(), key=lambda row: -row["duration_s"])[:8]
@@ -212,7 +213,7 @@ def test_the_batch_is_on_time(outcome, capsys):
         for row in slowest:
             print(f"  {row['duration_s']:8.2f} s  {row['submission']}")
     assert outcome.seconds <= allowed
-    assert max(row["duration_s"] for row in outcome.rows.values()) <= 2 * TIMEOUT
+    assert max(row["duration_s"] for row in outcome.rows.values()) <= WALL_FACTOR * TIMEOUT
 
 
 def test_the_corpus_is_whole():
