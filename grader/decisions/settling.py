@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from grader.decisions.class_list import Whom
@@ -43,7 +43,7 @@ class Settling:
 
     `people` are whom each submission counts for, nobody where another one was taken instead;
     `marked` are the submissions that a platform called late, `times` when they were handed in, as
-    far as that is known.
+    far as that is known, and `timed_by` the decisions that told it, by their places.
     """
 
     aimed: tuple[Aimed, ...]
@@ -52,6 +52,7 @@ class Settling:
     absentees: tuple[Author, ...]
     marked: frozenset[str]
     times: Mapping[str, datetime.datetime]
+    timed_by: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -90,11 +91,13 @@ class Settling:
             until=max(moments, key=local, default=None),
             more_days=max((one.days for one in extensions if one.days is not None), default=0),
             free_days=left[-1] if left else None,
+            extensions=tuple({one.source: one for one in extensions}.values()),
         )
 
-    def excused(self, person: Author) -> bool:
-        """Whether somebody who handed in nothing need not have."""
-        return any(not target.exercise for _, target in self.of(Excused, "", person))
+    def excused(self, person: Author) -> str:
+        """Why somebody who handed in nothing need not have, with its source; nothing if not."""
+        found = (one for one, target in self.of(Excused, "", person) if not target.exercise)
+        return "; ".join(f"excused: {one.reason or '-'} ({one.source})" for one in found)
 
     def comments(self, submission: str, person: Author) -> tuple[str, ...]:
         """The words to a person."""
