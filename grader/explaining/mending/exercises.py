@@ -60,9 +60,10 @@ class Mender:
                 continue
             attempt = self._attempt(exercise, found, held)
             for one in (*_proved(attempt, held, found), attempt):
-                if one.choice is not None:
-                    found |= dict.fromkeys(one.mended, one.choice)
-                yield one
+                anew = replace(one, mended=one.mended - found.keys())
+                if anew.choice is not None:
+                    found |= dict.fromkeys(anew.mended, anew.choice)
+                yield anew
 
     def _attempt(
         self, exercise: str, found: Mapping[str, Mended], held: dict[str, Mended]
