@@ -205,3 +205,11 @@ def test_an_empty_gradient_is_told_without_a_screenful(grader, home_pytest, tmp_
     told = home_pytest(handout, "-k", "test_optimizer").stdout
     assert "A gradient there is None: none was put into that tensor." in told
     assert "Warning" not in told
+
+
+def test_several_texts_for_one_are_answered_with_join():
+    """Not with the advice to return one of them."""
+    several = Complete()
+    several.decode = lambda ids: ["a"] * len(ids)
+    said = said_of("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
+    assert "''.join(...) makes one str of several." in said
