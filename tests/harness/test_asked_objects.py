@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import types
@@ -183,25 +184,47 @@ class Optimizer(torch.optim.Optimizer):
 WRONG_COUNTS = "def counts(text):\n    return {}\n"
 
 
-def test_a_mistake_in_an_object_is_named_at_home_as_well(grader, tmp_path):
-    """Though torch imports for a second when the first optimizer is made, after another failure."""
-    handout = tmp_path / "handout"
-    done = grader("handout", handout, cwd=KINDS)
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory):
+    """What students get of the assignment of all kinds."""
+    folder = tmp_path_factory.mktemp("objects") / "handout"
+    done = grader("handout", folder, cwd=KINDS)
     assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_mistake_in_an_object_is_named_at_home_as_well(handout):
+    """Though torch imports for a second when the first optimizer is made, after another failure."""
     program = f"{right_program()}\n{WRONG_COUNTS}\n{WITHOUT_MOMENTUM}"
     (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
     # A process of its own: here torch has imported all that it needs.
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--locate",
+    ]
     told = subprocess.run(command, cwd=handout, capture_output=True, text=True, check=False).stdout
     assert "your optimizer has no momentum" in told
 
 
-def test_an_empty_gradient_is_told_without_a_screenful(grader, home_pytest, tmp_path):
+def test_an_empty_gradient_is_told_without_a_screenful(handout, home_pytest):
     """torch warns in nine lines of a gradient that is read of no parameter, once."""
-    handout = tmp_path / "handout"
-    assert grader("handout", handout, cwd=KINDS).returncode == 0
     program = f"{right_program()}\n{OF_COPIES}"
     (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
+    shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)
     told = home_pytest(handout, "-k", "test_optimizer").stdout
     assert "A gradient there is None: none was put into that tensor." in told
     assert "Warning" not in told
+
+
+def test_several_texts_for_one_are_answered_with_join():
+    """Not with the advice to return one of them."""
+    several = Complete()
+    several.decode = lambda ids: ["a"] * len(ids)
+    said = said_of("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
+    assert "''.join(...) makes one str of several." in said
