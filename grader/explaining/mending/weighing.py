@@ -20,8 +20,6 @@ _FAMILIES = (
     ("q", "k", "v", "o"),
     ("query", "key", "value", "output"),
     ("queries", "keys", "values", "outputs"),
-    ("cos", "sin"),
-    ("cosine", "sine"),
     ("even", "odd"),
     ("first", "second"),
     ("real", "imag"),
