@@ -12,7 +12,7 @@ from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
 from grader.edits.reading.declared import Parameter, Signature
 from grader.edits.reading.kinship import kinship
-from grader.edits.reading.natures import Nature, nature_of_name
+from grader.edits.reading.natures import Nature, nature_of_name, nature_of_parameter
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
 
@@ -145,8 +145,12 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
         absent = set(_names_in(recipe) - visible)
         if not absent:
             yield recipe
-        elif len(absent) == 1 and first is not None:
-            yield re.sub(rf"(?<!\.)\b{absent.pop()}\b", first, recipe)
+        elif first is not None:
+            for name in absent:
+                is_size = nature_of_parameter(name) is Nature.SIZE
+                text = f"{first}.shape[-2]" if is_size else first
+                recipe = re.sub(rf"(?<!\.)\b{name}\b", text, recipe)
+            yield recipe
     if nature_of_name(name) is Nature.MASK and first is not None:
         for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:
             if maker in visible:
