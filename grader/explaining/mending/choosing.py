@@ -101,14 +101,15 @@ def _weighed(mends: Sequence[Mend], sources: Sources, adapters: str) -> list[tup
     """The mends by weight, the lightest first.
 
     Where a condition need not be asked for at all, to ask for its contrary only keeps calls from
-    what is wrong behind it: that weighs as much as to drop it.
+    what is wrong behind it: that weighs as much as to drop it. Not so where it is asked whether
+    something is given: of that, tests often make calls of one kind only.
     """
     weighing = Weighing(sources, adapters)
     weights = [weighing.weight(one.made) for one in mends]
     drops: dict[Line, float] = {}
     for weight, one in zip(weights, mends, strict=True):
-        if one.made.edit.kind == _DROPS:
-            line = _line(one)
+        line = _line(one)
+        if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
             drops[line] = min(weight, drops.get(line, weight))
     found = [
         (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
