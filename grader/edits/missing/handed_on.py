@@ -18,6 +18,7 @@ from grader.edits.reading.setting import Setting, callee
 
 _MOST_PARAMETERS = 5
 _MOST_NAMES = 6
+_MOST_WORDS = 12
 _MOST_RECIPES = 3
 _NOT_OURS = frozenset(
     {*dir(builtins), "append", "extend", "update", "items", "keys", "values", "register_buffer"}
@@ -122,7 +123,7 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
     if default is not None and default[:1] in "\"'":
-        for word in setting.signatures.words[:_MOST_NAMES]:
+        for word in setting.signatures.words[:_MOST_WORDS]:
             yield CHANGE, repr(word)
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"

@@ -45,6 +45,7 @@ class Mender:
         self._search = search
         self._known = {} if known is None else known
         self._held: dict[str, Mended] = {}
+        self._doubted: set[str] = set()
 
     def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
         """One wrong exercise after another, but for those that an earlier choice mends as well.
@@ -69,7 +70,8 @@ class Mender:
         """What mends an exercise, alone or together with what mended an earlier one.
 
         What is no plain slip, and leaves others wrong that run the same lines, is `held` back: it
-        may mend by chance. That it does not is seen where a plain slip beside it mends others.
+        may mend by chance. That it does not is seen where a plain slip beside it mends others. What
+        was in doubt for one exercise is so for others that the same edits make right.
         """
         if exercise in self._known:
             choice = self._known[exercise]
@@ -83,7 +85,7 @@ class Mender:
                 break
             choice = chosen(search.mends(self._sources), self._sources, self._adapters)
             cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
-            if choice is None:
+            if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
             choice = replace(choice, besides=besides)
             left = self._alike(exercise, search) - choice.exercises - found.keys()
@@ -93,6 +95,8 @@ class Mender:
                 return Attempt(exercise, choice, _anew(exercise, choice, found), cost, is_whole)
             if besides is None:
                 self._held[exercise] = choice
+        if is_whole:
+            self._doubted.add(exercise)
         return Attempt(exercise, None, frozenset(), cost, is_whole)
 
     def _alike(self, exercise: str, search: Search) -> set[str]:
