@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.decisions.decision import Decision, Excused, TakenInstead, Times
+from grader.decisions.decision import Comment, Decision, Excused, TakenInstead, Times
 from grader.decisions.form import FORMS
 from grader.decisions.settlement import Kind, Settlement, in_words
 from grader.decisions.settling import Settling
@@ -52,7 +52,7 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
             found[decision.source].lines.append(f"{_called(person)}: excused, handed in nothing")
-    for grade in results.grades() if found else ():
+    for grade in results.bare_grades() if found else ():
         for own in settling.settle(grade):
             _add(found, own)
     return [*found.values()]
@@ -66,13 +66,17 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
         if effect is not None and not change.hundredths and change.source not in own.sources:
             effect.unchanged += len(own.people)
         elif effect is not None:
-            effect.lines.append(f"{who}: {in_words(change)}; {final}")
-    for source in sorted(own.sources - {change.source for change in own.changes}):
-        if not isinstance(found[source].decision, TakenInstead):
-            found[source].lines.append(f"{who}: {final}")
-    for effect in found.values() if own.late else ():
-        if isinstance(effect.decision, Times):
-            effect.lines.append(f"{who}: late; {final}")
+            said = [in_words(change), *([] if own.excused else [final])]
+            effect.lines.append(f"{who}: {'; '.join(said)}")
+    silent = own.sources | ({own.timed_by} if own.timed_by else set())
+    for source in sorted(silent - {change.source for change in own.changes}):
+        effect = found[source]
+        if isinstance(effect.decision, Comment):
+            effect.lines.append(f"{who}: reads it")
+        elif isinstance(effect.decision, Times) and not own.late:
+            effect.unchanged += len(own.people)
+        elif not isinstance(effect.decision, TakenInstead):
+            effect.lines.append(f"{who}: {final}")
 
 
 def _final(own: Settlement) -> str:
@@ -81,7 +85,7 @@ def _final(own: Settlement) -> str:
     if own.final is None:
         return "not graded"
     late = own.of_kind(Kind.LATE)
-    days = f", {points_of(-late):.10g} of them taken off for being late" if late else ""
+    days = f" after {points_of(-late):.10g} were taken off for being late" if late else ""
     return f"{own.final:.10g} {'point' if own.final == 1 else 'points'}{days}"
 
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from grader.decisions.decision import Extension
 from grader.late_rule import LateRule
 from grader.points import hundredths
 
@@ -24,11 +25,15 @@ class HandingIn:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a person is allowed beyond others: a later due date, and days that cost nothing."""
+    """What a person is allowed beyond others: a later due date, and days that cost nothing.
+
+    `extensions` are the decisions that it follows from.
+    """
 
     until: datetime.datetime | None = None
     more_days: int = 0
     free_days: int | None = None
+    extensions: tuple[Extension, ...] = ()
 
     @property
     def extends(self) -> bool:
@@ -73,6 +78,12 @@ def lateness(
     paid = days - spent
     cost, how = _cost(rule, paid, reached, possible)
     return Lateness(True, cost, f"{when}: {_spending(spent, free, paid)}{how if paid else ''}")
+
+
+def more_time(rule: LateRule | None, allowance: Allowance) -> str:
+    """That somebody may hand in later, and until when."""
+    until = f", until {_written(_due(rule, allowance))}" if rule else ""
+    return f"there was more time{until}"
 
 
 def _spending(spent: int, free: int, paid: int) -> str:

@@ -52,13 +52,15 @@ def open_settling(
     aimed = _aimed(decisions, known)
     rule = late_rule(results, start or Path())
     beside = (file or results.folder / NAME).parent
+    times, timed_by = _times(aimed, known, results, rule, beside)
     return Settling(
         aimed=aimed,
         rule=rule,
         people=_people(aimed, known, results.authors),
         absentees=results.absentees,
         marked=results.late,
-        times=_times(aimed, known, results, rule, beside),
+        times=times,
+        timed_by=timed_by,
     )
 
 
@@ -133,14 +135,20 @@ def _times(
     results: Results,
     rule: LateRule | None,
     beside: Path,
-) -> dict[str, datetime.datetime]:
-    """When each submission was handed in: as decided, as tables say, or as a platform told."""
-    found: list[tuple[Whom, datetime.datetime]] = []
+) -> tuple[dict[str, datetime.datetime], dict[str, str]]:
+    """When each submission was handed in: as decided, as tables say, or as a platform told.
+
+    And which decision told it, if one did.
+    """
+    found: list[tuple[Whom, tuple[datetime.datetime, str]]] = []
     for one in aimed:
         if isinstance(one.decision, Times):
-            found += read_times(beside / one.decision.table, known)
+            source, table = one.decision.source, beside / one.decision.table
+            found += [(whom, (at, source)) for whom, at in read_times(table, known)]
     for one in aimed:
         if isinstance(one.decision, HandedIn):
-            found.append((one.target.whom, one.decision.at))
-    times = {**results.times, **of_submissions(found, results.authors)}
-    return {name: rule.local(at) if rule else at for name, at in times.items()}
+            found.append((one.target.whom, (one.decision.at, one.decision.source)))
+    decided = of_submissions(found, results.authors)
+    times = {**results.times, **{name: at for name, (at, _) in decided.items()}}
+    local = {name: rule.local(at) if rule else at for name, at in times.items()}
+    return local, {name: source for name, (_, source) in decided.items()}

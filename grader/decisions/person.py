@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from grader.decisions.class_list import Whom
@@ -15,9 +15,9 @@ from grader.decisions.exercises import (
     verdicts_by_exercise,
     worth,
 )
-from grader.decisions.late import RULE, HandingIn, Lateness, lateness
+from grader.decisions.late import RULE, HandingIn, Lateness, lateness, more_time
 from grader.decisions.settlement import Change, ExercisePoints, Kind, Settlement
-from grader.points import hundredths
+from grader.points import hundredths, points_of
 from grader.submission import Author
 from grader.verdict import Grade, GradeStatus, Verdict
 
@@ -38,10 +38,11 @@ class _Exercise:
     worth: int
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
-    ids: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.ids = frozenset(test.id for test in self.tests)
+    @property
+    def ids(self) -> frozenset[str]:
+        """Its tests."""
+        return frozenset(test.id for test in self.tests)
 
     @property
     def counts(self) -> bool:
@@ -58,6 +59,16 @@ class _Exercise:
         most = self.worth + earned([test for test in self.tests if test.id in self.bonus])
         return min(max(self.points + after - before, 0), most)
 
+    def with_tests_at(self, points: int, tests: frozenset[str]) -> int:
+        """The points that it has when some of its tests are given so many.
+
+        What the tests had lost may have come back already, from another exercise: nothing is given
+        twice, and more than the exercise is worth only if the tests are given more than they are.
+        """
+        own = [test for test in self.tests if test.id in tests]
+        most = max(self.worth, self.points) + max(points - worth(own), 0)
+        return min(self.points + points - earned(own), most)
+
 
 class PersonsPoints:
     """Begins with the machine's points; each step adds changes, and none takes one back.
@@ -72,9 +83,10 @@ class PersonsPoints:
         self._settling = settling
         self._grade = grade
         self._person = person
-        judged = verdicts_by_exercise(grade) if grade.is_complete else {}
+        self._is_complete = grade.is_complete
+        judged = verdicts_by_exercise(grade) if self._is_complete else {}
         self._exercises = {
-            name: _Exercise(tests, earned(tests), earned(tests), worth(tests))
+            name: _Exercise(tests, got := earned(tests), got, worth(tests))
             for name, tests in judged.items()
         }
         self._whole = 0  # what was changed beside the exercises
@@ -92,9 +104,9 @@ class PersonsPoints:
         return Settlement(
             submission=grade.submission,
             people=(self._person,),
-            status=grade.status if grade.is_complete else GradeStatus.NOT_GRADED,
+            status=grade.status if self._is_complete else GradeStatus.NOT_GRADED,
             late=late.late,
-            machine=sum(each.machine for each in exercises) if grade.is_complete else None,
+            machine=sum(each.machine for each in exercises) if self._is_complete else None,
             worth=sum(each.worth for each in exercises) or hundredths(grade.max_score),
             exercises={
                 name: ExercisePoints(each.machine, each.points, each.worth)
@@ -107,6 +119,7 @@ class PersonsPoints:
             sources=frozenset(
                 one.source for one, target in self._of(Decision) if target.whom != Whom()
             ),
+            timed_by=self._settling.timed_by.get(grade.submission, ""),
         )
 
     def _carry_over(self) -> None:
@@ -135,19 +148,19 @@ class PersonsPoints:
             exercise = self._exercises.get(target.exercise)
             if exercise is None:
                 continue
-            now, left = exercise.points, decision.to
-            if target.tests:
-                own = earned([test for test in exercise.tests if test.id in target.tests])
-                left = now + ((decision.by or 0) if decision.to is None else decision.to - own)
-            elif left is None:
-                left = now + (decision.by or 0)
-            self._set(Kind.DECIDED, target.exercise, left, decision.reason, decision)
+            left = exercise.points + (decision.by or 0) if decision.to is None else decision.to
+            if target.tests and decision.to is not None:
+                left = exercise.with_tests_at(decision.to, target.tests)
+            why = decision.reason + _more_than(left, exercise.points, exercise.worth)
+            self._set(Kind.DECIDED, target.exercise, left, why, decision)
 
     def _excuse(self) -> bool:
         """Lets exercises count as the others do; whether the person is excused from all."""
         everything = False
         for decision, target in self._of(Excused):
-            everything |= not target.exercise
+            if not target.exercise:
+                everything = True
+                self._add(Kind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source)
             if target.exercise in self._exercises:
                 points = {name: (each.points, each.worth) for name, each in self._exercises.items()}
                 left = excused_points(points, target.exercise)
@@ -162,8 +175,12 @@ class PersonsPoints:
         handing_in = HandingIn(settling.times.get(name), name in settling.marked)
         allowance = settling.allowance(name, self._person)
         late = lateness(settling.rule, handing_in, allowance, reached, possible)
-        if late.sentence and self._grade.is_complete:
-            self._add(Kind.LATE, None, -late.cost, late.sentence, RULE)
+        for one in allowance.extensions:
+            said = f"{more_time(settling.rule, allowance)}{_reason(one)}"
+            self._add(Kind.LATE, None, 0, said, one.source)
+        if late.sentence and self._is_complete:
+            source = ", ".join(filter(None, (RULE, settling.timed_by.get(name))))
+            self._add(Kind.LATE, None, -late.cost, late.sentence, source)
         return late
 
     def _decide_the_whole(self) -> None:
@@ -172,8 +189,9 @@ class PersonsPoints:
                 continue
             now = self._whole + sum(each.points for each in self._exercises.values())
             left = now + (decision.by or 0) if decision.to is None else decision.to
-            more = max(left, 0) - now
-            self._add(Kind.DECIDED, None, more, decision.reason, decision.source)
+            possible = sum(each.worth for each in self._exercises.values())
+            why = decision.reason + _more_than(left, now, possible)
+            self._add(Kind.DECIDED, None, max(left, 0) - now, why, decision.source)
 
     def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, Target]]:
         return self._settling.of(kind, self._grade.submission, self._person)
@@ -187,6 +205,13 @@ class PersonsPoints:
     def _add(self, kind: Kind, exercise: str | None, more: int, sentence: str, source: str) -> None:
         self._whole += 0 if exercise else more
         self._changes.append(Change(kind, more, exercise, sentence, source))
+
+
+def _more_than(left: int, before: int, worth: int) -> str:
+    """That a decision gives more than there is to be had: it counts, and everybody reads it."""
+    if not 0 < worth < left or left <= before:
+        return ""
+    return f", which makes {points_of(left):.10g} of {points_of(worth):.10g}"
 
 
 def _reason(decision: Decision) -> str:

@@ -64,7 +64,7 @@ class Settlement:
     `machine` are the hundredths that the tests gave, none if they gave none: not all were judged.
     `undecided` says what somebody has to decide about its lateness; `excused` people get neither
     points nor a zero. `sources` are all decisions that name them or their submission, with those
-    that changed no points.
+    that changed no points; `timed_by` is the one that told when this was handed in, if one did.
     """
 
     submission: str
@@ -79,11 +79,13 @@ class Settlement:
     excused: bool = False
     undecided: str = ""
     sources: frozenset[str] = frozenset()
+    timed_by: str = ""
 
     @property
     def has_points(self) -> bool:
         """Whether there is a number: the machine's, or one that was decided."""
-        is_decided = any(change.exercise is None for change in self.changes)
+        whole = (change for change in self.changes if change.exercise is None)
+        is_decided = any(change.kind is Kind.DECIDED for change in whole)
         return not self.excused and (self.machine is not None or is_decided)
 
     @property

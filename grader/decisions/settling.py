@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from grader.decisions.class_list import Whom
+from grader.decisions.class_list import Whom, whoms
 from grader.decisions.decision import Comment, Decision, Excused, Extension, LateDays
 from grader.decisions.late import Allowance
 from grader.decisions.person import PersonsPoints
@@ -43,7 +43,7 @@ class Settling:
 
     `people` are whom each submission counts for, nobody where another one was taken instead;
     `marked` are the submissions that a platform called late, `times` when they were handed in, as
-    far as that is known.
+    far as that is known, and `timed_by` the decisions that told it, by their places.
     """
 
     aimed: tuple[Aimed, ...]
@@ -52,6 +52,14 @@ class Settling:
     absentees: tuple[Author, ...]
     marked: frozenset[str]
     times: Mapping[str, datetime.datetime]
+    timed_by: Mapping[str, str] = field(default_factory=dict)
+    _about: Mapping[Whom, Sequence[int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        about: dict[Whom, list[int]] = {}
+        for place, one in enumerate(self.aimed):
+            about.setdefault(one.target.whom, []).append(place)
+        object.__setattr__(self, "_about", about)
 
     @property
     def digest(self) -> str:
@@ -75,8 +83,11 @@ class Settling:
         self, kind: type[_Kind], submission: str, person: Author
     ) -> Iterator[tuple[_Kind, Target]]:
         """The decisions of a kind about a person, with what they are about."""
-        for one in self.aimed:
-            if isinstance(one.decision, kind) and one.target.whom.is_of(submission, person):
+        places: list[int] = []
+        for whom in whoms(submission, person):
+            places += self._about.get(whom, ())
+        for one in (self.aimed[place] for place in sorted(places)):
+            if isinstance(one.decision, kind):
                 yield one.decision, one.target
 
     def allowance(self, submission: str, person: Author) -> Allowance:
@@ -90,11 +101,13 @@ class Settling:
             until=max(moments, key=local, default=None),
             more_days=max((one.days for one in extensions if one.days is not None), default=0),
             free_days=left[-1] if left else None,
+            extensions=tuple({one.source: one for one in extensions}.values()),
         )
 
-    def excused(self, person: Author) -> bool:
-        """Whether somebody who handed in nothing need not have."""
-        return any(not target.exercise for _, target in self.of(Excused, "", person))
+    def excused(self, person: Author) -> str:
+        """Why somebody who handed in nothing need not have, with its source; nothing if not."""
+        found = (one for one, target in self.of(Excused, "", person) if not target.exercise)
+        return "; ".join(f"excused: {one.reason or '-'} ({one.source})" for one in found)
 
     def comments(self, submission: str, person: Author) -> tuple[str, ...]:
         """The words to a person."""

@@ -8,10 +8,13 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from grader.decisions.class_list import ClassList, Unknown, Whom
 from grader.decisions.decision import BadDecisions
+from grader.submission import Author
 
+Told = TypeVar("Told")
 # Headers without case, spaces and punctuation; the first that a table has is taken.
 _TIMES = (
     *("submittedat", "submitted", "submissiontime", "submissiontimestamp", "submissiondate"),
@@ -94,12 +97,16 @@ def _rows(file: Path) -> list[list[str]]:
 
 
 def of_submissions(
-    times: Sequence[tuple[Whom, datetime.datetime]], authors: Mapping[str, Sequence[object]]
-) -> dict[str, datetime.datetime]:
-    """The times by submissions; of several for one, the last that is told."""
-    found: dict[str, datetime.datetime] = {}
-    for whom, at in times:
+    told: Sequence[tuple[Whom, Told]], authors: Mapping[str, Sequence[Author]]
+) -> dict[str, Told]:
+    """What is told of people, by submissions; of several things for one, the last."""
+    by_author: dict[Author, list[str]] = {}
+    for name, there in authors.items():
+        for author in there:
+            by_author.setdefault(author, []).append(name)
+    found: dict[str, Told] = {}
+    for whom, one in told:
         own = [whom.submission] if whom.submission else []
-        own += [name for name, there in authors.items() if whom.author in there]
-        found |= {name: at for name in own if name}
+        own += by_author.get(whom.author, []) if whom.author else []
+        found |= dict.fromkeys(own, one)
     return found

@@ -35,8 +35,9 @@ class Batch:
 
     `waiting` are those to be graded, `kept` counts those whose grades are there and stay,
     `forgotten` are the names of those that were graded before and are no longer handed in, and
-    `is_regrade` tells whether there were grades of which none stays. `to_explain` counts, once all
-    are graded, those that are being explained.
+    `is_regrade` tells whether there were grades of which none stays. `changed` are the tests that
+    are asked again of those that keep other verdicts. `to_explain` counts, once all are graded,
+    those that are being explained.
     """
 
     def __init__(
@@ -50,7 +51,9 @@ class Batch:
         self.to_explain = 0
         finished = store.finished()
         self.forgotten = _gone(store, discovery)
-        self.waiting = _tasks(store, finished, settings, discovery)
+        standing = _Standing(store, settings)
+        self.waiting = _tasks(store, finished, settings, discovery, standing)
+        self.changed = sorted(standing.changed)
         self.kept = len(discovery.entries) - len(self.waiting)
         self.is_regrade = bool(finished) and not self.kept
         store.set_test_hashes(settings.suite_hash, settings.test_hashes)
@@ -167,13 +170,16 @@ def _gone(store: Store, discovery: Discovery) -> list[str]:
 
 
 def _tasks(
-    store: Store, finished: dict[str, str], settings: Settings, discovery: Discovery
+    store: Store,
+    finished: dict[str, str],
+    settings: Settings,
+    discovery: Discovery,
+    standing: _Standing,
 ) -> Sequence[Task]:
     """The submissions whose grades are not there yet, or depend on something that changed."""
     lacking = store.lacking()
     wanted = {package for packages in lacking.values() for package in packages}
     installed = {package for package in wanted if is_installed(package)}
-    standing = _Standing(store, settings)
     tasks = []
     for position, entry in enumerate(discovery.entries):
         digest = fingerprint(entry)
@@ -186,9 +192,13 @@ def _tasks(
 
 
 class _Standing:
-    """Which verdicts of earlier grades stand, though something changed since."""
+    """Which verdicts of earlier grades stand, though something changed since.
+
+    `changed` are the tests of which none does, by their functions.
+    """
 
     def __init__(self, store: Store, settings: Settings) -> None:
+        self.changed: set[str] = set()
         self._store = store
         self._settings = settings
         self._unchanged: dict[str, set[str]] = {}
@@ -218,4 +228,5 @@ class _Standing:
             known = self._store.test_hashes(suite_hash)
             now = self._settings.test_hashes.items()
             self._unchanged[suite_hash] = {name for name, it in now if known.get(name) == it}
+            self.changed |= self._settings.test_hashes.keys() - self._unchanged[suite_hash]
         return self._unchanged[suite_hash]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from grader.decisions.settlement import Settlement, in_words
 from grader.decisions.settling import Settling
@@ -79,13 +79,13 @@ class Score:
 class ClassScores:
     """The scores of a class, in its order, and who of a roster handed in nothing.
 
-    `excused` are those of the latter who need not have.
+    `excused` are those of the latter who need not have, and why.
     """
 
     assignment: str
     scores: tuple[Score, ...]
     absentees: tuple[Author, ...] = ()
-    excused: frozenset[Author] = frozenset()
+    excused: Mapping[Author, str] = field(default_factory=dict)
 
     @property
     def max_score(self) -> float | None:
@@ -128,5 +128,6 @@ def class_scores(results: Results, settling: Settling) -> ClassScores:
 
 def collected(results: Results, settling: Settling, scores: list[Score]) -> ClassScores:
     """A class whose scores are known."""
-    excused = frozenset(filter(settling.excused, results.absentees))
+    reasons = {person: settling.excused(person) for person in results.absentees}
+    excused = {person: why for person, why in reasons.items() if why}
     return ClassScores(results.assignment, tuple(scores), results.absentees, excused)

@@ -51,7 +51,8 @@ def write_table(
         status = _EXCUSED if person in scores.excused else "absent"
         who = ["", *_person(person), status, "", points]
         total = [points, top if zero else "", *[points] * len(worth)]
-        table.writerow([*who, *blanks, *total, "nothing handed in", "", ""])
+        why = harmless(scores.excused.get(person, ""))
+        table.writerow([*who, *blanks, *total, "nothing handed in", why, ""])
 
 
 def _rows(score: Score, kinds: Sequence[Kind], exercises: Sequence[str]) -> Iterator[list[Cell]]:
@@ -69,9 +70,17 @@ def _rows(score: Score, kinds: Sequence[Kind], exercises: Sequence[str]) -> Iter
             _cell(score.total.of if score.total else None),
             *(_of_the_machine(score, exercise) for exercise in exercises),
             harmless(score.words),
-            harmless("; ".join(f"{in_words(one)} ({one.source})" for one in own.changes)),
+            harmless("; ".join(_changes(own))),
             harmless("; ".join(own.comments)),
         ]
+
+
+def _changes(own: Settlement) -> Iterator[str]:
+    """Each change with its source, and the decisions that changed no points."""
+    yield from (f"{in_words(one)} ({one.source})" for one in own.changes)
+    told = {source for one in own.changes for source in one.source.split(", ")}
+    if others := sorted((own.sources | {own.timed_by}) - told - {""}):
+        yield f"see also {', '.join(others)}"
 
 
 def _of_kind(own: Settlement, kind: Kind) -> Cell:

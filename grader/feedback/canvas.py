@@ -25,7 +25,7 @@ HOW = (
 _NUMBER = re.compile(r"[0-9]+")
 _DOWNLOADED = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
 # Of several files that were handed in, the one in whose form there is most room.
-_LIKED = (".zip", ".html", ".pdf", ".ipynb", ".txt", ".md", ".py")
+_LIKED = (".zip", ".html", ".pdf", ".gz", ".tgz", ".tar", ".ipynb", ".txt", ".md", ".py")
 
 
 def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
@@ -37,7 +37,12 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> st
     if not taken:
         return "its name has numbers before the user's, so that Canvas takes it for another's"
     name = _best(taken)
-    add(archive, name, wrapped(content, name))
+    held = wrapped(content, name)
+    if held is None:
+        suffix = name.rpartition(".")[2]
+        printed = ": --pdf prints it" if suffix.lower() == "pdf" else ""
+        return f"handed in as .{suffix}, a kind of file that feedback is not written in{printed}"
+    add(archive, name, held)
     return ""
 
 

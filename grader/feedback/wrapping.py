@@ -6,14 +6,21 @@ called `attention.zip` could not be opened.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import re
+import tarfile
 import zipfile
 from dataclasses import dataclass
 
 _TIME = (1980, 1, 1, 0, 0, 0)
 _PAGES = (".html", ".htm")
+_TEXTS = (".txt", ".md", ".rst", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".log", ".tex")
+_TARS = {".tar": "", ".tar.gz": "gz", ".tgz": "gz", ".tar.bz2": "bz2", ".tbz2": "bz2"}
+_TARS |= {".tar.xz": "xz", ".txz": "xz"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +37,40 @@ class Content:
         return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
 
 
-def wrapped(content: Content, name: str) -> bytes:
-    """The feedback as the content of a file of this name; of a kind that is not known, as text."""
-    suffix = f".{name.lower().rpartition('.')[2]}"
+def wrapped(content: Content, name: str) -> bytes | None:
+    """The feedback as the content of a file of this name; None if it fits into none of its kind."""
+    suffix, compression = f".{name.lower().rpartition('.')[2]}", _tar(name)
     if suffix == ".zip":
         return zipped(content.files())
+    if compression is not None:
+        return _tarred(content.files(), compression)
     if suffix == ".ipynb":
         return _notebook(content.text).encode()
     if suffix == ".py":
         return "".join(f"# {line}".rstrip() + "\n" for line in content.text.splitlines()).encode()
     if suffix in _PAGES:
         return content.page.encode()
-    return content.pdf if suffix == ".pdf" and content.pdf else content.text.encode()
+    if suffix == ".pdf":
+        return content.pdf
+    return content.text.encode() if suffix in _TEXTS or "." not in name else None
+
+
+def _tar(name: str) -> str | None:
+    """How a tar of this name is compressed; None if it is called like none."""
+    return next((how for ends, how in _TARS.items() if name.lower().endswith(ends)), None)
+
+
+def _tarred(files: dict[str, bytes], compression: str) -> bytes:
+    """A tar of these files."""
+    buffer = io.BytesIO()
+    with tarfile.open(mode="w", fileobj=buffer) as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    packed = {"gz": lambda data: gzip.compress(data, mtime=0), "bz2": bz2.compress}
+    packed |= {"xz": lzma.compress, "": bytes}
+    return packed[compression](buffer.getvalue())
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

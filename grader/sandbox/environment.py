@@ -33,6 +33,7 @@ class Environment:
         self._looked_up: dict[str, bool] = {}
         self.lacking: dict[str, None] = {}
         self._absent: list[str] = []
+        self._has_adapters = True
 
     def checked(self, raised: Raised, asked: bool = False) -> Raised:
         """What was raised, with the name of the package that it lacks only if that is true.
@@ -50,8 +51,12 @@ class Environment:
             self.lacking[lacks] = None
         return dataclasses.replace(raised, lacks=lacks)
 
-    def note_absent(self, names: Iterable[str]) -> None:
-        """Keeps those packages of which it is true that they are not installed."""
+    def note_absent(self, names: Iterable[str], has_adapters: bool = True) -> None:
+        """Keeps those packages of which it is true that they are not installed.
+
+        Without adapters, whatever was to be taken from these may have been all there is.
+        """
+        self._has_adapters = has_adapters
         for name in names:
             checked = self.checked(Raised("ModuleNotFoundError", "", lacks=name))
             self._absent += [name] if checked.lacks else []
@@ -66,8 +71,9 @@ class Environment:
         """Whether no test came to anything, for want of what is absent."""
         statuses = {test.status for test in tests}
         wanting = (t for t in tests if t.status is Status.ERROR)
-        is_error = Status.ERROR in statuses and statuses <= {Status.ERROR, Status.MISSING}
-        return bool(self._absent) and is_error and all(map(_wants_a_module, wanting))
+        is_error = Status.ERROR in statuses or not self._has_adapters
+        is_nothing = is_error and statuses <= {Status.ERROR, Status.MISSING}
+        return bool(self._absent) and is_nothing and all(map(_wants_a_module, wanting))
 
     @property
     def absence(self) -> str:

@@ -208,7 +208,7 @@ class Sitting:
             loaded = worker.load(self._submission, patience, self._uses.forbidden)
             self._uses.note_import(loaded.uses)
             self.import_seconds = loaded.seconds
-            self._environment.note_absent(loaded.absent)
+            self._environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:
             self._end(worker)
             self.problem = self._fault(lost, whole, worker)

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -109,6 +110,20 @@ def test_a_file_holds_what_its_name_promises(tmp_path: Path):
     notebook = json.loads(found[CANVAS[2]])
     assert notebook["cells"][0]["source"].startswith("```text\n")
     assert found[CANVAS[4]].startswith(b"<!doctype html>")
+
+
+def test_other_kinds_of_file_open_as_well_or_are_left_out_and_said(tmp_path: Path):
+    """A text that is called like a tar, a PDF or a document of Word is nothing anybody can open."""
+    names = ["doejane_123_4567_work.tar.gz", "roejohn_124_4568_essay.pdf", "poe_125_4569_a.docx"]
+    results = graded(tmp_path / "download", names, tmp_path / "results")
+    done = ran(results, "--for", "canvas")
+    found = members(results / "feedback-canvas" / "canvas.zip")
+    with tarfile.open(fileobj=io.BytesIO(found[names[0]])) as inner:
+        assert inner.getnames() == ["feedback.html", "feedback.txt"]
+    assert done.exit_code == 1
+    assert "poe_125: handed in as .docx, a kind of file that feedback is not" in done.output
+    assert "roejohn_124: handed in as .pdf" in done.output
+    assert "--pdf prints it" in " ".join(done.output.split())
 
 
 def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path):

@@ -156,6 +156,51 @@ def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: P
     assert (own.final, own.worth) == (1.0, 400)
 
 
+def test_what_came_back_already_is_not_given_once_more(tmp_path: Path) -> None:
+    """A test that is set to its points lifts no exercise above its worth."""
+    carried = Carried("run_mha", "run_rope", "no-scale", 5)
+    grade = a_grade(
+        "s", a_verdict("run_rope", 1, 4), a_verdict("run_mha", 1, 6), carried=(carried,)
+    )
+    results = a_batch(tmp_path, grade)
+    test = next(one.id for one in grade.tests if one.exercise == "run_mha")
+    decided(tmp_path, ("points", {"person": "s", "test": test, "to": 6}))
+    (own,) = settled(results).values()
+    assert own.exercises["run_mha"].final == 600
+    assert own.final == 7.0
+
+
+def test_what_is_decided_beyond_an_exercise_s_worth_counts_and_is_said(tmp_path: Path) -> None:
+    """The instructor's word is the last, and everybody who reads it sees what it makes."""
+    carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
+    results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
+    decided(tmp_path, ("points", {"person": "s", "exercise": "run_mha", "by": 2}))
+    decided(tmp_path, ("points", {"person": "s", "by": 2}))
+    (own,) = settled(results).values()
+    assert own.final == 10.5
+    assert [*own.sentences()][1:] == [
+        "+2 points in run_mha: so it is, which makes 7.5 of 6",
+        "+2 points: so it is, which makes 10.5 of 10",
+    ]
+
+
+def test_a_decision_that_changes_no_points_is_traced_as_well(tmp_path: Path) -> None:
+    """A row leads to all that was decided of it, also to words and to more time."""
+    results = a_class(tmp_path)
+    decided(
+        tmp_path,
+        ("comment", {"person": "alice", "text": "Well argued.", "reason": None}),
+        ("extension", {"person": "alice", "days": 2}),
+    )
+    changes = exported("csv", results).column("changes", "name")["Alice Apple"]
+    assert changes == (
+        "there was more time: so it is (decisions.toml:9); see also decisions.toml:5"
+    )
+    first, second = effects(results, open_settling(results))
+    assert first.lines == ["Alice Apple: reads it"]
+    assert second.lines == ["Alice Apple: there was more time: so it is; 6 points"]
+
+
 def test_an_exercise_that_is_taken_out_or_a_bonus_is_asked_of_nobody(tmp_path: Path) -> None:
     """Its points are not among the possible ones; as a bonus they stay with who has them."""
     results = a_class(tmp_path)
@@ -182,7 +227,10 @@ def test_who_is_excused_from_everything_has_neither_points_nor_a_zero(tmp_path: 
     out = exported("canvas", results, absent_zero=True)
     assert out.column("Attention", "Student")["bea"] == "EX"
     assert out.column("Attention", "Student")["Wanda Absent"] == "EX"
-    assert "excused" in exported("csv", results).column("status", "name")["bea"]
+    table = exported("csv", results)
+    assert "excused" in table.column("status", "name")["bea"]
+    assert table.column("changes", "name")["bea"] == "excused: so it is (decisions.toml:5)"
+    assert table.column("changes", "name")["Wanda Absent"] == "excused: so it is (decisions.toml:9)"
 
 
 def test_of_two_submissions_the_one_counts_that_was_chosen(tmp_path: Path) -> None:

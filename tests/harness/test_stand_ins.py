@@ -157,7 +157,11 @@ def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
 def test_where_nothing_is_left_without_it_the_submission_is_unreadable(tmp_path, tiny):
     """Whoever forgot to hand in a file hears that, once, and not in every test."""
     own = "def run_count(x):\n    return count(x)\n"
-    programs = {"forgot": f"from my_tools import run_double, count\n\n\n{own}"}
-    grade = grades(tmp_path, tiny, programs)["forgot"]
-    assert grade.status is GradeStatus.UNREADABLE
-    assert "No module named 'my_tools': neither handed in nor installed" in (grade.message or "")
+    programs = {
+        "forgot": f"from my_tools import run_double, count\n\n\n{own}",
+        "forgot_all": "import my_tools\nfrom my_tools import *\n",
+    }
+    for name, grade in grades(tmp_path, tiny, programs).items():
+        assert grade.status is GradeStatus.UNREADABLE, name
+        why = "No module named 'my_tools': neither handed in nor installed"
+        assert why in (grade.message or "")

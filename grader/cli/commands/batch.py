@@ -100,7 +100,7 @@ def batch(
             if attribution is not None:
                 say_who_handed_in(attribution)
             _say_what_is_left(opened)
-            waiting = [task.entry for task in opened.waiting]
+            waiting = [task.entry for task in opened.waiting if not task.kept]
             say_what_is_needed(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
     except KeyboardInterrupt:
@@ -138,6 +138,19 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
         click.echo(sentence, err=True)
 
 
+def _say_what_is_asked_again(opened: Batch, again: int) -> None:
+    """What of how many submissions that were graded before, and what becomes of the others."""
+    tests = [name.rpartition("::")[2] for name in opened.changed if name]
+    asked = f"of them only {several(tests)} is asked again" if tests else "points change alone"
+    others = {
+        "graded before and unchanged": opened.kept,
+        "to grade as a whole": len(opened.waiting) - again,
+    }
+    said = [f"{again} graded before: {asked}"]
+    said += [f"{count} {what}" for what, count in others.items() if count]
+    click.echo("; ".join(said), err=True)
+
+
 def _settling(results: Results) -> Settling | None:
     """Settles the grades; nothing does while decisions cannot be read, as the report then says."""
     try:
@@ -158,7 +171,9 @@ def _say_what_is_left(opened: Batch) -> None:
     if opened.forgotten:
         gone = several(opened.forgotten)
         click.echo(f"no longer handed in, and out of the results: {gone}", err=True)
-    if opened.kept:
+    if again := sum(bool(task.kept) for task in opened.waiting):
+        _say_what_is_asked_again(opened, again)
+    elif opened.kept:
         click.echo(
             f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade", err=True
         )
