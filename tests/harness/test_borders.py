@@ -17,6 +17,7 @@ LOADED_IN_WORKERS = {
     "grader.wire.adapter_names",
     "grader.wire.calls",
     "grader.wire.flattening",
+    "grader.wire.following",
     "grader.wire.frames",
     "grader.wire.importing",
     "grader.wire.modules",
