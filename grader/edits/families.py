@@ -10,13 +10,16 @@ from grader.edits.draft import Draft
 from grader.edits.exchanged import (
     arguments,
     axes,
+    blocks,
     bounds,
     calls,
+    cases,
     classes,
     constants,
     entries,
     flags,
     halves,
+    keys,
     likes,
     members,
     names,
@@ -26,6 +29,7 @@ from grader.edits.exchanged import (
     slices,
     statements,
     strides,
+    untangled,
 )
 from grader.edits.missing import (
     counterparts,
@@ -105,6 +109,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         nesting.widened,
         nesting.terms,
         counterparts.terms,
+        untangled.copies,
     ),
     ast.Compare: (operators.comparisons, flags.missing),
     ast.BoolOp: (operators.logic,),
@@ -127,6 +132,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         forgotten.lookups,
         members.attributes,
         members.of_pairs,
+        untangled.turned,
     ),
     ast.Call: (
         calls.functions,
@@ -157,6 +163,12 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         nesting.signs,
         classes.called,
         members.cut_out,
+        keys.options,
+        keys.namesakes,
+        keys.callables,
+        untangled.turned,
+        untangled.repeated,
+        untangled.mirrored,
     ),
     ast.arguments: (bounds.parameters,),
     ast.Tuple: (
@@ -178,7 +190,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.ListComp: (entries.clauses,),
     ast.GeneratorExp: (entries.clauses,),
     ast.JoinedStr: (patterns.patterns,),
-    ast.Dict: (arguments.entries,),
+    ast.Dict: (arguments.entries, keys.forgotten),
     ast.Slice: (slices.slices, members.blocks),
     ast.Subscript: (
         slices.indices,
@@ -186,6 +198,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         members.entries,
         members.cut,
         written_out.elements,
+        keys.entries,
     ),
     ast.AugAssign: (
         operators.augmented,
@@ -213,9 +226,10 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         classes.members,
         unread.steps,
     ),
+    ast.Match: (cases.patterns,),
     ast.ClassDef: (classes.bases,),
     ast.FunctionDef: (classes.methods,),
     ast.AnnAssign: (classes.members,),
     ast.Expr: (statements.statements, forgotten.results, forgotten.mentioned, likes.likes),
-    ast.Return: (repeated.names_exchanged, likes.likes),
+    ast.Return: (repeated.names_exchanged, likes.likes, blocks.ends),
 }

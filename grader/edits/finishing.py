@@ -94,7 +94,7 @@ class Finishing:
             return None
         pieces = merged(self._with_line_ends(piece) for piece in draft.pieces)
         text = replaced(program.source[span.start : span.end], pieces, span.start)
-        parsed = self._parse(text, _kind_of(node))
+        parsed = self._parse(text, _kind_of(node), getattr(node, "col_offset", 0))
         if parsed is None or parsed[0] == self._trees.number(node):
             return None
         number, tree = parsed
@@ -125,18 +125,21 @@ class Finishing:
         before = self._program.source.count("\n", piece.start, piece.end)
         return piece.text.count("\n") - before
 
-    def _parse(self, text: str, kind: str) -> tuple[int, ast.AST] | None:
+    def _parse(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
         if (kind, text) not in self._parsed:
-            self._parsed[kind, text] = self._parse_anew(text, kind)
+            self._parsed[kind, text] = self._parse_anew(text, kind, column)
         return self._parsed[kind, text]
 
-    def _parse_anew(self, text: str, kind: str) -> tuple[int, ast.AST] | None:
+    def _parse_anew(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
         flags = ast.PyCF_ONLY_AST
         try:
             if kind == "expression":
                 tree: ast.AST = compile(f"({text}\n)", "<edit>", "eval", flags).body
             elif kind == "parameters":
                 tree = compile(f"def _({text}\n): ...", "<edit>", "exec", flags).body[0].args
+            elif kind == "loop":
+                block = f"if _:\n{' ' * column}{text}" if column else f"if _:\n {text}"
+                tree = ast.Module(compile(block, "<edit>", "exec", flags).body[0].body, [])
             else:
                 module = compile(text, "<edit>", "exec", flags)
                 tree = module.body[0] if len(module.body) == 1 else module
@@ -166,6 +169,8 @@ class Finishing:
 
 def _kind_of(node: ast.AST) -> str:
     """As what a node's text is to be parsed."""
+    if isinstance(node, (ast.For, ast.While)):
+        return "loop"
     if isinstance(node, ast.stmt):
         return "statement"
     return "parameters" if isinstance(node, ast.arguments) else "expression"

@@ -12,7 +12,8 @@ from grader.edits.draft import CHANGE, SLIP, Draft
 from grader.edits.edit import Replacement
 from grader.edits.exchanged.statements import SWAPPED_COST, block_after, swapped
 from grader.edits.finishing import Finished, Finishing
-from grader.edits.reading.setting import Setting
+from grader.edits.reading.kinship import kinship
+from grader.edits.reading.setting import Setting, callee
 
 _MORE = 0.5
 _MOST_PLACES = 6
@@ -21,7 +22,7 @@ _PAIR = -0.5
 _MOST_PAIRS = 4
 _MOST_TURNED = 30
 # What is added at one place of a statement may belong to another of the same.
-_WITHIN = ("sign", "operator")
+_WITHIN = ("sign", "operator", "comparison", "constant")
 _SIGNS = ("sign", "sign-dropped")
 
 
@@ -146,7 +147,9 @@ def _sizes_and_axes(
     sizes: dict[ast.stmt, list[Finished]] = defaultdict(list)
     axes: dict[ast.stmt, list[Finished]] = defaultdict(list)
     for one in single:
-        if one.draft.kind == "elements" and isinstance(one.draft.node, (ast.Tuple, ast.List)):
+        is_shape = callee(one.draft.node) in ("view", "reshape") and one.draft.kind == "arguments"
+        is_tuple = isinstance(one.draft.node, (ast.Tuple, ast.List))
+        if is_shape or (one.draft.kind == "elements" and is_tuple):
             sizes[one.statement].append(one)
         elif one.draft.kind in ("transposed-axes", "axis"):
             axes[one.statement].append(one)
@@ -197,7 +200,7 @@ def _neighbours(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combina
                 )
                 yield Combination(
                     "targets",
-                    SWAPPED_COST,
+                    CHANGE if kinship(one.id, other.id) == 2 else SWAPPED_COST,
                     f"what `{one.id}` and `{other.id}` are assigned",
                     pieces,
                     spans[0].start,

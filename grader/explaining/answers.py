@@ -126,6 +126,9 @@ def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Ca
         return "A comma at the end of a line makes a tuple of one: leave it out."
     if len(fitting) == 1:
         return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
+    if len(fitting) == len(values) and isinstance(values[0], str | bytes):
+        empty = repr(values[0][:0])
+        return f"{empty}.join(...) makes one {type(values[0]).__name__} of several."
     return (
         f"One value is wanted, and {len(fitting)} of these are {words}: return the one alone that "
         f"is asked for{', the first perhaps' if fitting[0] == 0 else ''}."

@@ -20,7 +20,7 @@ HOW = (
     "In Canvas, open the assignment, choose *Re-Upload Submissions* on the right and give it "
     f"{FILE}, zipped as it is. Each student finds a comment with a file that is called as what "
     "they handed in, and holds the feedback in that form: a zip holds a page and a text, a "
-    "notebook a cell of text, a Python file lines of comments, a PDF the text."
+    "notebook a cell of text, a Python file lines of comments."
 )
 _NUMBER = re.compile(r"[0-9]+")
 _DOWNLOADED = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
@@ -40,7 +40,8 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> st
     held = wrapped(content, name)
     if held is None:
         suffix = name.rpartition(".")[2]
-        return f"handed in as .{suffix}, a kind of file that feedback cannot be written in"
+        printed = ": --pdf prints it" if suffix.lower() == "pdf" else ""
+        return f"handed in as .{suffix}, a kind of file that feedback is not written in{printed}"
     add(archive, name, held)
     return ""
 

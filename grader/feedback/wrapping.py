@@ -16,8 +16,6 @@ import tarfile
 import zipfile
 from dataclasses import dataclass
 
-from grader.feedback.plain_pdf import pdf_of
-
 _TIME = (1980, 1, 1, 0, 0, 0)
 _PAGES = (".html", ".htm")
 _TEXTS = (".txt", ".md", ".rst", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".log", ".tex")
@@ -53,7 +51,7 @@ def wrapped(content: Content, name: str) -> bytes | None:
     if suffix in _PAGES:
         return content.page.encode()
     if suffix == ".pdf":
-        return content.pdf or pdf_of(content.text)
+        return content.pdf
     return content.text.encode() if suffix in _TEXTS or "." not in name else None
 
 

@@ -44,19 +44,28 @@ class _Running:
     place: Line | None = None
     is_known: bool = False
     took: float = 0.0
+    modules: int = 0
 
 
 class Limit:
     """Raises in a call that takes more than so many seconds (0: none does).
 
     A function that hung is given less the next time. A call that is looked at in a debugger has
-    all the time.
+    all the time; and, where that `spares_imports`, seconds in which modules are imported are not
+    the call's: torch imports hundreds for the first optimizer.
     """
 
-    def __init__(self, seconds: float, root: Path, heeds_debuggers: bool = False) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        root: Path,
+        heeds_debuggers: bool = False,
+        spares_imports: bool = False,
+    ) -> None:
         self._seconds = seconds
         self._lines = OwnLines(root)
         self._heeds_debuggers = heeds_debuggers
+        self._spares_imports = spares_imports
         self._hung: dict[CodeType, list[Line]] = {}
         self._running: _Running | None = None
 
@@ -68,7 +77,8 @@ class Limit:
         """
         if not self._seconds or threading.current_thread() is not threading.main_thread():
             return make()
-        running, trace = _Running(time.monotonic()), sys.gettrace()
+        running = _Running(time.monotonic(), modules=len(sys.modules))
+        trace = sys.gettrace()
         self._running = running
         result: Result | None = None
         try:
@@ -108,6 +118,8 @@ class Limit:
         if self._heeds_debuggers and is_debugged():
             self._running = None
             return
+        if self._spares_imports and len(sys.modules) > running.modules:
+            running.began, running.modules = time.monotonic(), len(sys.modules)
         took = time.monotonic() - running.began
         if took < self._allowed(own):
             return

@@ -14,6 +14,9 @@ from grader.home.several_processes import SeveralProcesses
 from grader.home.summary import Folding, Summary
 from grader.testing.plugin import BENCH, CALL_TIMEOUT, LOCATE
 
+# Of a tensor that is no parameter; what comes of it is told in a line, and this takes nine.
+_OF_GRADIENTS = "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Lays out the bench for whoever ran `pytest`."""
@@ -25,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except BadAssignment as problem:
         raise pytest.UsageError(str(problem)) from None
     config.stash[BENCH] = home.bench
+    config.addinivalue_line("filterwarnings", _OF_GRADIENTS)
     patience = UNHURRIED if config.getoption(LOCATE, default=False) else QUICK
     verbose = config.get_verbosity() > 0
     reasons = Reasons(config.rootpath, home, patience)

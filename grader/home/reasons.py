@@ -129,7 +129,7 @@ class _Inquiry:
         self._mending: Mending | None = None
         self._has_begun = False
         self._followed = 0
-        self._limit = Limit(_CALL_SECONDS, root)
+        self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
 
     @property
     def is_complete(self) -> bool:

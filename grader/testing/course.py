@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from grader.assignment import BadAssignment
 from grader.testing.contract import Adapter, read_contract
 from grader.wire.adapter_names import is_adapter
 from grader.worker.telling.raising import describe_exception
+
+_FUNCTION = re.compile(r"\w+\.((?:run|get)_\w+)\(\)")
 
 
 def make_importable(root: Path) -> None:
@@ -35,8 +38,21 @@ def course_code(what: str, root: Path) -> Iterator[None]:
     except (Exception, SystemExit) as exception:
         raised = describe_exception(exception, root)
         place = next((f" ({f.file}, line {f.line})" for f in reversed(raised.frames)), "")
-        said = " ".join(raised.message.split())
-        raise BadAssignment(f"{what} cannot be used: {raised.kind}: {said}{place}") from exception
+        said = _of_a_protocol(exception) or f"{raised.kind}: {' '.join(raised.message.split())}"
+        raise BadAssignment(f"{what} cannot be used: {said}{place}") from exception
+
+
+def _of_a_protocol(exception: BaseException) -> str | None:
+    """What to do where a type checker met a Protocol, which none can check at runtime."""
+    is_checkers = type(exception).__module__.partition(".")[0] == "beartype"
+    if not is_checkers or "Protocol" not in str(exception):
+        return None
+    found = _FUNCTION.search(str(exception))
+    name = f" of {found[1]}" if found else ""
+    return (
+        f"a type checker cannot check a Protocol: leave out the decorator{name} (@typed); the "
+        "grader itself checks all that comes back"
+    )
 
 
 def load_contract(root: Path) -> dict[str, Adapter]:

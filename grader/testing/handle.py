@@ -17,6 +17,7 @@ from grader.testing.kinds import TensorType
 from grader.testing.makers import Maker
 from grader.testing.objects import stays
 from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
+from grader.testing.remarks import Came, remarked
 from grader.testing.scripts import EndOfItems, Script, call_of
 from grader.testing.wording import Wording
 from grader.verdict import Status
@@ -90,8 +91,10 @@ class Student(Maker):
         if answer.raised is not None:
             if answer.raised.kind == "StopIteration" and call.asks_for_an_item:
                 raise EndOfItems
-            name = call.last.name if call.last and call.last.doing is Doing.ASK else call.adapter
-            raise self._wording.raised(answer.raised, name or adapter.name, call)
+            step = call.last
+            name = step.name if step and step.doing is Doing.ASK else call.adapter
+            raised = remarked(answer.raised, step, script.came.get(step.on) if step else None)
+            raise self._wording.raised(raised, name or adapter.name, call)
         try:
             said = Call(adapter.name, arguments)
             trace = functools.partial(self._origin, call)
@@ -107,6 +110,8 @@ class Student(Maker):
                 f"{adapter.name} must return a tensor on {self._place}, where its inputs are, "
                 "not on another device",
             )
+        if stays(adapter.result):
+            script.came[len(script.steps) - 1] = Came(adapter.name, adapter.result, result)
         if is_own:
             self._observe(call, result, False)
         self._remember(result, adapter.result, arguments, call)

@@ -341,7 +341,7 @@ def plural(kind: Kind) -> str:
 
 def with_article(noun: str) -> str:
     """A noun with "a" or "an" before it."""
-    return f"{'an' if noun[:1] in tuple('aeiou') else 'a'} {noun}"
+    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
 
 
 def category_of(value: torch.Tensor | Elsewhere | numpy.ndarray[Any, Any]) -> str:

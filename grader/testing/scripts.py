@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from grader.testing.contract import Adapter
+from grader.testing.remarks import Came
 from grader.wire.calls import Call
 from grader.wire.scripts import Doing, Step
 from grader.wire.values import Local, Value, mapped
@@ -41,6 +42,8 @@ class Script:
         self.steps: list[Step] = []
         # What a reference made so far; see there.
         self.kept: Any = None
+        # What stays of what came, by the number of the step.
+        self.came: dict[int, Came] = {}
         self._joined: tuple[Script, int] | None = None
 
     def take(self, step: Step) -> Thing:
@@ -56,7 +59,8 @@ class Script:
         """Has the steps of another script follow, which goes on as this one."""
         offset = len(self.steps)
         self.steps += [_moved(step, offset) for step in other.steps]
-        other.steps, other._joined = [], (self, offset)
+        self.came |= {place + offset: one for place, one in other.came.items()}
+        other.steps, other.came, other._joined = [], {}, (self, offset)
 
     def found(self) -> tuple[Script, int]:
         """The script that this one goes on as, and where its own steps begin there."""

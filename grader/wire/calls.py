@@ -129,8 +129,8 @@ class Raised:
     `culprit` is the line that is to be mended, where that is plainly another.
     Of the innermost frame: its `operands`, the column at which its syntax is wrong (from 1), and
     for wrong arguments what the called function `accepts`. `suggestion` is a name that may have
-    been meant, `lacks` the package whose import found none, and `printed` what the submission
-    printed just before, which the judge adds.
+    been meant, and `lacks` the package whose import found none. The judge adds what the submission
+    `printed` just before, and, where it knows better what was amiss, a `headline` and a `remark`.
     """
 
     kind: str
@@ -144,6 +144,8 @@ class Raised:
     suggestion: str = ""
     lacks: str = ""
     printed: str = ""
+    headline: str = ""
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)

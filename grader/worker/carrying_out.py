@@ -23,7 +23,7 @@ class NoAdapter(Exception):
 class Living:
     """What the latest call made, for the one whose script goes on where that one's ended.
 
-    `functions` are the adapters that steps may ask.
+    `functions` are the adapters that steps may ask; `called` is what was called last.
     """
 
     def __init__(self, functions: Functions | None = None) -> None:
@@ -31,6 +31,7 @@ class Living:
         self._call: Call | None = None
         self._made: list[Any] = []
         self._workshop = Workshop()
+        self.called: Callable[..., Any] | None = None
 
     def __enter__(self) -> Living:
         return self
@@ -58,6 +59,7 @@ class Living:
         if call.adapter and len(self._made) == len(call.before):
             self._seed(seed)
             own = _found(arguments, self._made) if call.before else arguments
+            self.called = function
             self._made.append(function(**own))
         self._take(then, call.device, seed)
         self._call = call
@@ -112,7 +114,8 @@ class Living:
         if step.doing is Doing.ASK:
             if step.name not in self._functions:
                 raise NoAdapter(step.name)
-            return self._functions[step.name](**keywords)
+            self.called = self._functions[step.name]
+            return self.called(**keywords)
         thing = self._made[step.on]
         if step.doing is Doing.WRITE:
             return setattr(thing, step.name, positional[0])
@@ -120,8 +123,12 @@ class Living:
             return iter(thing)
         if step.doing is Doing.NEXT:
             return _next(thing, step.times)
+        self.called = None
         own = getattr(thing, step.name) if step.name else thing
-        return own(*positional, **keywords) if step.doing is Doing.CALL else own
+        if step.doing is not Doing.CALL:
+            return own
+        self.called = own
+        return own(*positional, **keywords)
 
 
 def _are_of_one(one: Call, other: Call) -> bool:

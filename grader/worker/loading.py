@@ -18,6 +18,7 @@ from grader.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.packages import ImportClock, make_room
 from grader.worker.standing_in.finding import OwnDistributions, SilentWriters, StandIns
 from grader.worker.telling.raising import describe_exception
+from grader.worker.workplace import OfWhatWasHandedIn, make_workplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,21 @@ def load(
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
-    The working directory becomes the folder that was handed in; `distribution` becomes findable
-    for `importlib.metadata` through a folder below `scratch`. Of what was `preloaded`, the
-    submission's own modules of the same name take the place; of what is not installed, stand-ins
-    do. The modules of the `engine` can no longer be imported.
+    The working directory becomes a likeness of the folder that was handed in; `distribution`
+    becomes findable for `importlib.metadata` through a folder below `scratch`. Of what was
+    `preloaded`, the submission's own modules of the same name take the place; of what is not
+    installed, stand-ins do. The modules of the `engine` can no longer be imported.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
-    os.chdir(_home(root, module, import_paths))
+    place = make_workplace(root, scratch)
+    os.chdir(place / _home(root, module, import_paths).relative_to(root))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
     clock = ImportClock()
     own_names = _own_names(root, own_paths)
     stand_ins = StandIns(root, own_names)
-    sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock]
+    handed_in = OfWhatWasHandedIn(root, place)
+    sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock, handed_in]
     sys.meta_path += [stand_ins, OwnDistributions(own_names)]
     for name in engine:
         sys.modules.pop(name, None)

@@ -75,7 +75,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
     except NoAdapter as lacking:
         return absent(str(lacking))
     except BaseException as exception:  # a submission may raise anything at all
-        return Answer(raised=describe_exception(exception, root, function))
+        return Answer(raised=describe_exception(exception, root, living.called))
 
 
 def _seed(call: Call, step: int) -> None:

@@ -11,7 +11,7 @@ from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, argument_of, callee, integer
 
-_TURNING = {"t", "transpose", "swapaxes", "swapdims", "movedim"}
+_TURNING = {"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"}
 _SHAPING = {"view", "reshape", "unflatten", "flatten"}
 _PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
 _MISSING = (("1", "2"), ("-3", "-2"), ("-2", "-1"))
@@ -26,7 +26,7 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     own = (integer(first), integer(second))
     program = setting.program
     pairs: list[tuple[str, str]] = list(_PAIRS)
-    if callee(node) == "movedim":  # of which the order matters
+    if callee(node) in ("movedim", "moveaxis"):  # of which the order matters
         pairs += [(after, before) for before, after in _PAIRS]
         kept = {own}
     else:
@@ -106,6 +106,7 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_built = isinstance(node, (ast.Call, ast.Subscript, ast.Name))
     is_shaped = callee(node) in (*_SHAPING, "rearrange")
     is_passed = isinstance(parent, ast.Call) and node in parent.args
+    is_named = isinstance(parent, ast.keyword) and isinstance(node, (ast.Name, ast.Subscript))
     if is_shaped:
         for pair in _MISSING:
             yield _wrapped(setting, node, f".transpose({', '.join(pair)})", CHANGE, subject)
@@ -115,6 +116,8 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield _wrapped(setting, node, text, WRAP, subject)
     elif is_passed and isinstance(node, ast.Name) and nature is not Nature.TENSOR:
         yield _wrapped(setting, node, ".T", WRAP, subject)
+    elif is_named and nature is not Nature.MASK:
+        yield _wrapped(setting, node, ".mT", WRAP, subject)
 
 
 def shaped_after_turning(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE, SLIP, Draft, exchange
 from grader.edits.edit import Replacement
@@ -15,11 +15,30 @@ from grader.edits.reading.setting import Setting, callee, integer
 def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Both bounds of a range moved by one."""
     if callee(node) not in ("arange", "range"):
+        for one in (*node.args, *(keyword.value for keyword in node.keywords)):
+            if isinstance(one, ast.Tuple) and len(one.elts) == 2:
+                yield from _moved(setting, node, one.elts, "where something begins and ends")
         return
     program = setting.program
     subject = f"where a `{callee(node)}` begins and ends"
     if len(node.args) >= 2 and integer(node.args[0]) == 1:
-        start, stop = node.args[:2]
+        yield from _moved(setting, node, node.args, subject)
+    elif len(node.args) == 1 or (len(node.args) > 1 and integer(node.args[0]) == 0):
+        stop = node.args[0] if len(node.args) == 1 else node.args[1]
+        if isinstance(stop, ast.Starred):
+            return
+        begin, end = program.outer_span(node.args[0]).start, program.outer_span(stop).end
+        piece = Replacement(begin, end, f"1, {program.outer_text(stop)} + 1")
+        yield Draft("bounds", CHANGE, subject, node, (piece,), begin)
+
+
+def _moved(
+    setting: Setting, node: ast.Call, parts: Sequence[ast.expr], subject: str
+) -> Iterator[Draft]:
+    """`0, n` for `1, n + 1`."""
+    program = setting.program
+    start, stop = parts[:2]
+    if integer(start) == 1:
         match stop:
             case ast.BinOp(left=bound, op=ast.Add(), right=ast.Constant(value=1)):
                 pass
@@ -33,13 +52,6 @@ def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             Replacement(second.start, second.end, program.outer_text(bound)),
         )
         yield Draft("bounds", SLIP, subject, node, pieces, first.start)
-    elif len(node.args) == 1 or (len(node.args) > 1 and integer(node.args[0]) == 0):
-        stop = node.args[0] if len(node.args) == 1 else node.args[1]
-        if isinstance(stop, ast.Starred):
-            return
-        begin, end = program.outer_span(node.args[0]).start, program.outer_span(stop).end
-        piece = Replacement(begin, end, f"1, {program.outer_text(stop)} + 1")
-        yield Draft("bounds", CHANGE, subject, node, (piece,), begin)
 
 
 def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:

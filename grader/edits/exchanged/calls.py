@@ -151,6 +151,8 @@ def _missing_options(
         yield "bias=False", SLIP
     if name == "flatten" and own == 1 and not given:
         yield "-2", CHANGE
+    if name in ("addcmul", "addcdiv", "addcmul_", "addcdiv_") and "value" not in given:
+        yield "value=-1", SLIP
     if name == "dropout" and "training" not in given:
         yield "training=self.training", WRAP
 

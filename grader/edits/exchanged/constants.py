@@ -12,6 +12,8 @@ _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
 _DTYPES = ("float32", "float64", "bool", "long")
 _INFINITY = 'float("-inf")'
+_MOST_GIVEN = 4
+_TINY = 1e-3
 _LIMITS = ("min", "max", "eps", "tiny")
 
 
@@ -76,7 +78,13 @@ def _role(setting: Setting, node: ast.expr) -> tuple[str, str, str]:
 
 
 def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    if isinstance(setting.parent(node), (ast.Compare, ast.Return, ast.Subscript, ast.Tuple)):
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Return):
+        scope = setting.program.scope(node)
+        given = scope.args.args if isinstance(scope, ast.FunctionDef) else []
+        for one in [one.arg for one in given if one.arg not in ("self", "cls")][:_MOST_GIVEN]:
+            yield put(setting.program, node, one, "name", CHANGE, "what is returned")
+    if isinstance(parent, (ast.Compare, ast.Return, ast.Subscript, ast.Tuple)):
         return
     for text in ("True", "False"):
         yield _other(setting, node, text, "none", WRAP, "a value that may be absent")
@@ -132,6 +140,8 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
         others |= {1.0: CHANGE, 2.0: CHANGE, 0.25: WRAP}
     elif 0 < abs(value) < 0.1:
         others |= {0.0: CHANGE, value * 10: CHANGE, value / 10: CHANGE, value / 1000: WRAP}
+        if abs(value) < _TINY:
+            others[float(f"{-1 / abs(value):.3g}")] = CHANGE
     elif abs(value) >= 1000:
         others |= {value / 10: CHANGE, value * 10: CHANGE, 0.0: WRAP}
     else:
@@ -145,6 +155,8 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
 
 
 def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft]:
+    if value in ("True", "False", "None"):
+        yield put(setting.program, node, value, "word", SLIP, "a word that is written out")
     subject = "an infinite value"
     if value.lstrip("-+") in ("inf", "infinity", "Infinity"):
         other = value.removeprefix("-") if value.startswith("-") else f"-{value.lstrip('+')}"

@@ -3,26 +3,58 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, Draft, put
+from grader.edits.draft import CHANGE, SLIP, Draft, put
 from grader.edits.reading.setting import Setting
 
 _MOST = 6
+MOST_WORDS = 12
+_LIBRARY = {"xy": "ij", "ij": "xy"}
+_ALIKE = 0.75
 
 
 def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     """`mode="rows"` for `mode="columns"`: another word that is compared with or looked up."""
-    if not isinstance(node.value, str) or not node.value.isidentifier():
-        return
     own = node.value
-    others = [one for one in setting.signatures.words if one != own][:_MOST]
-    if own not in setting.signatures.words:
+    if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
+    known = [one for one in setting.signatures.words if one != own]
+    is_known = own in setting.signatures.words
+    if not is_known:
+        beside = _words_beside(setting, node)
+        is_known, known = bool(beside), [*beside, *known]
+    likeness = {one: _likeness(own, one) for one in known}
+    others = sorted(known, key=lambda one: -likeness[one])
+    if own in _LIBRARY:
+        others.insert(0, _LIBRARY[own])
     quote = setting.program.text(node)[-1]
-    for other in others:
-        text = f"{quote}{other}{quote}"
-        yield put(setting.program, node, text, "word", CHANGE, "a word that is written out")
+    subject = "a word that is written out"
+    for other in others[:MOST_WORDS]:
+        is_near = likeness.get(other, 1.0) >= _ALIKE
+        if is_known or is_near:
+            text = f"{quote}{other}{quote}"
+            cost = SLIP if is_near else CHANGE
+            yield put(setting.program, node, text, "word", cost, subject, own)
+
+
+def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
+    """The other words of a table that a word is an entry of."""
+    parent = setting.parent(node)
+    while isinstance(parent, (ast.Tuple, ast.List)):
+        parent = setting.parent(parent)
+    if not isinstance(parent, (ast.Dict, ast.Assign)):
+        return []
+    found = [one.value for one in ast.walk(parent) if isinstance(one, ast.Constant)]
+    return list(dict.fromkeys(one for one in found if isinstance(one, str) and one != node.value))
+
+
+def _likeness(one: str, other: str) -> float:
+    """How much of two words is the same."""
+    if len(one) == 1 or len(other) == 1:
+        return 0.0
+    return difflib.SequenceMatcher(None, one, other).ratio()
 
 
 def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:

@@ -113,6 +113,13 @@ def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
     """`f(-a)` for `-f(a)`."""
     if not isinstance(node.op, _SIGNED):
         return
+    match node.operand:
+        case ast.BinOp(left=base, op=ast.Pow(), right=power):
+            program = setting.program
+            text = f"({program.outer_text(base)} ** -({program.text(power)}))"
+            yield put(program, node, text, "extent", CHANGE, "what a sign belongs to")
+        case _:
+            pass
     layer = _layer(setting, node.operand)
     if layer is None:
         return

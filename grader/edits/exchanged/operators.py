@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep, put, wrap
 from grader.edits.edit import Replacement
@@ -70,7 +71,8 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
     for other, cost in _OTHERS.get(symbol, {}).items():
         yield _operator(setting, node, node.left, node.right, other, symbol, cost, subject)
-    if isinstance(node.op, _ORDERED):
+    is_union = isinstance(node.op, ast.BitOr) and not is_boolean(setting, node)
+    if isinstance(node.op, _ORDERED) or is_union:
         parts = (node.left, node.right)
         subject = f"the order of the operands of `{symbol}`"
         yield exchange(program, node, parts, (1, 0), "operands", SLIP, subject)
@@ -120,7 +122,8 @@ def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     for op, right in zip(node.ops, node.comparators, strict=True):
         symbol = _SYMBOLS[type(op)]
         for other, cost in _OTHERS[symbol].items():
-            yield _operator(setting, node, left, right, other, symbol, cost, "a comparison")
+            draft = _operator(setting, node, left, right, other, symbol, cost, "a comparison")
+            yield replace(draft, kind="comparison")
         left = right
 
 
@@ -166,7 +169,7 @@ def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield wrap(setting.program, node, "not ", "", "condition", SLIP, subject)
     if isinstance(home.parent, ast.If):
         for text in ("True", "False"):
-            yield put(setting.program, node, text, "condition", CHANGE, subject)
+            yield put(setting.program, node, text, "condition-dropped", CHANGE, subject)
     if isinstance(node, ast.Name):
         for text in (f"{node.id} is not None", f"{node.id} is None"):
             yield put(setting.program, node, text, "condition", CHANGE, subject)

@@ -60,6 +60,21 @@ _SIBLINGS = (
     ("lt", "gt"),
     ("le", "ge"),
     ("minimum", "maximum"),
+    ("less", "less_equal"),
+    ("greater", "greater_equal"),
+    ("less", "greater"),
+    ("less_equal", "greater_equal"),
+    ("less", "greater_equal"),
+    ("greater", "less_equal"),
+    ("equal", "not_equal"),
+    ("multiply", "divide"),
+    ("add", "subtract", "multiply", "divide"),
+    ("matmul", "multiply"),
+    ("concatenate", "stack"),
+    ("row_stack", "column_stack"),
+    ("hstack", "vstack", "dstack"),
+    ("fliplr", "flipud"),
+    ("arcsin", "arccos"),
 )
 _OTHERS: dict[str, tuple[str, ...]] = {}
 for _group in _SIBLINGS:

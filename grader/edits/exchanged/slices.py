@@ -73,6 +73,9 @@ def _others(
     if "//" in bound or "half" in bound or not (upper and lower):
         yield ("0", None, "2"), CHANGE
         yield ("1", None, "2"), CHANGE
+    if step is None:
+        for begin, end in setting.seen.slices(node):
+            yield (begin, end, None), SLIP if {lower, upper} & {begin, end} else CHANGE
     if lower is None:
         yield ("1", upper, step), WRAP
     if upper is not None and lower is not None:

@@ -29,6 +29,9 @@ def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
             return "pass" if first < node.lineno else None
         case ast.Assign(targets=[ast.Subscript()]) | ast.AugAssign():
             return "pass"
+        case ast.Assign(targets=[ast.Attribute()], value=ast.Call()):
+            scope = setting.program.scope(node)
+            return None if getattr(scope, "name", "") == "__init__" else "pass"
         case ast.Expr(value=ast.Call()) if "super()" not in setting.program.text(node):
             return "pass"
         case _:

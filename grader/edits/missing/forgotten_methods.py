@@ -16,6 +16,9 @@ _MASKS = frozenset(
 )
 _WIDTHS = frozenset({"d", "dim", "width", "k", "size", "head", "model", "features", "dims"})
 _COUNTS = frozenset({"heads", "head", "h", "n", "num", "count", "groups"})
+_TURNED = frozenset({"transpose", "swapaxes", "movedim", "moveaxis", "permute", "stack"})
+_SCALING = frozenset({"div", "divide", "true_divide", "mul", "multiply", "div_", "mul_"})
+_TOLD = frozenset({"log", "exp", "sqrt", "cos", "sin"})
 _REDUCING = frozenset({"max", "min", "sum", "mean", "amax", "amin"})
 
 
@@ -25,6 +28,9 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     program = setting.program
     subject = "a call that is missing"
+    told = _told_by_target(setting, node)
+    if told is not None:
+        yield wrap(program, node, "", f".{told}()", "method", SLIP, subject)
     if isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
         is_call = isinstance(node, ast.Call)
         for after, cost in ((".exp()", CHANGE), (".sqrt()", WRAP), (".softmax(-1)", WRAP)):
@@ -32,6 +38,10 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if isinstance(setting.parent(node), ast.Return):
         for name in _tensors(setting, node)[:1]:
             yield wrap(program, node, "", f".to({name}.dtype)", "method", WRAP, subject)
+    if callee(node) in _TURNED:
+        yield wrap(program, node, "", ".flatten(-2)", "method", CHANGE, subject)
+    if callee(node) in ("tril", "triu"):
+        yield wrap(program, node, "", ".bool()", "method", CHANGE, subject)
     if callee(node) in ("ones", "ones_like", "full", "zeros", "zeros_like"):
         for after in (".tril()", ".triu()", ".triu(1)", '.fill_(float("-inf"))'):
             yield wrap(program, node, "", after, "method", CHANGE, subject)
@@ -105,6 +115,7 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     parent = setting.parent(node)
     is_divisor = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Div, ast.Mult))
+    is_divisor = is_divisor or (isinstance(parent, ast.Call) and callee(parent) in _SCALING)
     if not (_is_whole(setting, node) or is_divisor or isinstance(parent, ast.AugAssign)):
         return
     program = setting.program
@@ -130,6 +141,10 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             ("", f" * {name}", CHANGE if not is_count else WRAP),
         ):
             yield wrap(program, node, before, after, "share", cost, "a number of one part only")
+    if isinstance(node, ast.Name) and set(words(node.id)) & _COUNTS:
+        for name in [one for one in counts if not set(words(one)) & _COUNTS][:2]:
+            text = f"{name} // "
+            yield wrap(program, node, text, "", "share", CHANGE, "a number of one part only")
     for factor in (2, 3):
         if isinstance(parent, ast.AugAssign):
             yield wrap(program, node, f"{factor} * ", "", "factor", WRAP, "a factor")
@@ -211,6 +226,17 @@ def _is_whole(setting: Setting, node: ast.expr) -> bool:
     return isinstance(parent, ast.keyword) or (
         isinstance(parent, ast.Call) and home.field == "args" and callee(parent)[:1].isupper()
     )
+
+
+def _told_by_target(setting: Setting, node: ast.expr) -> str | None:
+    """What the name that a value is given says was done to it: `log_base`, `exp_scores`."""
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
+            return next(
+                (one for one in words(name) if one in ("log", "exp", "sqrt", "cos", "sin")), None
+            )
+        case _:
+            return None
 
 
 def _tensors(setting: Setting, node: ast.expr) -> list[str]:

@@ -125,6 +125,7 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_stored = isinstance(parent, (ast.Assign, ast.Return))
     is_combined = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
     is_passed = isinstance(parent, ast.Call) and node in parent.args
+    is_passed = is_passed or isinstance(parent, (ast.Dict, ast.keyword))
     if isinstance(node, ast.Name) and (is_combined or is_passed):
         cost = CHANGE if nature is Nature.MASK or is_combined else WRAP
         for axis in ("-1", "-2", "-3", "0", "1") if is_passed else ("-1", "-2", "-3"):
@@ -132,6 +133,9 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     elif is_stored and isinstance(node, ast.Name):
         for axis in ("-3", "-2", "1", "0", "-1"):
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", WRAP, "an axis")
+    if is_stored and callee(node) == "arange":
+        for axis in ("-1", "-2"):
+            yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", CHANGE, "an axis")
     if is_stored and isinstance(node, (ast.Name, ast.Call)):
         yield _around(setting, node, "", ".float()", "conversion", WRAP, "the type of a tensor")
     if is_stored and isinstance(node, ast.Name):

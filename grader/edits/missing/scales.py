@@ -49,7 +49,12 @@ def _is_named_product(setting: Setting, node: ast.expr) -> bool:
 def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """What is kept, divided by the share that is kept."""
     match node:
-        case ast.BinOp(op=ast.Mult()) | ast.Call(func=ast.Attribute(attr="masked_fill" | "where")):
+        case (
+            ast.BinOp(op=ast.Mult())
+            | ast.Call(
+                func=ast.Attribute(attr="masked_fill" | "where" | "mul" | "multiply" | "mul_")
+            )
+        ):
             pass
         case _:
             return

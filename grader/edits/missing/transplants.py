@@ -98,6 +98,8 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
             return home.field == "elt"
         case ast.BinOp(op=ast.MatMult() | ast.Mult()):
             return isinstance(node, ast.Name)
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return isinstance(node, (ast.Name, ast.Attribute))
         case ast.Attribute():
             return isinstance(setting.parent(home.parent), ast.Call)
         case _:
@@ -134,6 +136,8 @@ def _are_alike(node: ast.expr, other: ast.expr) -> bool:
         return bool(callee(node)) and callee(node) == callee(other)
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
         return node.id == other.id or kinship(node.id, other.id) == 2
+    if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
+        return ast.unparse(node.value) == ast.unparse(other.value) == "self"
     return False
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CALLED = ("__call__", "forward")
 MOST_RECIPES = 8
+_WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,9 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
-    """The words that something is compared with, or that something is looked up by."""
+    """The words that something is compared with, looked up by, registered under, or asked for."""
     found: dict[str, None] = {}
+    handed: dict[str, None] = {}
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         match node:
@@ -134,11 +137,26 @@ def _words(tree: ast.Module) -> tuple[str, ...]:
                 parts = list(keys)
             case ast.MatchValue(value=value):
                 parts = [value]
+            case ast.Subscript(slice=value):
+                parts = [value]
+            case ast.IfExp(body=value, orelse=other):
+                parts = [value, other]
+            case ast.arguments(defaults=given, kw_defaults=named):
+                parts = [*given, *named]
+            case ast.FunctionDef(decorator_list=made):
+                parts = [part for one in made for part in ast.walk(one)]
+            case ast.Call(args=args, keywords=keywords):
+                values = [*args, *(one.value for one in keywords)]
+                handed |= dict.fromkeys(_texts(values))
             case _:
                 pass
-        texts = [one.value for one in parts if isinstance(one, ast.Constant)]
-        found |= {one: None for one in texts if isinstance(one, str) and one.isidentifier()}
-    return tuple(found)
+        found |= dict.fromkeys(_texts(parts))
+    return tuple(found | handed)
+
+
+def _texts(parts: Iterable[ast.AST | None]) -> Iterator[str]:
+    known = (one.value for one in parts if isinstance(one, ast.Constant))
+    yield from (one for one in known if isinstance(one, str) and _WORD.fullmatch(one))
 
 
 def _recipe(value: ast.expr) -> str:
@@ -165,8 +183,9 @@ def _note_class(
 
 
 def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
-    """The fields that a dataclass is made with."""
-    if not any("dataclass" in ast.unparse(one) for one in node.decorator_list):
+    """The fields that a dataclass or a named tuple is made with."""
+    told = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
+    if not any("dataclass" in one or "NamedTuple" in one for one in told):
         return
     for one in node.body:
         match one:

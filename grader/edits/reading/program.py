@@ -168,6 +168,8 @@ class Program:
             inner = scope
         if isinstance(statement, _WHOLE) and (field == "body"):
             own.nodes.append(statement)
+        if isinstance(statement, ast.Match):
+            own.nodes.append(statement)
         if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []

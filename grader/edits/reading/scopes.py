@@ -6,8 +6,10 @@ import ast
 import functools
 import itertools
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from grader.edits.reading.captured import captured
 from grader.edits.reading.natures import (
     Nature,
     nature_of,
@@ -106,6 +108,8 @@ class Scopes:
             _learn(statement, names)
         for statement in statements:
             _note_uses(statement, names)
+        for statement in statements:
+            _pass_on(statement, names)
         return names
 
     def _outer(self, scope: ast.AST) -> Scope:
@@ -124,6 +128,10 @@ class Scopes:
 def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
     """What is known of the attributes of `self` that a class sets."""
     found: dict[str, Nature] = {}
+    for one in around.body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            told = nature_of_annotation(one.annotation) or nature_of_name(one.target.id)
+            found[f"self.{one.target.id}"] = told or Nature.OTHER
     for node in ast.walk(around):
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
@@ -187,9 +195,18 @@ def _own_statements(scope: Scope) -> list[ast.stmt]:
         one = waiting.pop()
         found.append(one)
         if not isinstance(one, (*_FUNCTIONS, ast.ClassDef)):
-            inner = [part for part in ast.iter_child_nodes(one) if isinstance(part, ast.stmt)]
+            inner = [part for part in _parts(one) if isinstance(part, ast.stmt)]
             waiting += reversed(inner)
     return found
+
+
+def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
+    """What a statement consists of, and what the blocks of its cases and handlers do."""
+    for part in ast.iter_child_nodes(statement):
+        if isinstance(part, (ast.match_case, ast.ExceptHandler)):
+            yield from part.body
+        else:
+            yield part
 
 
 def _learn(statement: ast.stmt, names: Names) -> None:
@@ -212,6 +229,10 @@ def _learn(statement: ast.stmt, names: Names) -> None:
         case ast.For(target=ast.Name(id=name), iter=over):
             is_range = isinstance(over, ast.Call) and ast.unparse(over.func) == "range"
             _set(names, name, Nature.SIZE if is_range else Nature.OTHER, statement.lineno)
+        case ast.Match(subject=subject, cases=cases):
+            for one in cases:
+                for name, told in captured(one.pattern, subject, names.natures):
+                    _set(names, name, told, one.pattern.lineno)
         case _:
             pass
 
@@ -248,6 +269,16 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
                     names.natures[name] = Nature.MASK
             case _:
                 pass
+
+
+def _pass_on(statement: ast.stmt, names: Names) -> None:
+    """What is stored as it is under the name of a mask is one."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+            if names.natures.get(name) is Nature.MASK and names.natures.get(other) is Nature.TENSOR:
+                names.natures[other] = Nature.MASK
+        case _:
+            pass
 
 
 def _only_target(statement: ast.stmt) -> str | None:

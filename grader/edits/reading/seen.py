@@ -30,6 +30,7 @@ _DULL = frozenset(
 )
 _LONGEST = 120
 _NEAR = 100
+_MOST_SLICES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,47 @@ class Seen:
                 case _:
                     pass
         return found
+
+    def slices(self, node: ast.AST) -> list[tuple[str, str]]:
+        """The bounds, both named, of other slices in the function around a node."""
+        return self._slices.get(self._program.scope(node), [])[:_MOST_SLICES]
+
+    @functools.cached_property
+    def _slices(self) -> dict[Scope, list[tuple[str, str]]]:
+        found: dict[Scope, dict[tuple[str, str], None]] = defaultdict(dict)
+        for statement in self._program.statements:
+            for node in statement.nodes:
+                match node:
+                    case ast.Slice(lower=ast.expr() as lower, upper=ast.expr() as upper, step=None):
+                        key = self._program.outer_text(lower), self._program.outer_text(upper)
+                        found[self._program.scope(node)][key] = None
+                    case _:
+                        pass
+        return {scope: list(keys) for scope, keys in found.items()}
+
+    @functools.cached_property
+    def handed_over(self) -> dict[str, frozenset[str]]:
+        """The functions of the file, or imported, that are handed over, and to what by name."""
+        own: set[str] = set()
+        for statement in self._program.tree.body:
+            match statement:
+                case ast.FunctionDef(name=name):
+                    own.add(name)
+                case ast.ImportFrom(names=names):
+                    own |= {one.asname or one.name for one in names}
+                case _:
+                    pass
+        found: dict[str, set[str]] = defaultdict(set)
+        found |= {name: set() for name in sorted(own) if name.islower() and not self.calls(name)}
+        for node in ast.walk(self._program.tree):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                given = [*node.args, *(one.value for one in node.keywords)]
+                named = {one.id for one in given if isinstance(one, ast.Name)}
+                keys = {ast.unparse(one) for one in given[:1] if called.endswith("partial")}
+                for name in sorted(named & own):
+                    found[name] |= keys or {called}
+        return {name: frozenset(keys) for name, keys in found.items()}
 
     def surroundings(self, node: ast.AST) -> list[Around]:
         """What is done to values in the function around a node, and near it in the file."""

@@ -16,6 +16,7 @@ AXES = frozenset(
         *("softmax", "log_softmax", "sum", "mean", "amax", "amin", "max", "min", "var", "std"),
         *("cat", "concat", "stack", "unsqueeze", "squeeze", "size", "flatten", "unflatten"),
         *("transpose", "swapaxes", "swapdims", "movedim", "permute", "chunk", "split", "unbind"),
+        *("moveaxis", "concatenate", "index_select", "flip", "gather", "tensor_split", "prod"),
         *("cumsum", "logsumexp", "repeat_interleave", "select", "narrow", "norm", "argmax"),
     }
 )

@@ -32,7 +32,7 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     if raised.missing:
         place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
-    explanation = explanation_of(raised)
+    explanation = None if raised.remark else explanation_of(raised)
     told = "\n".join(_account(raised, explanation, call))
     settled = raised.culprit is not None or (explanation is not None and explanation.settles)
     return StudentFault(Status.ERROR, told, where, settled)
@@ -48,11 +48,15 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
     culprit = raised.culprit
     text = explanation.message if explanation and explanation.message is not None else None
     place = _place(raised)
-    yield _headline(raised, text) + (f" ({place})" if place else "")
+    if raised.headline:
+        yield plain(raised.headline)
+        yield f"It showed as {_headline(raised, text)}"
+    else:
+        yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
     if culprit is not None:
         yield plain(f"It comes of {culprit.file}, line {culprit.line}: {culprit.source}")
-    sentence = explanation.sentence if explanation else ""
+    sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)
     if call is not None:

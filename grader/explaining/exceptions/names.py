@@ -50,6 +50,11 @@ def _meant(raised: Raised) -> str | None:
 
 def _nothing(_: re.Match[str], raised: Raised) -> str:
     nothing = [operand.name for operand in raised.operands if operand.words == "None"]
+    if not nothing and ".grad" in source_of(raised):
+        return (
+            "A gradient there is None: none was put into that tensor. Is it the parameter itself "
+            "that was given, or something made of it?"
+        )
     if not nothing:
         return "Something there is None: does a function of yours lack its return?"
     verb = "is" if len(nothing) == 1 else "are"

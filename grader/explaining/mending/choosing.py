@@ -11,11 +11,18 @@ from grader.explaining.mending.weighing import Weighing
 
 # Of lines whose cheapest edits cost about the same, each may be the one.
 _ABOUT_THE_SAME = 0.3
+# Of heavy ones, one more often mends by chance: a second is told sooner.
+_HEAVY, _FAR = 1.9, 0.6
 # Of more lines that are as likely as each other, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 2
 # What is as unlikely as this mends by chance as often as not.
 _UNLIKELY = 2.4
+# What stops asking for a condition, and what asks for it otherwise.
+_DROPS = "condition-dropped"
+_ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
+# What is no plain slip must make all right that it could.
+_PLAIN = 1.3
 
 Line = tuple[str, int]
 
@@ -35,13 +42,15 @@ class Place:
 class Mended:
     """Where exercises can be mended: in one line, or in one of two.
 
-    That is `besides` what mends an exercise that they build on, if that alone is not enough.
+    That is `besides` what mends an exercise that they build on, if that alone is not enough. What
+    mends them `is_plain` if it is as small as slips are.
     """
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
     made: FileEdit
-    besides: bool = False
+    is_plain: bool
+    besides: FileEdit | None = None
 
     def in_words(self, named: bool = False, shown: bool = False) -> str:
         """The line, or the two, and what of them to look at where no mistake is `named`.
@@ -72,22 +81,44 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
     if not able:
         return None
     most = max(len(one.exercises) for one in able)
-    weighing = Weighing(sources, adapters)
-    weighed = [(weighing.weight(one.made), one) for one in able if len(one.exercises) == most]
-    weighed.sort(key=lambda pair: pair[0])
+    weighed = _weighed([one for one in able if len(one.exercises) == most], sources, adapters)
     lightest: dict[Line, tuple[float, Mend]] = {}
     for weight, one in weighed:
-        lightest.setdefault((one.made.file, one.made.edit.line), (weight, one))
+        lightest.setdefault(_line(one), (weight, one))
     ranked = list(lightest.values())
     lightest_of_all = ranked[0][0]
     if lightest_of_all > _UNLIKELY:
         return None
     if sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked) > _MOST_EQUAL:
         return None
-    limit = lightest_of_all + _ABOUT_THE_SAME
+    limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
     told = [one for weight, one in ranked if weight <= limit][:2]
     places = tuple(_place(one, sources) for one in told)
-    return Mended(places, told[0].exercises, told[0].made)
+    return Mended(places, told[0].exercises, told[0].made, lightest_of_all <= _PLAIN)
+
+
+def _weighed(mends: Sequence[Mend], sources: Sources, adapters: str) -> list[tuple[float, Mend]]:
+    """The mends by weight, the lightest first.
+
+    Where a condition need not be asked for at all, to ask for its contrary only keeps calls from
+    what is wrong behind it: that weighs as much as to drop it.
+    """
+    weighing = Weighing(sources, adapters)
+    weights = [weighing.weight(one.made) for one in mends]
+    drops: dict[Line, float] = {}
+    for weight, one in zip(weights, mends, strict=True):
+        if one.made.edit.kind == _DROPS:
+            line = _line(one)
+            drops[line] = min(weight, drops.get(line, weight))
+    found = [
+        (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
+        for weight, one in zip(weights, mends, strict=True)
+    ]
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def _line(mend: Mend) -> Line:
+    return mend.made.file, mend.made.edit.line
 
 
 def _place(mend: Mend, sources: Sources) -> Place:

@@ -16,6 +16,8 @@ Choices = Mapping[str, Mended | None]
 
 # Of mends of other exercises with which one is tried.
 _MOST_BESIDES = 2
+# Of as many exercises as an edit makes right, those that it may leave wrong.
+_MOST_LEFT = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Mender:
         self._sources = sources
         self._adapters = adapters
         self._search = search
-        self._known = known or {}
+        self._known = {} if known is None else known
+        self._held: dict[str, Mended] = {}
 
     def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
         """One wrong exercise after another, but for those that an earlier choice mends as well.
@@ -53,17 +56,25 @@ class Mender:
         for exercise, own in asked.items():
             if exercise in found or all(one.right for one in own):
                 continue
+            if any(exercise in one.exercises for one in self._held.values()):
+                continue
             attempt = self._attempt(exercise, found)
-            if attempt.choice is not None:
-                found |= dict.fromkeys(attempt.mended, attempt.choice)
-            yield attempt
+            for one in (*_proved(attempt, self._held, found), attempt):
+                anew = replace(one, mended=one.mended - found.keys())
+                if anew.choice is not None:
+                    found |= dict.fromkeys(anew.mended, anew.choice)
+                yield anew
 
     def _attempt(self, exercise: str, found: Mapping[str, Mended]) -> Attempt:
-        """What mends an exercise, alone or together with what mended an earlier one."""
+        """What mends an exercise, alone or together with what mended an earlier one.
+
+        What is no plain slip, and leaves others wrong that run the same lines, is `held` back: it
+        may mend by chance. That it does not is seen where a plain slip beside it mends others.
+        """
         if exercise in self._known:
             choice = self._known[exercise]
             return Attempt(exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True)
-        before = [one.made for one in dict.fromkeys(found.values())]
+        before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
         cost, is_whole = Cost(), True
         for besides in (None, *before[:_MOST_BESIDES]):
             search = self._search(exercise, besides)
@@ -72,11 +83,33 @@ class Mender:
                 break
             choice = chosen(search.mends(self._sources), self._sources, self._adapters)
             cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
-            if choice is not None:
-                choice = replace(choice, besides=besides is not None)
+            if choice is None:
+                continue
+            choice = replace(choice, besides=besides)
+            left = self._alike(exercise, search) - choice.exercises - found.keys()
+            is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
+            second = any(one.made == besides for one in self._held.values())
+            if choice.is_plain or not (is_chance or second):
                 return Attempt(exercise, choice, _anew(exercise, choice, found), cost, is_whole)
+            if besides is None:
+                self._held[exercise] = choice
         return Attempt(exercise, None, frozenset(), cost, is_whole)
+
+    def _alike(self, exercise: str, search: Search) -> set[str]:
+        """The wrong exercises that run lines that this one runs, but for those of the adapters."""
+        own = {one for one in search.passed[exercise] if one[0] != self._adapters}
+        return {name for name, lines in search.passed.items() if lines & own}
 
 
 def _anew(exercise: str, choice: Mended | None, found: Mapping[str, Mended]) -> frozenset[str]:
     return frozenset() if choice is None else (choice.exercises | {exercise}) - found.keys()
+
+
+def _proved(
+    attempt: Attempt, held: dict[str, Mended], found: Mapping[str, Mended]
+) -> Iterator[Attempt]:
+    """What was held back, and mends a later exercise together with a second edit."""
+    second = None if attempt.choice is None else attempt.choice.besides
+    for name in [name for name, one in held.items() if one.made == second]:
+        choice = held.pop(name)
+        yield Attempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)

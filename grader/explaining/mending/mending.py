@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -43,6 +43,7 @@ class Workbench(Protocol):
 
 
 NewBench = Callable[[], AbstractContextManager[Workbench]]
+Lines = frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,8 @@ class Search:
 
     `asked` are the calls of all exercises whose right answer is known. Every edit is made together
     with the one `besides`, which mended an exercise that this one builds on. Of the edits that
-    there are, so many were `left_out` for the bounds.
+    there are, so many were `left_out` for the bounds. `passed` are the lines that wrong calls pass,
+    by exercise, those of the others as well.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class Search:
         self._others = [one for one in asked if one.exercise != exercise]
         self.cost = Cost()
         self.left_out = 0
+        self.passed: dict[str, Lines] = {}
 
     def mends(self, sources: Sources) -> list[Mend]:
         """The edits that make the exercise's wrong answers right, in the order of their cost.
@@ -157,7 +160,9 @@ class Search:
         ones follow, in one more.
         """
         with self._bench() as bench:
-            edits = schedule(sources, self._passed(bench))
+            passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
+            self.passed = {self._exercise: _lines(passed), **self._passed_by_others(bench)}
+            edits = schedule(sources, passed)
             self.left_out = max(0, len(edits) - self._bounds.edits)
             del edits[self._bounds.edits :]
             likely = sum(one.edit.cost <= _LIKELY for one in edits)
@@ -184,10 +189,15 @@ class Search:
             left += [start + number for number in self._left(calls, len(chunk), outcomes)]
         return left
 
-    def _passed(self, bench: Workbench) -> Sequence[Passed]:
-        """The lines that a few of the wrong calls pass, in a state that none was made in before."""
-        calls = [one.question.call for one in telling(self._wrong, _FOLLOWED)]
+    def _passed(self, bench: Workbench, asked: Iterable[Asked]) -> Sequence[Passed]:
+        """The lines that a few wrong calls pass, in a state that none was made in before."""
+        calls = [one.question.call for one in asked]
         return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
+
+    def _passed_by_others(self, bench: Workbench) -> dict[str, Lines]:
+        """The lines that a wrong call of each other exercise passes."""
+        wrong = in_turn([one for one in self._others if not one.right], 1)
+        return {one.exercise: _lines(self._passed(bench, [one])) for one in wrong}
 
     def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[Mend]:
         """What of it holds for more calls, in another worker."""
@@ -259,6 +269,10 @@ class Search:
         own = plainly.get(self._exercise) or wrong[self._exercise]
         mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
         return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+
+
+def _lines(passed: Iterable[Passed]) -> Lines:
+    return frozenset((one.file, line) for one in passed for line in one.lines)
 
 
 def _size(edit: Edit) -> int:

@@ -12,7 +12,7 @@ from grader.wire.calls import Frame, Operand, Raised
 from grader.worker.own_files import own_file
 from grader.worker.telling.culprits import culprit
 from grader.worker.telling.operands import operands_of
-from grader.worker.telling.signature import called_by, signature_in_words
+from grader.worker.telling.signature import called_by, function_behind, signature_in_words
 from grader.worker.telling.suggesting import suggestion
 
 _MESSAGE = 4000
@@ -116,7 +116,7 @@ def _accepts(
 ) -> str:
     if not isinstance(exception, TypeError):
         return ""
-    function = called if innermost is None else called_by(innermost)
+    function = function_behind(called) if innermost is None else called_by(innermost)
     return "" if function is None else signature_in_words(function, root)
 
 

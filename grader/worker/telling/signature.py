@@ -27,7 +27,7 @@ def called_by(trace: TracebackType) -> Callable[..., Any] | None:
     for nodes in expression_and_statement(trace):
         for node in nodes:
             if isinstance(node, ast.Call):
-                return _function(callee(node.func, trace.tb_frame))
+                return function_behind(callee(node.func, trace.tb_frame))
     return None
 
 
@@ -66,7 +66,8 @@ def callee(node: ast.expr, frame: FrameType) -> object:
     return None
 
 
-def _function(value: object) -> Callable[..., Any] | None:
+def function_behind(value: object) -> Callable[..., Any] | None:
+    """The Python function that a call of a value runs: a constructor, a module's forward."""
     if isinstance(value, type):
         value = value.__init__  # type: ignore[misc]
     elif isinstance(value, torch.nn.Module):
