@@ -65,13 +65,13 @@ def load(
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
-    The working directory becomes the folder that was handed in; `distribution` becomes findable
-    for `importlib.metadata` through a folder below `scratch`. Of what was `preloaded`, the
-    submission's own modules of the same name take the place; of what is not installed, stand-ins
-    do. The modules of the `engine` can no longer be imported.
+    The working directory shows what was handed in and takes what is written; `distribution`
+    becomes findable for `importlib.metadata` through a folder below `scratch`. Of what was
+    `preloaded`, the submission's own modules of the same name take the place; of what is not
+    installed, stand-ins do. The modules of the `engine` can no longer be imported.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
-    os.chdir(_home(root, module, import_paths))
+    os.chdir(_workplace(_home(root, module, import_paths), scratch))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
     clock = ImportClock()
@@ -106,6 +106,18 @@ def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
     package = module.partition(".")[0]
     is_package = "." in module and import_paths[0] == package
     return root / package if is_package else root
+
+
+def _workplace(home: Path, scratch: Path) -> Path:
+    """A folder to write to, in which each entry of `home` is found under its own name.
+
+    Much code leaves a vocabulary, a checkpoint or a log where it is run.
+    """
+    place = scratch / "work"
+    place.mkdir()
+    for entry in home.iterdir():
+        (place / entry.name).symlink_to(entry)
+    return place
 
 
 def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:
