@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ OF_THE_VALUES = "of this exercise's values are right"
 _IN_WORDS = {0: ("nothing", "none"), 50: ("half", "half")}  # by percent
 
 
+@functools.lru_cache(maxsize=4096)
 def hundredths(points: float) -> int:
     """Points as a whole number of hundredths."""
     return round(100 * points)

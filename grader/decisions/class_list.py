@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.assignment import meant
@@ -25,11 +25,14 @@ class Whom:
     submission: str | None = None
     author: Author | None = None
 
-    def is_of(self, submission: str, author: Author) -> bool:
-        """Whether the decision concerns an author of a submission."""
-        if self.author is not None:
-            return self.author == author
-        return self.submission in (None, submission) or author == Author(name=self.submission or "")
+
+def whoms(submission: str, author: Author) -> Iterator[Whom]:
+    """All that an author of a submission is meant by; one of whom nothing is known by its name."""
+    yield Whom()
+    yield Whom(author=author)
+    yield Whom(submission)
+    if author.name != submission and author == Author(name=author.name):
+        yield Whom(author.name)
 
 
 class ClassList:

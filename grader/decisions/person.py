@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from grader.decisions.class_list import Whom
@@ -38,10 +38,11 @@ class _Exercise:
     worth: int
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
-    ids: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.ids = frozenset(test.id for test in self.tests)
+    @property
+    def ids(self) -> frozenset[str]:
+        """Its tests."""
+        return frozenset(test.id for test in self.tests)
 
     @property
     def counts(self) -> bool:
@@ -82,9 +83,10 @@ class PersonsPoints:
         self._settling = settling
         self._grade = grade
         self._person = person
-        judged = verdicts_by_exercise(grade) if grade.is_complete else {}
+        self._is_complete = grade.is_complete
+        judged = verdicts_by_exercise(grade) if self._is_complete else {}
         self._exercises = {
-            name: _Exercise(tests, earned(tests), earned(tests), worth(tests))
+            name: _Exercise(tests, got := earned(tests), got, worth(tests))
             for name, tests in judged.items()
         }
         self._whole = 0  # what was changed beside the exercises
@@ -102,9 +104,9 @@ class PersonsPoints:
         return Settlement(
             submission=grade.submission,
             people=(self._person,),
-            status=grade.status if grade.is_complete else GradeStatus.NOT_GRADED,
+            status=grade.status if self._is_complete else GradeStatus.NOT_GRADED,
             late=late.late,
-            machine=sum(each.machine for each in exercises) if grade.is_complete else None,
+            machine=sum(each.machine for each in exercises) if self._is_complete else None,
             worth=sum(each.worth for each in exercises) or hundredths(grade.max_score),
             exercises={
                 name: ExercisePoints(each.machine, each.points, each.worth)
@@ -176,7 +178,7 @@ class PersonsPoints:
         for one in allowance.extensions:
             said = f"{more_time(settling.rule, allowance)}{_reason(one)}"
             self._add(Kind.LATE, None, 0, said, one.source)
-        if late.sentence and self._grade.is_complete:
+        if late.sentence and self._is_complete:
             source = ", ".join(filter(None, (RULE, settling.timed_by.get(name))))
             self._add(Kind.LATE, None, -late.cost, late.sentence, source)
         return late

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from grader.decisions.class_list import Whom
+from grader.decisions.class_list import Whom, whoms
 from grader.decisions.decision import Comment, Decision, Excused, Extension, LateDays
 from grader.decisions.late import Allowance
 from grader.decisions.person import PersonsPoints
@@ -53,6 +53,13 @@ class Settling:
     marked: frozenset[str]
     times: Mapping[str, datetime.datetime]
     timed_by: Mapping[str, str] = field(default_factory=dict)
+    _about: Mapping[Whom, Sequence[int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        about: dict[Whom, list[int]] = {}
+        for place, one in enumerate(self.aimed):
+            about.setdefault(one.target.whom, []).append(place)
+        object.__setattr__(self, "_about", about)
 
     @property
     def digest(self) -> str:
@@ -76,8 +83,11 @@ class Settling:
         self, kind: type[_Kind], submission: str, person: Author
     ) -> Iterator[tuple[_Kind, Target]]:
         """The decisions of a kind about a person, with what they are about."""
-        for one in self.aimed:
-            if isinstance(one.decision, kind) and one.target.whom.is_of(submission, person):
+        places: list[int] = []
+        for whom in whoms(submission, person):
+            places += self._about.get(whom, ())
+        for one in (self.aimed[place] for place in sorted(places)):
+            if isinstance(one.decision, kind):
                 yield one.decision, one.target
 
     def allowance(self, submission: str, person: Author) -> Allowance:

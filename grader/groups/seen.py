@@ -42,10 +42,14 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
     try:
         answers.parent.mkdir(parents=True, exist_ok=True)
         stub = (package if package.is_dir() else answers.parent) / f"{name}.py"
-        if stub.exists():
+        text = stub_of(named, name)
+        # One that says just this was written before somebody was stopped here.
+        if stub.exists() and stub.read_text(encoding="utf-8") != text:
             raise BadNames(f"{stub} is there already: name the mistake otherwise")
+        partial = stub.with_name(f".{stub.name}.partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(stub)
         write_file(answers, named)
-        stub.write_text(stub_of(named, name), encoding="utf-8")
         written.append(stub)
     except OSError as error:
         raise BadNames(f"{answers} cannot be written: {error.strerror}") from error

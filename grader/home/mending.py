@@ -69,6 +69,7 @@ class Mending:
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
         self._chosen: dict[str, Mended | None] = {}
         self._passed: dict[str, set[Line]] = {}
+        self._mender = Mender(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
         self.is_complete = True
 
     def of(self, exercise: str) -> Mended | None:
@@ -98,9 +99,8 @@ class Mending:
         own = self._lines_of(exercise)
         roots = [one for one in self._earlier(exercise) if self._lines_of(one) & own]
         asked = {name: self._asked[name] for name in (*roots, exercise)}
-        mender = Mender(self._bench.sources, _ADAPTERS, self._searches.new, self._chosen)
         try:
-            for attempt in mender.attempts(asked):
+            for attempt in self._mender.attempts(asked):
                 self._chosen[attempt.exercise] = attempt.choice
                 if attempt.choice is not None:
                     self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)

@@ -11,8 +11,6 @@ from grader.pages.of_alike.pair_page import Redacted, lines_in_common, pair_page
 from grader.pages.whole_folder import INDEX, whole_folder
 from grader.report.text import one_line
 
-ALIKE = "alike"
-ALIKE_ANONYMOUS = "alike-anonymous"
 _PAIRS = "pairs"
 
 

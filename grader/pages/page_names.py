@@ -1,4 +1,4 @@
-"""What the file of a submission's page is called."""
+"""What the file of a submission's page is called, and the folders beside a report."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import unicodedata
 
 from grader.verdict import Grade
 
+# Pages of who has code in common, beside the results.
+ALIKE = "alike"
+ALIKE_ANONYMOUS = "alike-anonymous"
 _OTHERS = re.compile(r"[^a-z0-9]+")
 _LONGEST = 40
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import grader
 from grader.decisions.opening import open_settling
 from grader.decisions.settling import Settling
-from grader.pages.alike import ALIKE, ALIKE_ANONYMOUS
 from grader.pages.of_changes.changes import Changes
 from grader.pages.of_changes.changes_page import changes_page
 from grader.pages.of_class.class_data import ClassData
 from grader.pages.of_class.class_page import class_page
+from grader.pages.page_names import ALIKE, ALIKE_ANONYMOUS
 from grader.pages.pool import stretches
 from grader.pages.stretch import Writing
 from grader.pages.whole_folder import HEAD, INDEX, whole_folder

@@ -64,7 +64,7 @@ def _finals(results: Results, settling: Settling) -> _Finals:
         grade.submission: tuple(
             own.final for own in settling.settle(grade) if own.final is not None
         )
-        for grade in results.grades()
+        for grade in results.bare_grades()
     }
 
 

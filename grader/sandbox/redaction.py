@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.wire.calls import Raised
+from grader.worker.workplace import WORKPLACE
 
 _RULE = (
     " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
@@ -56,4 +57,4 @@ def _names(root: Path, scratch: Path) -> Mapping[str, str]:
     paths = sysconfig.get_paths()
     names = {str(Path.home()): "~/", str(_ENGINE): "grader/", sys.prefix: "", sys.base_prefix: ""}
     names |= dict.fromkeys((*site.getsitepackages(), paths["stdlib"], paths["platstdlib"]), "")
-    return names | {str(scratch): "scratch/", str(root): ""}
+    return names | {str(scratch): "scratch/", str(scratch / WORKPLACE): "", str(root): ""}

@@ -228,6 +228,13 @@ class AnonymousResults(Results):
         labels = [outline.submission for outline in self.outlines()]
         return self.grades_of(labels if first < 0 else labels[:first])
 
+    def bare_grades(self) -> Iterator[Grade]:
+        """The grades in the order of their numbers, with no more than settling needs."""
+        found = {self.mask.labels[one.submission]: one for one in self.named.bare_grades()}
+        for outline in self.outlines():
+            if (grade := found.get(outline.submission)) is not None:
+                yield dataclasses.replace(self.mask.over(grade), submission=outline.submission)
+
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
         """The grades of some submissions, in their order."""
         names = (self.mask.names.get(label, label) for label in submissions)

@@ -44,6 +44,8 @@ REACHED = (
     f"SELECT test, status, score, message, {', '.join(_ERRORS)}, NULL, NULL, NULL, NULL, NULL, "
     "NULL, duration_s FROM verdict WHERE submission = ? ORDER BY place"
 )
+# The same, without what is said of them and how long they took.
+OUTCOMES = "SELECT test, status, score FROM verdict WHERE submission = ? ORDER BY place"
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
 ADD_SUBMISSION = (
@@ -197,6 +199,13 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
         None if mistake is None else Diagnosis(mistake, explanation, hint),
         None if file is None else Where(file, line, step),
     )
+
+
+def outcome_of(tests: Mapping[int, Test], number: int, status: str, score: float) -> Verdict:
+    """The verdict of a row of `OUTCOMES`: how a test ended, and nothing of why."""
+    test_id, exercise, aspect, max_score, visibility = tests[number]
+    ended = _STATUSES[status]
+    return Verdict(test_id, exercise, aspect, ended, score, max_score, visibility, 0.0)
 
 
 def _diagnosis_row(diagnosis: Diagnosis) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from grader.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.packages import ImportClock, make_room
 from grader.worker.standing_in.finding import OwnDistributions, SilentWriters, StandIns
 from grader.worker.telling.raising import describe_exception
+from grader.worker.workplace import OfWhatWasHandedIn, make_workplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,21 @@ def load(
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
-    The working directory shows what was handed in and takes what is written; `distribution`
+    The working directory becomes a likeness of the folder that was handed in; `distribution`
     becomes findable for `importlib.metadata` through a folder below `scratch`. Of what was
     `preloaded`, the submission's own modules of the same name take the place; of what is not
     installed, stand-ins do. The modules of the `engine` can no longer be imported.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
-    os.chdir(_workplace(_home(root, module, import_paths), scratch))
+    place = make_workplace(root, scratch)
+    os.chdir(place / _home(root, module, import_paths).relative_to(root))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
     clock = ImportClock()
     own_names = _own_names(root, own_paths)
     stand_ins = StandIns(root, own_names)
-    sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock]
+    handed_in = OfWhatWasHandedIn(root, place)
+    sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock, handed_in]
     sys.meta_path += [stand_ins, OwnDistributions(own_names)]
     for name in engine:
         sys.modules.pop(name, None)
@@ -106,18 +109,6 @@ def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
     package = module.partition(".")[0]
     is_package = "." in module and import_paths[0] == package
     return root / package if is_package else root
-
-
-def _workplace(home: Path, scratch: Path) -> Path:
-    """A folder to write to, in which each entry of `home` is found under its own name.
-
-    Much code leaves a vocabulary, a checkpoint or a log where it is run.
-    """
-    place = scratch / "work"
-    place.mkdir()
-    for entry in home.iterdir():
-        (place / entry.name).symlink_to(entry)
-    return place
 
 
 def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:

@@ -94,6 +94,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.unforked.results",
     "grader.worker.unforked.synchronising",
     "grader.worker.unforked.turns",
+    "grader.worker.workplace",
 }
 COURSE = {"adapters", "assignment", "solutions", "tests"}
 # Arrows only run down: a part may import those below it in this list, and itself.

@@ -29,23 +29,40 @@ RIGHT = {
         """,
         "data/factor.txt": "2\n",
     },
-    "writes_where_it_is_run": {
+    "writes_where_it_runs": {
         "adapters.py": """
-            import os, sys
+            import logging, os
             from pathlib import Path
             import torch
-            sys.path.insert(0, ".")
-            from doubling import double
+            logging.basicConfig(filename="train.log")
+            os.makedirs("runs/first", exist_ok=True)
+            Path("lib/cache").mkdir()
+            with open("logs/all.txt", "a") as log:
+                log.write("imported")
             def run_double(x):
-                Path("checkpoints").mkdir(exist_ok=True)
-                torch.save({"step": 1}, "checkpoints/last.pt")
-                with open("log.txt", "a") as file:
-                    print("doubled", file=file)
-                assert torch.load("checkpoints/last.pt") == {"step": 1}
-                assert Path("adapters.py").is_file() and "doubling.py" in os.listdir()
-                return double(x)
+                torch.save(x, "runs/first/checkpoint.pt")
+                os.rename("runs/first/checkpoint.pt", "lib/cache/latest.pt")
+                assert open("logs/all.txt").read() == "begun, imported"
+                torch.load("lib/cache/latest.pt", weights_only=True)
+                return 2 * x
         """,
-        "doubling.py": "def double(x):\n    return x + x\n",
+        "logs/all.txt": "begun, ",
+        "lib/of_it.py": "",
+    },
+    "looks_where_it_runs_first": {
+        "adapters.py": """
+            import os, sys
+            sys.path.insert(0, os.getcwd())
+            sys.path.insert(0, "lib")
+            import doubling, both.more
+            FOLDER = os.path.dirname(os.path.abspath(__file__))
+            def run_double(x):
+                assert doubling.__file__ == os.path.join(FOLDER, "lib", "doubling.py")
+                assert both.more.__file__ == os.path.join(FOLDER, "both", "more.py")
+                return doubling.double(x)
+        """,
+        "lib/doubling.py": "def double(x):\n    return x + x\n",
+        "both/more.py": "",
     },
     "imports_lazily": {
         "adapters.py": """

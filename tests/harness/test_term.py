@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -124,6 +123,7 @@ def tell(folder: Path, step: Run) -> Path:
     step("batch", first, second, *options, cwd=course)
     step("feedback", out, "--for", "canvas", cwd=course)
     step("export", out, "--format", "csv", "--output", folder / "grades.csv", cwd=course)
+    step("mistakes", "add", out, "half-too-much", cwd=course)
     return folder
 
 
@@ -141,48 +141,89 @@ def told(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+# A command is killed from within, before it does what a function does for the so manieth time: so
+# it is in the middle of its work whatever the machine is busy with.
+KILLER = """
+import functools, importlib, os, signal, sys
+place, times, *words = sys.argv[1:]
+module, _, path = place.partition(":")
+*owners, name = path.split(".")
+owner = functools.reduce(getattr, owners, importlib.import_module(module))
+does, calls = getattr(owner, name), []
+
+@functools.wraps(does)
+def doing(*arguments, **options):
+    calls.append(None)
+    if len(calls) == int(times):
+        os.killpg(0, signal.SIGKILL)
+    return does(*arguments, **options)
+
+setattr(owner, name, doing)
+sys.argv[1:] = words
+from grader.cli.main import main
+main()
+"""
+GRADED, SAID = "grader.store.store:Store.add", "grader.store.store:Store.add_words"
+IN_PLACE, FOLDER_IN_PLACE = "pathlib:Path.replace", "pathlib:Path.rename"
+# Where each command is killed, one time after the other, before it may end.
+KILLS = {
+    "batch": [(GRADED, 2), (SAID, 2), (FOLDER_IN_PLACE, 1)],
+    "regrade": [(GRADED, 4)],
+    "second batch": [(GRADED, 2), ("grader.dispatch.batch:apply_names", 1)],
+    "explain": [(SAID, 2)],
+    "mistakes": [],
+    "mistakes name": [(IN_PLACE, 1), ("grader.store.store:Store.set_names", 1)],
+    "mistakes add": [(IN_PLACE, 1), (IN_PLACE, 2)],
+    "decide": [(IN_PLACE, 1)],
+    "feedback": [("grader.feedback.canvas:add_letter", 3), (FOLDER_IN_PLACE, 1)],
+    "export": [(IN_PLACE, 1)],
+}
+
+
 @pytest.fixture(scope="module")
 def disturbed(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The story with every step killed as soon as it has written something, and run again."""
+    """The story with every step killed in the middle of its work, and run again."""
+    place = tmp_path_factory.mktemp("disturbed")
 
     def step(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-        place = cwd.parent
-        decided = written(place, "decisions.toml")
-        killed_in_the_middle(words, cwd, changes=12 if words[0] == "batch" else 1)
-        if words[0] == "decide" and written(place, "decisions.toml") != decided:
-            # Whoever reads the file sees that it is decided, and does not decide it twice.
-            return subprocess.CompletedProcess([], 0, "", "")
+        for where, times in KILLS[called(words)]:
+            killed(where, times, words, cwd)
+            if words[0] == "batch" and where == GRADED:
+                assert_in_the_middle(place, times - 1, words)
         return checked(grader(*words, cwd=cwd))
 
-    return tell(tmp_path_factory.mktemp("disturbed"), step)
+    return tell(place, step)
 
 
-def killed_in_the_middle(words: tuple[object, ...], cwd: Path, changes: int) -> None:
-    """Starts a command and kills it and its judges after so many changes of the files."""
-    command = [sys.executable, "-m", "grader", *map(str, words)]
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=cwd, stdout=quiet, stderr=quiet, start_new_session=True)
-    seen = files_of(cwd.parent)
-    while process.poll() is None and changes:
-        now = files_of(cwd.parent)
-        changes -= now != seen
-        seen = now
-        time.sleep(0.005)
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def called(words: tuple[object, ...]) -> str:
+    """Which step of the story a command is."""
+    if words[0] == "mistakes" and words[1] in ("name", "add"):
+        return f"mistakes {words[1]}"
+    if words[0] != "batch":
+        return str(words[0])
+    downloads = sum(str(word).endswith(".zip") for word in words)
+    return "regrade" if "--no-explain" in words else "second batch" if downloads > 1 else "batch"
 
 
-def files_of(folder: Path) -> list[tuple[str, int, int]]:
-    """Which files there are, how large and how old."""
-    found = []
-    for path in folder.rglob("*"):
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        found.append((str(path), status.st_size, status.st_mtime_ns))
-    return found
+def killed(where: str, times: int, words: tuple[object, ...], cwd: Path) -> None:
+    """Runs a command that is killed before it does something for the so manieth time."""
+    command = [sys.executable, "-c", KILLER, where, str(times), *map(str, words)]
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, start_new_session=True, timeout=120
+    )
+    assert done.returncode == -signal.SIGKILL, f"{words}, {where}: {done.stdout}{done.stderr}"
+
+
+def assert_in_the_middle(place: Path, stored: int, words: tuple[object, ...]) -> None:
+    """So many grades of this command are there, and others are not."""
+    seen = Store.read(place / "out")
+    suites = {name: grade.suite_hash for grade in seen.grades() for name in [grade.submission]}
+    if called(words) == "batch":
+        assert len(suites) == stored
+    elif called(words) == "regrade":
+        assert sorted(Counter(suites.values()).values()) == [stored, 11 - stored]
+    else:
+        assert len(suites) == 11, "one of those that were handed in now is not graded"
 
 
 def written(folder: Path, name: str) -> str:
@@ -228,6 +269,13 @@ def feedback(folder: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+def solutions(folder: Path) -> dict[str, str]:
+    """What the course holds of mistakes, with the stub that came of the group."""
+    place = folder / "course" / "solutions"
+    return {file.name: file.read_text() for file in place.rglob("*") if file.suffix != ".pyc"
+            and file.is_file()}  # fmt: skip
+
+
 def test_everybody_of_both_downloads_is_there_once(told: Path) -> None:
     """The later submission counts, and who cannot be read is told from who is wrong."""
     found = graded(told)
@@ -262,7 +310,7 @@ def test_a_spreadsheet_adds_up_the_same_points(told: Path) -> None:
         assert sum(number(row[name]) for name in columns) == number(row["total"]), row
     by_name = {row["submission"]: row for row in table}
     assert by_name["birdbo_102"]["lateness"] == "-0.5"
-    assert by_name["cliffcem_103"]["lateness"] == ""
+    assert by_name["cliffcem_103"]["lateness"] == "0"
     assert by_name["graygus_107"]["decided"] == "1.25"
 
 
@@ -272,11 +320,13 @@ def test_each_change_is_traced_to_a_rule_or_a_decision_and_back(told: Path) -> N
     assert len(lines) == 3
     named = set()
     for own in settlements(told):
-        named |= own.sources
+        named |= own.sources | {own.timed_by} - {""}
         for change in own.changes:
-            assert change.source in lines or "late" in change.source, change
-    (times,) = lines - named
-    assert "times" in written(told, "decisions.toml").splitlines()[int(times.split(":")[1]) - 1]
+            assert set(change.source.split(", ")) <= lines | {"[tool.grader.late]"}, change
+    assert named == lines
+    by_name = {row["submission"]: row["changes"] for row in rows(told)}
+    assert re.search(r"\(\[tool.grader.late\], decisions.toml:\d+\)", by_name["birdbo_102"])
+    assert by_name["cliffcem_103"].startswith("there was more time, until 2026-10-05 23:59 CEST")
 
 
 def test_canvas_takes_the_feedback_back_under_its_own_names(told: Path) -> None:
@@ -306,7 +356,9 @@ def test_whatever_step_was_killed_the_story_ends_alike(told: Path, disturbed: Pa
     assert rows(disturbed) == rows(told)
     for name in ("decisions.toml", "mistakes.toml"):
         assert timeless(written(disturbed, name)) == timeless(written(told, name))
-    assert set(feedback(disturbed)) == set(feedback(told))
+    assert feedback(disturbed) == feedback(told)
+    assert solutions(disturbed) == solutions(told)
+    assert not [path for path in disturbed.rglob(".*partial*")]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git merges")

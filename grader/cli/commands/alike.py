@@ -13,7 +13,8 @@ from grader.assignment import find_assignment
 from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
 from grader.cli.options import FOLDER, assignment_option
 from grader.cli.progress import ReadingProgress
-from grader.pages.alike import ALIKE, ALIKE_ANONYMOUS, write_alike
+from grader.pages.alike import write_alike
+from grader.pages.page_names import ALIKE, ALIKE_ANONYMOUS
 from grader.store import Store
 from grader.store.anonymous import AnonymousResults
 

@@ -100,7 +100,7 @@ def batch(
             if attribution is not None:
                 say_who_handed_in(attribution)
             _say_what_is_left(opened)
-            waiting = [task.entry for task in opened.waiting]
+            waiting = [task.entry for task in opened.waiting if not task.kept]
             say_what_is_needed(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
     except KeyboardInterrupt:

@@ -41,7 +41,8 @@ def _other_words(
     setting: Setting, node: ast.Match, value: ast.Constant, word: str
 ) -> Iterator[Draft]:
     quote = setting.program.text(value)[-1]
-    for other in [one for one in setting.signatures.words if one != word][:MOST_WORDS]:
+    others = [one for one in setting.signatures.words if one != word]
+    for other in others[:MOST_WORDS]:
         yield _put(setting, node, value, f"{quote}{other}{quote}", CHANGE)
 
 

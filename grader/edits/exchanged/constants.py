@@ -141,7 +141,7 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
     elif 0 < abs(value) < 0.1:
         others |= {0.0: CHANGE, value * 10: CHANGE, value / 10: CHANGE, value / 1000: WRAP}
         if abs(value) < _TINY:
-            others[-1 / abs(value)] = CHANGE
+            others[float(f"{-1 / abs(value):.3g}")] = CHANGE
     elif abs(value) >= 1000:
         others |= {value / 10: CHANGE, value * 10: CHANGE, 0.0: WRAP}
     else:
@@ -155,6 +155,8 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
 
 
 def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft]:
+    if value in ("True", "False", "None"):
+        yield put(setting.program, node, value, "word", SLIP, "a word that is written out")
     subject = "an infinite value"
     if value.lstrip("-+") in ("inf", "infinity", "Infinity"):
         other = value.removeprefix("-") if value.startswith("-") else f"-{value.lstrip('+')}"

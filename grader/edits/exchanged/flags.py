@@ -10,7 +10,7 @@ from grader.edits.draft import CHANGE, SLIP, Draft, put
 from grader.edits.reading.setting import Setting
 
 _MOST = 6
-MOST_WORDS = 8
+MOST_WORDS = 12
 _LIBRARY = {"xy": "ij", "ij": "xy"}
 _ALIKE = 0.75
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, put, wrap
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, instead, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature, nature_of_name
@@ -112,11 +112,11 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
     ]
     found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
-    text = program.text(node.value)
     for one in found[:_MOST_INDICES]:
         cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
-        alike = ("index", text, one.name)
-        yield put(program, node, f"{text}[{one.name}]", "index", cost, subject, alike)
+        piece = instead(program, node.slice, one.name)
+        alike = ("index", program.text(node.slice), one.name)
+        yield Draft("index", cost, subject, node, (piece,), piece.start, alike)
 
 
 def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:

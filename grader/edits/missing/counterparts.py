@@ -13,6 +13,8 @@ from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee, known
 
 _PARTS = {"sin": "cos", "cos": "sin", "0::2": "1::2", "1::2": "0::2", "::2": "1::2"}
+# A mask that comes from outside is what its giver means; who negates it makes up for something.
+_FROM_OUTSIDE = 2.5
 _MOST_NAMES = 24
 _MOST_SIZES = 3
 _INVERSES = (("1 / ", ""), ("-", ""))
@@ -84,7 +86,7 @@ def negations(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     if setting.scopes.nature(node) is Nature.MASK:
         text = f"None if {node.id} is None else ~{node.id}"
         subject = "which part of a mask counts"
-        yield put(setting.program, node, text, "negation", CHANGE, subject)
+        yield put(setting.program, node, text, "negation", _FROM_OUTSIDE, subject)
 
 
 def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:

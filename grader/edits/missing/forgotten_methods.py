@@ -16,6 +16,7 @@ _MASKS = frozenset(
 )
 _WIDTHS = frozenset({"d", "dim", "width", "k", "size", "head", "model", "features", "dims"})
 _COUNTS = frozenset({"heads", "head", "h", "n", "num", "count", "groups"})
+_TURNED = frozenset({"transpose", "swapaxes", "movedim", "moveaxis", "permute", "stack"})
 _SCALING = frozenset({"div", "divide", "true_divide", "mul", "multiply", "div_", "mul_"})
 _TOLD = frozenset({"log", "exp", "sqrt", "cos", "sin"})
 _REDUCING = frozenset({"max", "min", "sum", "mean", "amax", "amin"})
@@ -37,6 +38,10 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if isinstance(setting.parent(node), ast.Return):
         for name in _tensors(setting, node)[:1]:
             yield wrap(program, node, "", f".to({name}.dtype)", "method", WRAP, subject)
+    if callee(node) in _TURNED:
+        yield wrap(program, node, "", ".flatten(-2)", "method", CHANGE, subject)
+    if callee(node) in ("tril", "triu"):
+        yield wrap(program, node, "", ".bool()", "method", CHANGE, subject)
     if callee(node) in ("ones", "ones_like", "full", "zeros", "zeros_like"):
         for after in (".tril()", ".triu()", ".triu(1)", '.fill_(float("-inf"))'):
             yield wrap(program, node, "", after, "method", CHANGE, subject)

@@ -151,6 +151,7 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
         for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:
             if maker in visible:
                 yield f"{maker}({first}.shape[-2])"
+                yield f"{maker}({first})"
 
 
 @functools.lru_cache(maxsize=512)

@@ -133,6 +133,9 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     elif is_stored and isinstance(node, ast.Name):
         for axis in ("-3", "-2", "1", "0", "-1"):
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", WRAP, "an axis")
+    if is_stored and callee(node) == "arange":
+        for axis in ("-1", "-2"):
+            yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", CHANGE, "an axis")
     if is_stored and isinstance(node, (ast.Name, ast.Call)):
         yield _around(setting, node, "", ".float()", "conversion", WRAP, "the type of a tensor")
     if is_stored and isinstance(node, ast.Name):

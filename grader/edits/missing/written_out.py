@@ -12,6 +12,7 @@ from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, argument_of, callee, integer
 
 _MOST = 5
+_MOST_HOLDERS = 2
 
 
 def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -32,6 +33,8 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         for name in (parameter, f"self.{parameter}"):
             if name in visible or name in names.natures:
                 yield put(setting.program, node, name, "name", SLIP, subject, (own, parameter))
+        for text in _held(setting, node, parameter):
+            yield put(setting.program, node, text, "name", CHANGE, subject, (own, parameter))
         if node.value is None:
             for text in _made(setting, node, parameter):
                 yield put(setting.program, node, text, "name", CHANGE, subject)
@@ -126,6 +129,17 @@ def variables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         if name in own:
             subject = f"what `{callee(node)}` makes"
             yield put(setting.program, node, name, "name", SLIP, subject)
+
+
+def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
+    """The attributes of a parameter's name that objects here have: `config.theta`."""
+    beside = set(setting.signatures.attributes(parameter))
+    scope = setting.program.scope(node)
+    return [
+        f"{holder}.{parameter}"
+        for (around, holder), known in setting.seen.attributes.items()
+        if around is scope and beside & set(known)
+    ][:_MOST_HOLDERS]
 
 
 def _parameter(setting: Setting, node: ast.expr) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -125,8 +125,9 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
-    """The words that something is compared with, looked up by, or registered under."""
+    """The words that something is compared with, looked up by, registered under, or asked for."""
     found: dict[str, None] = {}
+    handed: dict[str, None] = {}
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         match node:
@@ -144,11 +145,18 @@ def _words(tree: ast.Module) -> tuple[str, ...]:
                 parts = [*given, *named]
             case ast.FunctionDef(decorator_list=made):
                 parts = [part for one in made for part in ast.walk(one)]
+            case ast.Call(args=args, keywords=keywords):
+                values = [*args, *(one.value for one in keywords)]
+                handed |= dict.fromkeys(_texts(values))
             case _:
                 pass
-        texts = [one.value for one in parts if isinstance(one, ast.Constant)]
-        found |= {one: None for one in texts if isinstance(one, str) and _WORD.fullmatch(one)}
-    return tuple(found)
+        found |= dict.fromkeys(_texts(parts))
+    return tuple(found | handed)
+
+
+def _texts(parts: Iterable[ast.AST | None]) -> Iterator[str]:
+    known = (one.value for one in parts if isinstance(one, ast.Constant))
+    yield from (one for one in known if isinstance(one, str) and _WORD.fullmatch(one))
 
 
 def _recipe(value: ast.expr) -> str:

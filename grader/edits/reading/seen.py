@@ -167,6 +167,7 @@ class Seen:
                 case _:
                     pass
         found: dict[str, set[str]] = defaultdict(set)
+        found |= {name: set() for name in sorted(own) if name.islower() and not self.calls(name)}
         for node in ast.walk(self._program.tree):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)

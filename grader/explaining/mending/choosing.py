@@ -11,6 +11,8 @@ from grader.explaining.mending.weighing import Weighing
 
 # Of lines whose cheapest edits cost about the same, each may be the one.
 _ABOUT_THE_SAME = 0.3
+# Of heavy ones, one more often mends by chance: a second is told sooner.
+_HEAVY, _FAR = 1.9, 0.6
 # Of more lines that are as likely as each other, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 2
@@ -89,7 +91,7 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
         return None
     if sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked) > _MOST_EQUAL:
         return None
-    limit = lightest_of_all + _ABOUT_THE_SAME
+    limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
     told = [one for weight, one in ranked if weight <= limit][:2]
     places = tuple(_place(one, sources) for one in told)
     return Mended(places, told[0].exercises, told[0].made, lightest_of_all <= _PLAIN)

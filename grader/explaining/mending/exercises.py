@@ -43,7 +43,8 @@ class Mender:
         self._sources = sources
         self._adapters = adapters
         self._search = search
-        self._known = known or {}
+        self._known = {} if known is None else known
+        self._held: dict[str, Mended] = {}
 
     def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
         """One wrong exercise after another, but for those that an earlier choice mends as well.
@@ -52,21 +53,19 @@ class Mender:
         the first ones are what others build on.
         """
         found: dict[str, Mended] = {}
-        held: dict[str, Mended] = {}
         for exercise, own in asked.items():
             if exercise in found or all(one.right for one in own):
                 continue
-            if any(exercise in one.exercises for one in held.values()):
+            if any(exercise in one.exercises for one in self._held.values()):
                 continue
-            attempt = self._attempt(exercise, found, held)
-            for one in (*_proved(attempt, held, found), attempt):
-                if one.choice is not None:
-                    found |= dict.fromkeys(one.mended, one.choice)
-                yield one
+            attempt = self._attempt(exercise, found)
+            for one in (*_proved(attempt, self._held, found), attempt):
+                anew = replace(one, mended=one.mended - found.keys())
+                if anew.choice is not None:
+                    found |= dict.fromkeys(anew.mended, anew.choice)
+                yield anew
 
-    def _attempt(
-        self, exercise: str, found: Mapping[str, Mended], held: dict[str, Mended]
-    ) -> Attempt:
+    def _attempt(self, exercise: str, found: Mapping[str, Mended]) -> Attempt:
         """What mends an exercise, alone or together with what mended an earlier one.
 
         What is no plain slip, and leaves others wrong that run the same lines, is `held` back: it
@@ -75,7 +74,7 @@ class Mender:
         if exercise in self._known:
             choice = self._known[exercise]
             return Attempt(exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True)
-        before = list(dict.fromkeys(one.made for one in (*found.values(), *held.values())))
+        before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
         cost, is_whole = Cost(), True
         for besides in (None, *before[:_MOST_BESIDES]):
             search = self._search(exercise, besides)
@@ -89,11 +88,11 @@ class Mender:
             choice = replace(choice, besides=besides)
             left = self._alike(exercise, search) - choice.exercises - found.keys()
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
-            second = any(one.made == besides for one in held.values())
+            second = any(one.made == besides for one in self._held.values())
             if choice.is_plain or not (is_chance or second):
                 return Attempt(exercise, choice, _anew(exercise, choice, found), cost, is_whole)
             if besides is None:
-                held[exercise] = choice
+                self._held[exercise] = choice
         return Attempt(exercise, None, frozenset(), cost, is_whole)
 
     def _alike(self, exercise: str, search: Search) -> set[str]:

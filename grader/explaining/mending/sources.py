@@ -80,6 +80,10 @@ class Sources:
         lines = self._files[file].text.splitlines()
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
+    def count(self, file: str, text: str) -> int:
+        """How often a line stands in one of the files, wherever it begins."""
+        return [one.strip() for one in self._files[file].text.splitlines()].count(text.strip())
+
     def node(self, file: str, number: int) -> Function | None:
         """The innermost function around a line."""
         found: Function | None = None

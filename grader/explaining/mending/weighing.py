@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection
 from functools import cached_property
 
@@ -19,14 +20,12 @@ _FAMILIES = (
     ("q", "k", "v", "o"),
     ("query", "key", "value", "output"),
     ("queries", "keys", "values", "outputs"),
-    ("cos", "sin"),
-    ("cosine", "sine"),
     ("even", "odd"),
     ("first", "second"),
     ("real", "imag"),
     ("left", "right"),
 )
-_OF_ONE_KIND = 3
+_OF_ONE_KIND, _INPUTS = 3, 0
 _PLACES = {
     word: (0 if number < _OF_ONE_KIND else number, place)
     for number, family in enumerate(_FAMILIES)
@@ -37,10 +36,12 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
+# Who exchanges queries and keys that stand in order makes up for what is wrong elsewhere.
+_KEYS_FIRST = 1.6
 _USES_WHAT_IS_UNUSED = -1.0
 _LEAVES_UNUSED = 1.0
-# A variable that is set to itself: something is missing there.
-_IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*")
+# A variable that is set to itself, or to another one: something is missing there.
+_IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None\b)[a-z]\w*\s*")
 _MENDS_WHAT_IS_IDLE = -0.6
 # What gives a value that goes nowhere to a variable.
 _GOES_NOWHERE = "result"
@@ -49,6 +50,8 @@ _MASKS = frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "tri
 _MASKS_TWICE = 0.6
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
+# Of lines that are as likely, one that stands there several times is less so than one of its own.
+_WITH_TWINS = 0.2
 
 
 class Weighing:
@@ -63,9 +66,7 @@ class Weighing:
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
-        order = disorder(after) - disorder(before)
-        if order:
-            weight += _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
+        weight += _by_order(before, after)
         if _IDLE.fullmatch(before) or edit.kind == _GOES_NOWHERE:
             weight += _MENDS_WHAT_IS_IDLE
         names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
@@ -80,6 +81,8 @@ class Weighing:
                 weight += _LEAVES_UNUSED
         if made.file == self._adapters:
             weight += _IN_ADAPTERS
+        if self._sources.count(made.file, before) > 1:
+            weight += _WITH_TWINS
         return weight
 
     def _function(self, file: str, line: int) -> _Function | None:
@@ -122,13 +125,26 @@ class _Function:
         }
 
 
-def disorder(text: str) -> int:
-    """How often a name stands right after one of its family that it usually stands before."""
-    count = 0
+def _by_order(before: str, after: str) -> float:
+    """What it weighs that names stand in another order."""
+    was, is_now = disorder(before), disorder(after)
+    if is_now[_INPUTS] > was[_INPUTS] and _names_in(before) == _names_in(after):
+        return _KEYS_FIRST
+    order = is_now.total() - was.total()
+    return 0.0 if not order else _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
+
+
+def _names_in(text: str) -> list[str]:
+    return sorted(_NAME.findall(text))
+
+
+def disorder(text: str) -> Counter[int]:
+    """By family, how often a name stands right after one that it usually stands before."""
+    count: Counter[int] = Counter()
     last: dict[int, int] = {}
     for name in _NAME.findall(text):
         for family, place in _families_of(name).items():
-            count += place < last.get(family, place)
+            count[family] += place < last.get(family, place)
             last[family] = place
     return count
 

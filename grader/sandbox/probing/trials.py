@@ -53,6 +53,7 @@ TRIALS = (
     Trial("filesystem", "read a file beside its own folder", "run_read_beside"),
     Trial("filesystem", "write into its own source folder", "run_write_elsewhere"),
     Trial("scratch", "write into its scratch folder", "run_write_scratch", wanted=True),
+    Trial("scratch", "write where it runs", "run_write_where_it_runs", wanted=True),
     Trial("processes", "start a process", "run_fork"),
     Trial("processes", "execute a program", "run_execute"),
     Trial("network", "open an internet socket", "run_internet"),

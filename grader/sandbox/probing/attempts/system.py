@@ -21,6 +21,11 @@ def run_read_beside() -> bool:
 
 
 def run_write_elsewhere() -> bool:
+    with Path(__file__).with_name("written.txt").open("w") as file:
+        return file.write("here") > 0
+
+
+def run_write_where_it_runs() -> bool:
     with Path("written.txt").open("w") as file:
         return file.write("here") > 0
 

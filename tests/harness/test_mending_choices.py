@@ -1,0 +1,161 @@
+"""Which of the edits that mend is told, and when none is: to say nothing beats to mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from grader.edits.generating import edits_of
+from grader.explaining.mending.choosing import chosen
+from grader.explaining.mending.exercises import Mender
+from grader.explaining.mending.mending import Cost, FileEdit, Lines, Mend
+from grader.explaining.mending.questions import Asked
+from grader.explaining.mending.sources import Sources
+from grader.testing.observation import Question
+from grader.verdict import Aspect
+from grader.wire.calls import Call
+
+FILE, ADAPTERS = "blocks.py", "adapters.py"
+PROGRAM = """
+def blocks(length, scale):
+    middle = length // 2
+    return [(0, middle), (middle, length)] if length > 1 else [(0, length)]
+
+def total(parts):
+    found = parts[0] * 3
+    return found
+
+def scores(q, k):
+    return [
+        q * 2,
+        q * 2,
+        k * 2,
+    ]
+
+def alias(parts):
+    weights = parts
+    return weights * 2
+"""
+FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
+
+
+@pytest.fixture(name="sources")
+def _sources(tmp_path):
+    (tmp_path / FILE).write_text(PROGRAM)
+    return Sources.below(tmp_path)
+
+
+def mends(*wanted: str, exercises: frozenset[str] = FIRST) -> list[Mend]:
+    """Edits of the program, each by the line that it makes of one."""
+    found = {}
+    for edit in edits_of(PROGRAM):
+        line = edit.applied(PROGRAM).splitlines()[edit.line - 1].strip()
+        found.setdefault(line, Mend(FileEdit(FILE, edit), 1.0, exercises, frozenset()))
+    return [found[one] for one in wanted]
+
+
+CONTRARY = "return [(0, middle), (middle, length)] if length < 1 else [(0, length)]"
+DROPPED = "return [(0, length)]"
+
+
+def test_a_condition_that_matters_is_told(sources):
+    """Its contrary makes right what no other change does."""
+    choice = chosen(mends(CONTRARY), sources, ADAPTERS)
+    assert choice is not None
+    assert choice.places[0].source.endswith("if length > 1 else [(0, length)]")
+
+
+def test_a_condition_that_only_keeps_calls_from_what_is_wrong_is_not_told(sources):
+    """Where all is right without asking, what is wrong stands behind the condition."""
+    assert chosen(mends(CONTRARY, DROPPED), sources, ADAPTERS) is None
+
+
+def test_queries_and_keys_that_stand_in_order_are_not_to_be_exchanged(sources):
+    """That makes up for an exchange elsewhere, which no edit undid."""
+    assert chosen(mends("def scores(k, q):"), sources, ADAPTERS) is None
+
+
+def test_a_line_of_its_own_comes_before_one_of_several_that_are_the_same(sources):
+    """Lines that are written several times are meant to be the same."""
+    choice = chosen(mends("q * 3,", "k * 3,"), sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["k * 2,", "q * 2,"]
+
+
+def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
+    """Nobody gives a value a second name for nothing: something was to be done to it."""
+    forgotten = "torch.softmax({}, dim=-1)"
+    weights, result = (forgotten.format(name) for name in ("parts", "weights * 2"))
+    choice = chosen(mends(f"weights = {weights}", f"return {result}"), sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["weights = parts"]
+
+
+@dataclass
+class Found:
+    """What a search found: mends, and the lines that wrong calls pass."""
+
+    found: Sequence[Mend]
+    passed: Mapping[str, Lines]
+    cost: Cost = field(default_factory=Cost)
+    left_out: int = 0
+
+    def mends(self, _sources: Sources) -> Sequence[Mend]:
+        """What was found."""
+        return self.found
+
+
+def asked(*names: str) -> dict[str, list[Asked]]:
+    """A wrong call of each exercise."""
+    call = Call("run", {})
+    return {
+        name: [Asked(name, Question("test", 0, Aspect.VALUES, call), right=False)] for name in names
+    }
+
+
+def told(sources: Sources, by_exercise: Mapping[str, Sequence[Mend]], lines: Mapping[str, Lines]):
+    """The exercises for which a line is told, and the number of it."""
+    mender = Mender(
+        sources,
+        ADAPTERS,
+        lambda exercise, besides: Found(
+            by_exercise.get(exercise, ()) if besides is None else by_exercise.get("second", ()),
+            lines,
+        ),
+    )
+    return {
+        name: attempt.choice.places[0].line
+        for attempt in mender.attempts(asked("run_a", "run_b"))
+        if attempt.choice is not None
+        for name in attempt.mended
+    }
+
+
+FACTOR = "found = (parts[0] * 3) / 2"
+SHARED = {"run_a": frozenset({(FILE, 7)}), "run_b": frozenset({(FILE, 7), (FILE, 8)})}
+APART = {"run_a": frozenset({(FILE, 7)}), "run_b": frozenset({(FILE, 18)})}
+
+
+def test_what_leaves_wrong_what_runs_the_same_lines_mends_by_chance(sources):
+    """One slip is looked for: a large change that mends a part of what is wrong is not it."""
+    assert told(sources, {"run_a": mends(FACTOR)}, SHARED) == {}
+
+
+def test_what_leaves_wrong_what_runs_other_lines_is_told(sources):
+    """That is a mistake of its own."""
+    assert told(sources, {"run_a": mends(FACTOR)}, APART) == {"run_a": 7}
+
+
+def test_a_plain_slip_is_told_whatever_else_is_wrong(sources):
+    """Several mistakes at once are not rare."""
+    plain = mends("found = parts[0] * 4")
+    assert told(sources, {"run_a": plain}, SHARED) == {"run_a": 7}
+
+
+def test_what_was_held_back_is_told_where_a_plain_slip_beside_it_mends_the_rest(sources):
+    """Two mistakes: together they explain all that is wrong."""
+    both = mends("return weights * 3", exercises=FIRST | SECOND)
+    found = told(sources, {"run_a": mends(FACTOR), "second": both}, SHARED)
+    assert found == {"run_a": 7, "run_b": 19}
