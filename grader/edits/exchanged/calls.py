@@ -13,6 +13,8 @@ from grader.edits.reading.setting import Setting, callee
 
 _REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
 _WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
+# What goes along the first axis, or along all of them, unless it is told another.
+_ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
 _KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
 
 
@@ -141,7 +143,7 @@ def _missing_options(
             yield f"diagonal={diagonal}", SLIP
     if name in ("var", "std") and not given & {"unbiased", "correction"}:
         yield "unbiased=False", SLIP
-    if name == "repeat_interleave" and "dim" not in given and own == 2:
+    if name in _ALONG_THE_FIRST and "dim" not in given and own == 2:
         yield "dim=-1", SLIP
     if name in ("arange", "ones", "zeros", "tensor") and "dtype" not in given:
         yield "dtype=torch.float32", WRAP
