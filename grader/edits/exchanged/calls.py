@@ -173,7 +173,8 @@ def _with_argument(
         place = program.span(node).end - 1
         piece = Replacement(place, place, text)
     name = callee(node)
-    subject = f"an option of `{name}`"
+    is_of_axis = name in _ALONG_THE_FIRST and text.startswith("dim=")
+    subject = f"the axis along which `{name}` goes" if is_of_axis else f"an option of `{name}`"
     end = program.span(node.func).end
     pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
     alike = ("option", text, name in ("max", "min") and renamed is None)
