@@ -75,6 +75,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.telling.expression",
     "grader.worker.telling.odd_operands",
     "grader.worker.telling.operands",
+    "grader.worker.telling.passed_devices",
     "grader.worker.telling.places",
     "grader.worker.telling.raising",
     "grader.worker.telling.signature",
