@@ -12,6 +12,7 @@ import pytest
 from grader import Grade, batch
 from grader.store import Store
 from grader.verdict import Status
+from grader.worker.observing.lines import OwnLines
 from grader.worker.own_files import own_file
 from tests.harness.conftest import write_files
 
@@ -208,7 +209,9 @@ def test_a_file_has_one_name_by_whatever_way_it_was_found(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "model.py").touch()
     (tmp_path / "elsewhere").symlink_to(tmp_path / "tests")
-    assert own_file(str(tmp_path / "tests" / ".." / "model.py"), tmp_path) == "model.py"
+    by_way_of_tests = str(tmp_path / "tests" / ".." / "model.py")
+    assert own_file(by_way_of_tests, tmp_path) == "model.py"
+    assert OwnLines(tmp_path).place(by_way_of_tests) == "model.py"
     assert own_file(str(tmp_path / "elsewhere" / "a.py"), tmp_path) == "tests/a.py"
     assert own_file("/usr/lib/python3/os.py", tmp_path) is None
     with contextlib.chdir(tmp_path):
