@@ -120,7 +120,7 @@ def told(sources: Sources, by_exercise: Mapping[str, Sequence[Mend]], lines: Map
     mender = Mender(
         sources,
         ADAPTERS,
-        lambda exercise, besides: Found(
+        lambda exercise, besides, _: Found(
             by_exercise.get(exercise, ()) if besides is None else by_exercise.get("second", ()),
             lines,
         ),
