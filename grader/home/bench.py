@@ -89,7 +89,7 @@ class DirectCalls:
         self._root = root
         self._watch = watch
         self._limit = limit
-        self._living = Living(vars(adapters))
+        self._living = Living(vars(adapters), watch.look_at if watch else None)
         self._noted: set[tuple[str, Use]] = set()
 
     def __call__(self, call: Call) -> Answer:
@@ -106,7 +106,7 @@ class DirectCalls:
         uses = {(call.adapter, use) for use in self._watch.take()} - self._noted
         if uses:
             self._noted |= uses
-            note(f"calls {in_words(use for _, use in uses)}, {WISH}")
+            note(f"uses {in_words(use for _, use in uses)}, {WISH}")
         return answer
 
     def _answer(self, call: Call) -> Answer:

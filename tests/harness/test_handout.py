@@ -171,10 +171,10 @@ def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
     printed = pytest_in(mine, "-q", "tests/public/test_scaled_dot_product_attention.py")
     line = attention.read_text().splitlines().index(call) + 1
     assert (
-        f"note on run_scaled_dot_product_attention: calls {by_torch} "
+        f"note on run_scaled_dot_product_attention: uses {by_torch} "
         f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
     ) in printed
-    assert printed.count(f"calls {by_torch} ") == 1
+    assert printed.count(f"uses {by_torch} ") == 1
 
 
 def test_a_handout_is_no_more_than_a_student_can_overlook(handout):
