@@ -182,6 +182,14 @@ def test_a_handout_is_no_more_than_a_student_can_overlook(handout):
     assert len([path for path in handout.rglob("*") if path.is_file()]) <= 60
 
 
+def test_every_folder_can_be_read_by_whom_the_umask_lets(handout):
+    """What was made in a folder that is nobody else's is handed out like the rest."""
+    folders = {path.relative_to(handout): path for path in handout.rglob("*") if path.is_dir()}
+    assert {oct(path.stat().st_mode & 0o777) for path in folders.values()} == {
+        oct(handout.stat().st_mode & 0o777)
+    }
+
+
 def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
     """The first run ends with the first exercise: its file, its line, its tests."""
     stub = (mine / "assignment" / "warmup.py").read_text().splitlines()
