@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from grader.home.bench import DirectCalls
 from grader.testing.assertions import WrongNumbers, WrongParts, assert_matches
 from grader.testing.contract import read_contract
 from grader.testing.handle import Student
-from grader.testing.outcome import observing
+from grader.testing.outcome import StudentFault, observing
 
 CONTRACT = """
 from typing import Protocol
@@ -45,10 +46,10 @@ class Tokenizer:
         return 3
 
 
-def student(name, function):
+def student(name, function, declared=CONTRACT):
     """The handle of an adapter."""
     module = types.ModuleType("adapters")
-    exec(compile(CONTRACT, "adapters.py", "exec", dont_inherit=True), vars(module))
+    exec(compile(declared, "adapters.py", "exec", dont_inherit=True), vars(module))
     contract = read_contract(module)
     calls = DirectCalls(SimpleNamespace(**{name: function}), Path(__file__).parent)
     return Student(contract[name], calls, 1, lambda *_: None, InFull(), others=contract)
@@ -127,3 +128,76 @@ def test_a_parameter_that_was_changed_wrongly_is_told_as_any_numbers():
     with observing(), pytest.raises(WrongNumbers) as raised:
         assert_matches(stepped(climbs, False), torch.tensor([0.95, 1.95]))
     assert "2 of 2 numbers in the result are wrong" in str(raised.value)
+
+
+OF_TORCH = """
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+import torch
+
+class Optimizer(Protocol):
+    param_groups: list[dict[str, Any]]
+    def __init__(self, params: Iterable[torch.nn.Parameter], lr: float = 0.1) -> None: ...
+    def step(self) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
+    def add_param_group(self, param_group: dict[str, Any]) -> None: ...
+
+class Reader(Protocol):
+    def letters(self, texts: Iterable[str]) -> Iterator[str]: ...
+
+def get_optimizer_class() -> type[Optimizer]: ...
+def get_reader() -> Reader: ...
+"""
+
+
+class Own(torch.optim.Optimizer):
+    def __init__(self, params, lr=0.1):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for one in group["params"]:
+                one -= group["lr"] * one.grad
+
+
+def test_an_optimizer_of_torch_s_kind_is_asked_for_by_what_it_inherits():
+    """Groups with rates of their own, rates that are loaded, gradients that stay."""
+    handle = student("get_optimizer_class", lambda: Own, OF_TORCH)
+    weight, other = (handle.parameter(torch.ones(2), grad=torch.ones(2)) for _ in range(2))
+    optimizer = handle()([weight])
+    assert optimizer.param_groups[0]["lr"] == 0.1
+    optimizer.add_param_group({"params": [other], "lr": 0.5})
+    optimizer.step()
+    assert_matches([weight.value, other.value], [torch.full((2,), 0.9), torch.full((2,), 0.5)])
+    state = optimizer.state_dict()
+    state["param_groups"][1]["lr"] = 0.25
+    optimizer.load_state_dict(state)
+    optimizer.step()
+    assert_matches(other.value, torch.full((2,), 0.25))
+    assert_matches(weight.grad, torch.ones(2))
+
+
+class Reader:
+    def letters(self, texts):
+        return (letter for text in texts for letter in text)
+
+
+class Eager:
+    def letters(self, texts):
+        return iter([letter for text in list(texts) for letter in text])
+
+
+def first_letters(reader):
+    """The first letters of a file in which whoever reads to the end falls."""
+    handle = student("get_reader", reader, OF_TORCH)
+    file = handle.file(b"ab\n" * 20_000 + b"\xff")
+    return [*islice(handle().letters(file.as_text), 4)]
+
+
+def test_a_file_that_breaks_off_tells_who_reads_to_its_end():
+    """Nothing else of an answer shows whether all was read before the first item came."""
+    assert first_letters(Reader) == ["a", "b", "\n", "a"]
+    with pytest.raises(StudentFault, match="UnicodeDecodeError"):
+        first_letters(Eager)
