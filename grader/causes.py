@@ -10,6 +10,9 @@ from grader.points import total
 from grader.verdict import Aspect, Diagnosis, Status, Verdict
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
+# A text in quotes, and a call of something by name with what it was given.
+_TEXT = re.compile(r"""(?<!\w)[bru]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")…?""")
+_CALL = re.compile(r"(\w)\([^()]*\)")
 _PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
 # What the judge says of a test for which it did not wait any more.
 _NOT_CALLED = " was not called again after this happened twice: "
@@ -207,6 +210,11 @@ def without_numbers(message: str) -> str:
     return _NUMBER.sub("#", message)
 
 
+def _without_inputs(message: str) -> str:
+    """A message about a wrong answer as it would be of any other input: texts and arguments."""
+    return without_numbers(_CALL.sub(r"\1(…)", _TEXT.sub("…", message)))
+
+
 def _ranked(failed: Iterable[FailedTest], order: Sequence[str]) -> list[FailedTest]:
     tests = list(failed)
     rank = {name: place for place, name in enumerate(dict.fromkeys(order))}
@@ -232,7 +240,8 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
     elif test.status is Status.NOT_GRADED:
         yield test.status, said
     elif test.mistake is None and not test.places:
-        yield test.exercise, test.status, said
+        is_wrong = test.status is Status.FAILED
+        yield test.exercise, test.status, _without_inputs(said) if is_wrong else said
 
 
 def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[FailedTest]]:

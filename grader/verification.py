@@ -14,6 +14,7 @@ from typing import Any
 
 from grader.assignment import Assignment
 from grader.explainer.explainer import Explainer
+from grader.explaining.naming.diagnosis import TELLING_CASES
 from grader.explaining.naming.mistakes import load_mistakes
 from grader.groups.seen import seen_in_classes
 from grader.home.bench import SEED, DirectCalls
@@ -30,16 +31,30 @@ Function = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Wrong:
+    """A function that makes a mistake, or has a habit, in the `way`-th of its ways."""
+
+    mistake: str
+    function: Function
+    way: int
+    is_habit: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """One function that makes a mistake in one exercise, and what the tests made of it.
 
-    `named` is the mistake that the diagnosis named, if it named one.
+    It is the `way`-th of its mistake there, from 1, or of a habit, which no answer can name.
+    `named` is the mistake that the diagnosis named, if it named one; `unnamed` why it could not.
     """
 
     mistake: str
     exercise: str
     caught_by: tuple[str, ...]
     named: str | None
+    way: int = 1
+    is_habit: bool = False
+    unnamed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +208,14 @@ def _verification(suite: Suite) -> Verification:
     trials: list[Trial] = []
     failed: set[str] = set()
     for functions in _side_by_side(_wrong_functions(), references.together):
-        wrong = {exercise: function for exercise, (_, function) in functions.items()}
+        wrong = {exercise: one.function for exercise, one in functions.items()}
         examinee = Functions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
-        named = explainer.names(examinee.ask, {verdict.id: verdict.status for verdict in verdicts})
-        for exercise, (mistake, _) in functions.items():
-            trial = _trial(mistake, exercise, verdicts, named.get(exercise))
+        statuses = {verdict.id: verdict.status for verdict in verdicts}
+        named, cases = explainer.names(examinee.ask, statuses)
+        for exercise, one in functions.items():
+            shown = cases.get(exercise, 0)
+            trial = _trial(one, exercise, verdicts, named.get(exercise), shown)
             trials.append(trial)
             failed |= set(trial.caught_by)
     idle = [verdict.id for verdict in right if verdict.id not in failed]
@@ -232,24 +249,44 @@ def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
             yield mistake, exercise
 
 
-def _trial(mistake: str, exercise: str, verdicts: Sequence[Verdict], named: str | None) -> Trial:
+def _trial(
+    wrong: Wrong, exercise: str, verdicts: Sequence[Verdict], named: str | None, cases: int
+) -> Trial:
     caught = [
-        verdict.id
+        verdict
         for verdict in verdicts
         if verdict.exercise == exercise and verdict.status is not Status.PASSED
     ]
-    return Trial(mistake, exercise, tuple(caught), named)
+    raises = bool(caught) and not any(one.status is Status.FAILED for one in caught)
+    tests = tuple(verdict.id for verdict in caught)
+    why = _unnamed(raises, cases) if named is None else ""
+    return Trial(wrong.mistake, exercise, tests, named, wrong.way, wrong.is_habit, why)
 
 
-def _wrong_functions() -> dict[str, list[tuple[str, Function]]]:
-    """By exercise, the functions that make a mistake or have a habit, and its name."""
-    wrong: dict[str, list[tuple[str, Function]]] = defaultdict(list)
+def _unnamed(raises: bool, cases: int) -> str:
+    """Why a mistake is not named whose function gives so many wrong answers in telling tests."""
+    if raises:
+        return "it raises where it is wrong, and a mistake is named by its answers"
+    if cases >= TELLING_CASES:
+        return "another mistake answers like it in every case, or chance decides its answers"
+    seen = "one case" if cases else "no case"
+    more = " (two are needed: another parameter or another test)" if cases else ""
+    return f"it shows in {seen} of values or generality{more}"
+
+
+def _wrong_functions() -> dict[str, list[Wrong]]:
+    """By exercise, the functions that make a mistake or have a habit."""
+    wrong: dict[str, list[Wrong]] = defaultdict(list)
     for kind in ("MISTAKES", "HABITS"):
         for entry in _listed_in("solutions.mistakes", kind):
             for exercise, functions in entry.variants.items():
                 # There it is another mistake, and known as that.
                 if exercise not in getattr(entry, "echoes", ()):
-                    wrong[exercise] += [(entry.id, function) for function in functions]
+                    numbered = enumerate(functions, start=1)
+                    wrong[exercise] += [
+                        Wrong(entry.id, function, way, kind == "HABITS")
+                        for way, function in numbered
+                    ]
     return wrong
 
 
@@ -261,8 +298,8 @@ def _listed_in(module: str, name: str) -> Sequence[Any]:
 
 
 def _side_by_side(
-    wrong: Mapping[str, Sequence[tuple[str, Function]]], together: Collection[str]
-) -> Iterator[dict[str, tuple[str, Function]]]:
+    wrong: Mapping[str, Sequence[Wrong]], together: Collection[str]
+) -> Iterator[dict[str, Wrong]]:
     """One wrong function of each exercise at a time: exercises are graded apart.
 
     Where tests ask some of them `together`, only one of these is wrong.

@@ -15,7 +15,13 @@ from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
 from grader.explaining.mending.questions import Asked
-from grader.explaining.naming.diagnosis import WATCHED_ASPECTS, Finding, diagnose, is_right
+from grader.explaining.naming.diagnosis import (
+    WATCHED_ASPECTS,
+    Finding,
+    diagnose,
+    is_right,
+    wrong_cases,
+)
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.explaining.naming.nameless import nameless, suspicion
 from grader.explaining.steps.strange import STRANGE
@@ -202,15 +208,22 @@ class Explainer:
                 told[test] = Told(plain("\n".join(said)))
         return told
 
-    def names(self, ask: Ask, statuses: Mapping[str, Status]) -> dict[str, str]:
-        """By exercise, the mistake that explains its failed tests, where one does."""
+    def names(
+        self, ask: Ask, statuses: Mapping[str, Status]
+    ) -> tuple[dict[str, str], dict[str, int]]:
+        """By exercise, the mistake that explains its failed tests, where one does.
+
+        And how many answers are wrong in tests whose answers can name one.
+        """
         seen = {
             test.id: found
             for test in self._in_turn(statuses)
             if (found := self._look(test, ask)) is not None
         }
-        findings = diagnose(self._mistakes, self._answers(statuses, seen))
-        return {name: finding.diagnosis.mistake for name, finding in findings.items()}
+        answers = self._answers(statuses, seen)
+        findings = diagnose(self._mistakes, answers)
+        cases = {name: wrong_cases(self._mistakes, own) for name, own in answers.items()}
+        return {name: finding.diagnosis.mistake for name, finding in findings.items()}, cases
 
     def wrong_answers(self, ask: Ask, exercise: str) -> WrongAnswers | None:
         """The wrong answers to an exercise, whatever explains them; None if there are none."""

@@ -91,9 +91,12 @@ def lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
 
 def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
     root, tests = assignment.root, folder / "tests" / "public"
-    with tempfile.TemporaryDirectory() as frozen:
+    with tempfile.TemporaryDirectory() as private:
+        # The folder itself is for nobody else's eyes, and what is in it for all.
+        frozen = Path(private, "public")
+        frozen.mkdir()
         # If that fails, nothing has been written.
-        freeze_public_tests(assignment, Path(frozen))
+        freeze_public_tests(assignment, frozen)
         folder.mkdir(parents=True, exist_ok=True)
         for part in _PARTS:
             _copy(root / part, folder / part)

@@ -90,7 +90,7 @@ class DirectCalls:
         self._root = root
         self._watch = watch
         self._limit = limit
-        self._living = Living(vars(adapters))
+        self._living = Living(vars(adapters), watch.look_at if watch else None)
         self._sending, self._receiving = Sending(), Receiving()
         self._noted: set[tuple[str, Use]] = set()
 
@@ -108,7 +108,7 @@ class DirectCalls:
         uses = {(call.adapter, use) for use in self._watch.take()} - self._noted
         if uses:
             self._noted |= uses
-            note(f"calls {in_words(use for _, use in uses)}, {WISH}")
+            note(f"uses {in_words(use for _, use in uses)}, {WISH}")
         return answer
 
     def _answer(self, call: Call) -> Answer:

@@ -18,7 +18,7 @@ from grader.home.picture import ink_for, picture
 from grader.home.reasons import Reasons
 from grader.home.tally import MISSING, ExerciseTally
 from grader.points import hundredths
-from grader.testing.assertions import WrongNumbers
+from grader.testing.assertions import WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import Membership, membership
 from grader.testing.outcome import StudentFault, observing
@@ -112,6 +112,8 @@ class HomeReport:
             if self._verbose:
                 ink = ink_for(getattr(sys.__stdout__, "encoding", None))
                 drawing = picture(exception.comparison, exception.axes, ink)
+        elif isinstance(exception, WrongParts):
+            message = exception.in_full if self._verbose else str(exception)
         elif isinstance(exception, CaseExhausted):
             status = Status.NOT_GRADED
             message = "there are no fixture tensors for this test: `grader freeze` makes them"

@@ -24,7 +24,7 @@ def applied(
         places = [place for place, test in enumerate(tests) if test.exercise == exercise]
         earned = [place for place in places if tests[place].score > 0]
         cost = max(costs[use.name] for use in called)
-        remark = f"calls {plain(in_words(called))}, {WISH}"
+        remark = f"uses {plain(in_words(called))}, {WISH}"
         if cost:
             remark += f": {cost:g} % of this exercise's points are taken off"
             for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):

@@ -11,14 +11,21 @@ import torch
 from grader.evidence import LARGEST_PICTURE, Picture, in_six_digits
 from grader.testing.answers import single_number
 from grader.testing.comparison import Comparison, Tolerance, compare, tolerance_for
-from grader.testing.differences import Conversion, difference_in_words, worst_in_a_table
+from grader.testing.differences import (
+    RESULT,
+    Conversion,
+    as_before,
+    difference_in_words,
+    worst_in_a_table,
+)
 from grader.testing.handle import Reference, Student
-from grader.testing.nested import differences
+from grader.testing.nested import differences, side_by_side
 from grader.testing.outcome import (
     StudentFault,
     axes_of,
     known_of,
     measured,
+    name_of,
     note,
     place_in_words,
     precision_of,
@@ -49,6 +56,16 @@ class WrongForm(AssertionError):
         self.where = where_of(line)
 
 
+class WrongParts(AssertionError):
+    """A value other than was expected: the part that differs; `in_full` both, shortened."""
+
+    def __init__(self, said: str, actual: Value, expected: Value, place: str) -> None:
+        super().__init__(said)
+        got, wanted = side_by_side(actual, expected, place)
+        shown = [f"    expected  {wanted}"] if shows_expected() else []
+        self.in_full = "\n".join([said, *shown, f"    got       {got}"])
+
+
 class WrongNumbers(AssertionError):
     """An answer differs from what was expected; its text says how, for who asks for it.
 
@@ -61,22 +78,28 @@ class WrongNumbers(AssertionError):
         comparison: Comparison,
         axes: Sequence[str],
         conversion: Conversion | None = None,
+        untouched: str = "",
     ) -> None:
         super().__init__(what)
         self.what = what
         self.comparison = comparison
         self.axes = axes
         self._conversion = conversion
+        self._untouched = untouched
         self._shows_expected = shows_expected()
 
     def __str__(self) -> str:
         """The sentences, and a table of the worst numbers."""
+        if self._untouched:
+            return self.words
         table = worst_in_a_table(self.comparison, self._shows_expected)
         return "\n".join([self.words, *table])
 
     @property
     def words(self) -> str:
         """How many numbers are wrong, by how much and where; a sentence on each line."""
+        if self._untouched:
+            return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
         if self._conversion is None:
             return "\n".join(words)
@@ -105,13 +128,15 @@ class WrongNumbers(AssertionError):
 
 
 def assert_matches(
-    actual: Any, expected: Any, tolerance: Tolerance | None = None, what: str = "the result"
+    actual: Any, expected: Any, tolerance: Tolerance | None = None, what: str | None = None
 ) -> None:
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
 
-    Of values in others, the first that is another one is told, by key and index.
+    Of values in others, the first that is another one is told, by key and index. `what` is what
+    messages call the answer; without it "the result", or the method that gave it.
     """
     __tracebackhide__ = True
+    what = what or name_of(actual) or RESULT
     if isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
         expected = torch.as_tensor(expected)
         if actual.shape != expected.shape:
@@ -122,12 +147,14 @@ def assert_matches(
         name = f"{what}{part.place}" if part.place.startswith((".", "[")) else what
         if part.tensors is None:
             shown = f": {part.expected}" if part.expected and shows_expected() else ""
-            raise AssertionError(f"{name} {part.words}{shown}")
+            raise WrongParts(f"{name} {part.words}{shown}", actual, expected, part.place)
         got, wanted = part.tensors
         comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))
         measured(comparison.measurement)
         if not comparison.ok:
-            raise WrongNumbers(name, comparison, axes_of(got), Conversion.of(got, wanted))
+            known = known_of(got)
+            form = Conversion.of(got, wanted), known.untouched if known is not None else ""
+            raise WrongNumbers(name, comparison, axes_of(got), *form)
 
 
 def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:

@@ -19,6 +19,8 @@ from grader.testing.outcome import known_of, place_in_words
 from grader.wire.calls import Traced
 from grader.wire.records import Line
 
+# What an answer is called that nobody gave a name.
+RESULT = "the result"
 _ROWS = 5
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
 _NAN = "NaN comes of 0 / 0, inf / inf, inf - inf, and of a softmax over nothing but -inf."
@@ -70,6 +72,15 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
     else:
         lines = [f"{_amount(what, comparison)}; the worst{_farthest(comparison)}"]
     return [*lines, *_where(comparison.ratio > 1, axes)]
+
+
+def as_before(what: str, kind: str) -> str:
+    """That a parameter, or a gradient, which a step should have changed is what it was."""
+    is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
+    return (
+        f"{is_it} was before the step: nothing was written into it "
+        "(p = … makes a new tensor; p.add_(…) or p.copy_(…) change it)"
+    )
 
 
 def _amount(what: str, comparison: Comparison) -> str:

@@ -20,6 +20,7 @@ from grader.testing.objects import stays
 from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
 from grader.testing.remarks import Came, remarked
 from grader.testing.scripts import EndOfItems, Script, call_of
+from grader.testing.telling import note_source, untouched
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Answer, Call, Traced, Work
@@ -115,7 +116,8 @@ class Student(Maker):
             script.came[len(script.steps) - 1] = Came(adapter.name, adapter.result, result)
         if is_own:
             self._observe(call, result, False)
-        self._remember(result, adapter.result, arguments, call)
+        self._remember(result, adapter.result, arguments, call, script.steps)
+        note_source(result, call.last)
         return result
 
     def fault(self, text: str) -> Exception:
@@ -205,10 +207,11 @@ class Student(Maker):
         annotated: object,
         arguments: Mapping[str, Value],
         call: Call | None = None,
+        steps: Sequence[Step] = (),
     ) -> None:
         """Remembers where a tensor comes from, for what may have to be said about it.
 
-        Its line is found by its `call`, if that is told.
+        Its line is found by its `call`, if that is told; `steps` are those that were taken.
         """
         if not isinstance(tensor, torch.Tensor):
             return
@@ -224,7 +227,8 @@ class Student(Maker):
             if isinstance(annotated, TensorType)
             else tuple(f"axis {place}" for place in range(tensor.ndim))
         )
-        returned(Returned(tensor, axes, _asked_in(arguments), trace))
+        is_as_before = untouched(tensor, call.last if call else None, steps)
+        returned(Returned(tensor, axes, _asked_in(arguments), trace, is_as_before))
 
 
 class Reference(Maker):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from grader.wire.values import Value, in_words
 
 _SHOWN = 3
 _AROUND = 12
+_NEAR = 6
+_INDEX = re.compile(r"\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,24 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
         yield _of_texts(*both, place)  # type: ignore[arg-type]
     elif actual != expected:
         yield Difference(place, f"is {in_words(actual)}", f"{in_words(expected)} was expected")
+
+
+def side_by_side(actual: Value, expected: Value, place: str) -> tuple[str, str]:
+    """Two values in a line each: of long lists what stands near the place that differs."""
+    found = _INDEX.match(place)
+    if found:
+        at = int(found[1])
+    else:
+        at = min((len(one) for one in (actual, expected) if isinstance(one, list)), default=0)
+    return _around(actual, at), _around(expected, at)
+
+
+def _around(value: Value, at: int) -> str:
+    if not isinstance(value, list):
+        return in_words(value)
+    start, end = max(at - _NEAR, 0), at + _NEAR + 1
+    before, after = ["…"] * (start > 0), ["…"] * (end < len(value))
+    return f"[{', '.join([*before, *map(in_words, value[start:end]), *after])}]"
 
 
 def _of_tensors(actual: torch.Tensor, expected: torch.Tensor, place: str) -> Difference:

@@ -44,13 +44,15 @@ class StudentFault(Exception):
 class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
-    `trace` finds the line that made it what it is, if that can be known.
+    `trace` finds the line that made it what it is, if that can be known; `untouched` says what it
+    is (a parameter, a gradient) if a test read it and it is still as the test had made it.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     asked_in: torch.dtype
     trace: Callable[[Traced], Line | None]
+    untouched: str = ""
 
 
 @dataclass(slots=True)
@@ -58,13 +60,14 @@ class Observations:
     """What a running test measures and notes beside its outcome.
 
     `shows_expected` is whether its messages may hold expected values; `returned` are the tensors
-    that came from the submission.
+    that came from the submission, `names` what other values are called that did.
     """
 
     shows_expected: bool = True
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
+    names: list[tuple[object, str]] = field(default_factory=list)
 
     @property
     def worst(self) -> Measurement | None:
@@ -115,6 +118,21 @@ def returned(tensor: Returned) -> None:
     observations = _current.get()
     if observations is not None:
         observations.returned.append(tensor)
+
+
+def named(value: object, name: str) -> None:
+    """Remembers, for the running test, what messages call this very object."""
+    observations = _current.get()
+    if observations is not None:
+        observations.names.append((value, name))
+
+
+def name_of(value: object) -> str | None:
+    """What a value is called that came from the submission, if it has one name."""
+    observations = _current.get()
+    known = observations.names if observations is not None else ()
+    names = {name for one, name in known if one is value}
+    return names.pop() if len(names) == 1 else None
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:

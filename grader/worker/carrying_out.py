@@ -14,6 +14,8 @@ from grader.worker.making import Workshop
 
 Seed = Callable[[int], None]
 Functions = Mapping[str, Callable[..., Any]]
+# Looks at what an adapter handed back.
+Look = Callable[[object, Callable[..., Any]], None]
 
 
 class NoAdapter(Exception):
@@ -23,11 +25,13 @@ class NoAdapter(Exception):
 class Living:
     """What the latest call made, for the one whose script goes on where that one's ended.
 
-    `functions` are the adapters that steps may ask; `called` is what was called last.
+    `functions` are the adapters that steps may ask; `called` is what was called last. `look`
+    is shown what each adapter hands back.
     """
 
-    def __init__(self, functions: Functions | None = None) -> None:
+    def __init__(self, functions: Functions | None = None, look: Look | None = None) -> None:
         self._functions = functions or {}
+        self._look = look
         self._call: Call | None = None
         self._made: list[Any] = []
         self._workshop = Workshop()
@@ -59,8 +63,7 @@ class Living:
         if call.adapter and len(self._made) == len(call.before):
             self._seed(seed)
             own = _found(arguments, self._made) if call.before else arguments
-            self.called = function
-            self._made.append(function(**own))
+            self._made.append(self._asked(function, own))
         self._take(then, call.device, seed)
         self._call = call
         return self._made[-1]
@@ -74,6 +77,13 @@ class Living:
         for step in steps:
             self._seed(seed)
             self._made.append(self._done(step, device))
+
+    def _asked(self, adapter: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        self.called = adapter
+        given = adapter(**arguments)
+        if self._look is not None:
+            self._look(given, adapter)
+        return given
 
     def _seed(self, seed: Seed | None) -> None:
         if seed is not None:
@@ -114,8 +124,7 @@ class Living:
         if step.doing is Doing.ASK:
             if step.name not in self._functions:
                 raise NoAdapter(step.name)
-            self.called = self._functions[step.name]
-            return self.called(**keywords)
+            return self._asked(self._functions[step.name], keywords)
         thing = self._made[step.on]
         if step.doing is Doing.WRITE:
             return setattr(thing, step.name, positional[0])

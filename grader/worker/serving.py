@@ -70,7 +70,7 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     }
     channel.sendall(encode(told, {}))
     trying: Trying | None = None
-    living, calls = Living(loaded.functions), Receiving()
+    living, calls = Living(loaded.functions, watch.look_at), Receiving()
     while True:
         header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:

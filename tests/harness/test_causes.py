@@ -199,3 +199,25 @@ def test_a_verdict_is_read_as_it_is():
         "your mask works the wrong way round: what it allows is hidden "
         "(assignment/warmup.py, line 25)"
     )
+
+
+def test_the_text_that_a_case_asked_about_makes_no_cause_of_its_own():
+    """Each case draws its own: `what=f"encode({text!r})"`, and what is quoted of the answer."""
+    only(
+        failed("get_tokenizer", message="encode('ab (c')[3] is 101: 257 was expected"),
+        failed("get_tokenizer", "test_b", message='encode("it\'s")[10] is 9: 300 was expected'),
+        failed("get_tokenizer", "test_c", message="encode(…)[0] is 9: 300 was expected"),
+    )
+    assert (
+        len(
+            causes(
+                [
+                    failed("get_tokenizer", message="encode('ab')[3] is 101: 257 was expected"),
+                    failed(
+                        "get_tokenizer", "test_b", message="decode([1, 2]) is 'a': 'b' was expected"
+                    ),
+                ]
+            )
+        )
+        == 2
+    )

@@ -283,3 +283,20 @@ def test_a_file_elsewhere_that_does_not_parse_is_left_out():
     """One broken file must not keep the others from being mended."""
     source = CALLER.format("")
     assert edits_of(source, {6}, ["def f(:\n"]) == edits_of(source, {6})
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("def step(p, group):\n    lr = group['lr']\n    v = p.grad\n    p.data -= v\n", "lr"),
+        (
+            "class Head:\n    def __init__(self, scale):\n        self.scale = scale\n"
+            "    def forward(self, x):\n        return x @ x.mT\n",
+            "self.scale",
+        ),
+    ],
+)
+def test_what_is_never_used_is_told_by_its_name(program, name):
+    """To look for a variable that is never used takes longer than to see why."""
+    subjects = {edit.subject for edit in edits_of(program)}
+    assert f"`{name}`, which is never used" in subjects

@@ -171,15 +171,23 @@ def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
     printed = pytest_in(mine, "-q", "tests/public/test_scaled_dot_product_attention.py")
     line = attention.read_text().splitlines().index(call) + 1
     assert (
-        f"note on run_scaled_dot_product_attention: calls {by_torch} "
+        f"note on run_scaled_dot_product_attention: uses {by_torch} "
         f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
     ) in printed
-    assert printed.count(f"calls {by_torch} ") == 1
+    assert printed.count(f"uses {by_torch} ") == 1
 
 
 def test_a_handout_is_no_more_than_a_student_can_overlook(handout):
     """The engine, which they do not read, is one of its files."""
     assert len([path for path in handout.rglob("*") if path.is_file()]) <= 60
+
+
+def test_every_folder_can_be_read_by_whom_the_umask_lets(handout):
+    """What was made in a folder that is nobody else's is handed out like the rest."""
+    folders = {path.relative_to(handout): path for path in handout.rglob("*") if path.is_dir()}
+    assert {oct(path.stat().st_mode & 0o777) for path in folders.values()} == {
+        oct(handout.stat().st_mode & 0o777)
+    }
 
 
 def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):

@@ -116,7 +116,7 @@ def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
         share = 0.5 if verdict.exercise == "run_double" else 1.0
         assert verdict.score == pytest.approx(share * verdict.max_score, abs=0.01)
     assert verdicts(graded)["test_doubles"].message == (
-        "calls torch.add (adapters.py, line 5), which this assignment wants written by hand: "
+        "uses torch.add (adapters.py, line 5), which this assignment wants written by hand: "
         "50 % of this exercise's points are taken off"
     )
     assert verdicts(graded)["test_counts"].message is None
@@ -135,7 +135,7 @@ def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
     )
     assert graded.score == 5.0
     assert notes(graded) == [
-        "calls torch.nn.Linear (adapters.py, line 5), which this assignment wants written by hand"
+        "uses torch.nn.Linear (adapters.py, line 5), which this assignment wants written by hand"
     ]
 
 
@@ -156,7 +156,7 @@ def test_the_dearest_of_several_forbidden_calls_decides(double):
 def test_a_wrong_exercise_keeps_its_message_and_gets_the_note_once(double):
     """What is wrong stays first."""
     graded = double("return torch.add(x, x) + 1")
-    told = [text for text in notes(graded) if "calls torch.add" in text]
+    told = [text for text in notes(graded) if "uses torch.add" in text]
     assert len(told) == 1
     assert "numbers in the result are wrong" in verdicts(graded)["test_doubles"].message
 
@@ -183,14 +183,14 @@ def test_a_call_is_noticed_under_whatever_name(double, imports, body):
     """The function is watched, not its name."""
     graded = double(body, imports)
     assert graded.score == 3.0
-    assert "calls torch.add (adapters.py, line 5)" in verdicts(graded)["test_doubles"].message
+    assert "uses torch.add (adapters.py, line 5)" in verdicts(graded)["test_doubles"].message
 
 
 def test_a_call_is_told_at_the_innermost_line_of_the_submission(double):
     """That is where to look, however deep in a repository; torch's own lines are no help."""
     part = "import torch\n\n\ndef twice(x):\n    return torch.vmap(\n        torch.add)(x, x)\n"
     graded = double("return twice(x)", "from parts.sums import twice", **{"parts/sums.py": part})
-    assert "calls torch.add (parts/sums.py, line 5)" in verdicts(graded)["test_doubles"].message
+    assert "uses torch.add (parts/sums.py, line 5)" in verdicts(graded)["test_doubles"].message
 
 
 def test_what_a_forbidden_call_does_inside_itself_is_not_counted_again(double):
@@ -212,7 +212,7 @@ def test_a_layer_that_was_built_at_import_is_noticed_when_an_exercise_calls_it(d
     """At import it is nobody's doing; the exercise that calls it is told."""
     imports = "import torch; layer = torch.nn.Linear(1, 1)"
     graded = double("layer(torch.zeros(1))\nreturn x + x", imports)
-    assert "calls torch.nn.Linear (adapters.py, line 5)" in verdicts(graded)["test_doubles"].message
+    assert "uses torch.nn.Linear (adapters.py, line 5)" in verdicts(graded)["test_doubles"].message
     assert "it uses torch.nn.Linear (adapters.py, lines 2, 5)" in graded.message
 
 
@@ -391,7 +391,7 @@ def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
     assert graded.score == graded.max_score
     assert f"it uses {SDPA} (adapters.py, line 5)" in graded.message
     assert [note for note in notes(graded) if SDPA in note] == [
-        f"calls {SDPA} (adapters.py, line 5), which this assignment wants written by hand"
+        f"uses {SDPA} (adapters.py, line 5), which this assignment wants written by hand"
     ]
 
 

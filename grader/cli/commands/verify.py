@@ -74,15 +74,14 @@ def verify_command(
     if by_test:
         for line in _by_test(verification):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    console.print(_table(verification.trials))
-    for line in _complaints(verification):
+    mistakes = [trial for trial in verification.trials if not trial.is_habit]
+    habits = [trial for trial in verification.trials if trial.is_habit]
+    console.print(_table("mistake", mistakes))
+    if habits:
+        console.print(_table("habit", habits))
+    for line in (*_unnamed(mistakes), *_complaints(verification)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    named = sum(trial.named == trial.mistake for trial in verification.trials)
-    click.echo(
-        f"{len(verification.trials)} wrong functions: "
-        f"{len(verification.trials) - len(verification.uncaught)} caught, {named} named, "
-        f"{len(verification.misnamed)} misnamed"
-    )
+    click.echo(_in_short(mistakes, habits, len(verification.misnamed)))
     sys.exit(0 if verification.holds else 1)
 
 
@@ -111,17 +110,48 @@ def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> 
     return 0 if mutations.holds else 1
 
 
-def _table(trials: Sequence[Trial]) -> Table:
-    table = Table("mistake", "exercises", "ways", "caught", "named")
+def _table(kind: str, trials: Sequence[Trial]) -> Table:
+    """How often each was caught; a habit's numbers are right, so that nothing names it."""
+    is_named = kind == "mistake"
+    table = Table(kind, "exercises", "ways", "caught", *(["named"] if is_named else []))
     by_mistake: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_mistake[trial.mistake].append(trial)
     for mistake, own in sorted(by_mistake.items()):
-        exercises = len({trial.exercise for trial in own})
-        caught = sum(bool(trial.caught_by) for trial in own)
-        named = sum(trial.named == mistake for trial in own)
-        table.add_row(mistake, *map(str, (exercises, len(own), caught, named)))
+        counts = [len({trial.exercise for trial in own}), len(own), _caught(own)]
+        counts += [sum(trial.named == mistake for trial in own)] if is_named else []
+        table.add_row(mistake, *map(str, counts))
     return table
+
+
+def _unnamed(mistakes: Sequence[Trial]) -> Iterator[str]:
+    """Of each mistake that is caught and not always named, each of its ways."""
+    of_one: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    for trial in mistakes:
+        of_one[trial.mistake, trial.exercise].append(trial)
+    for (mistake, exercise), own in sorted(of_one.items()):
+        if any(trial.caught_by and trial.named is None for trial in own):
+            ways = "; ".join(f"way {trial.way}: {_outcome(trial)}" for trial in own)
+            yield f"{mistake} in {exercise}, {ways}"
+
+
+def _outcome(trial: Trial) -> str:
+    if trial.named is not None:
+        return "named" if trial.named == trial.mistake else f"called {trial.named}"
+    return f"caught, and not named: {trial.unnamed}" if trial.caught_by else "not caught"
+
+
+def _caught(trials: Sequence[Trial]) -> int:
+    return sum(bool(trial.caught_by) for trial in trials)
+
+
+def _in_short(mistakes: Sequence[Trial], habits: Sequence[Trial], misnamed: int) -> str:
+    named = sum(trial.named == trial.mistake for trial in mistakes)
+    said = (
+        f"{len(mistakes)} wrong functions: {_caught(mistakes)} caught, {named} named, "
+        f"{misnamed} misnamed"
+    )
+    return f"{said}; {len(habits)} of habits: {_caught(habits)} caught" if habits else said
 
 
 def _by_test(verification: Verification) -> Iterator[str]:

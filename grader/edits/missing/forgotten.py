@@ -13,7 +13,7 @@ from grader.edits.reading.setting import Setting, callee
 # A statement that only names a method does nothing at all: no other slip is likelier.
 _MENTIONED = 0.5
 _MOST = 3
-_NEVER_USED = "a variable that is never used"
+_NEVER_USED = "`{}`, which is never used"
 _TERMS = (
     (" + ", ""),
     (" - ", ""),
@@ -50,12 +50,16 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         else:
             yield from _combined(setting, node, name, nature)
             if is_value:
-                yield _around(setting, node, f" if {name} is None else {name}", CHANGE, loose=True)
+                yield _around(
+                    setting, node, f" if {name} is None else {name}", name, CHANGE, loose=True
+                )
         if nature is setting.scopes.nature(node) or (is_value and nature is not Nature.FLAG):
             likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
             alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
             cost = SLIP if likely else CHANGE
-            yield put(setting.program, node, name, "forgotten", cost, _NEVER_USED, alike)
+            yield put(
+                setting.program, node, name, "forgotten", cost, _NEVER_USED.format(name), alike
+            )
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
@@ -65,22 +69,22 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
         return
     for before, after in _TERMS:
         cost = WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE
-        yield _around(setting, node, f"{before}{name}{after}", cost)
+        yield _around(setting, node, f"{before}{name}{after}", name, cost)
 
 
 def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
     """A value that depends on an unused flag."""
     for other in ("None", *_other_values(node)) if can_be_none else ():
-        yield _around(setting, node, f" if {name} else {other}", CHANGE)
+        yield _around(setting, node, f" if {name} else {other}", name, CHANGE)
     if setting.scopes.nature(node).is_number:
-        yield _around(setting, node, f" * {name}", CHANGE)
+        yield _around(setting, node, f" * {name}", name, CHANGE)
 
 
 def _around(
-    setting: Setting, node: ast.expr, after: str, cost: float, *, loose: bool = False
+    setting: Setting, node: ast.expr, after: str, name: str, cost: float, *, loose: bool = False
 ) -> Draft:
-    program = setting.program
-    return wrap(program, node, "", after, "forgotten", cost, _NEVER_USED, loose=loose)
+    subject = _NEVER_USED.format(name)
+    return wrap(setting.program, node, "", after, "forgotten", cost, subject, loose=loose)
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

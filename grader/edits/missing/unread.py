@@ -13,7 +13,7 @@ from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
 _MOST = 3
-_SUBJECT = "something that is never used"
+_SUBJECT = "`{}`, which is never used"
 _TERMS = (" * ", " / ", " + ", " - ")
 _INDICES = ("[..., {}]", "[{}]")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,24 +25,25 @@ def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     program = setting.program
     for name, nature in _unread_attributes(setting, node):
+        subject = _SUBJECT.format(name)
         if nature is Nature.FUNCTION:
             if not isinstance(node, ast.Constant):
-                yield wrap(program, node, f"{name}(", ")", "projection", CHANGE, _SUBJECT)
+                yield wrap(program, node, f"{name}(", ")", "projection", CHANGE, subject)
             continue
         if nature not in (Nature.FLAG, Nature.SHAPE):
             for before in _TERMS:
                 cost = CHANGE if before in (" * ", " / ") else WRAP
-                yield wrap(program, node, "", f"{before}{name}", "unread", cost, _SUBJECT)
+                yield wrap(program, node, "", f"{before}{name}", "unread", cost, subject)
         if nature is Nature.WEIGHT:
             for before, after in ((" @ ", ".T"), (" @ ", "")):
                 text = f"{before}{name}{after}"
-                yield wrap(program, node, "", text, "projection", CHANGE, _SUBJECT)
+                yield wrap(program, node, "", text, "projection", CHANGE, subject)
         if isinstance(node, (ast.Name, ast.Constant, ast.Attribute)):
-            yield put(program, node, name, "unread", CHANGE, _SUBJECT)
+            yield put(program, node, name, "unread", CHANGE, subject)
         if isinstance(node, ast.Name):
             for index in _INDICES:
                 after = index.format(name)
-                yield wrap(program, node, "", after, "unread", CHANGE, _SUBJECT)
+                yield wrap(program, node, "", after, "unread", CHANGE, subject)
 
 
 def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -52,9 +53,9 @@ def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if isinstance(node, ast.Constant):
         return
     for name, function in _uncalled(setting, node):
-        before = f"{name}("
+        before, subject = f"{name}(", _SUBJECT.format(name)
         if len(_parameters(function)) == 1:
-            yield wrap(setting.program, node, before, ")", "unread", CHANGE, _SUBJECT, loose=True)
+            yield wrap(setting.program, node, before, ")", "unread", CHANGE, subject, loose=True)
 
 
 def steps(setting: Setting, node: ast.Assign | ast.AugAssign) -> Iterator[Draft]:

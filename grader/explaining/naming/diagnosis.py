@@ -21,7 +21,7 @@ from grader.wire.flattening import as_tensor
 LENIENCY = 5
 # So many wrong answers must be a mistake's for it to be named; one that was found in another
 # exercise is already known to the submission.
-_TELLING_CASES = 2
+TELLING_CASES = 2
 _TELLING_CASES_OF_A_FOUND_ONE = 1
 # Large scores and low precision blur what tells mistakes apart.
 TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
@@ -77,6 +77,12 @@ def is_right(catalogue: Catalogue, observation: Observation) -> bool | None:
     return None if right is None else observation.is_as(right, 1)
 
 
+def wrong_cases(catalogue: Catalogue, observations: Sequence[Observation]) -> int:
+    """How many answers are wrong in tests whose answers tell mistakes apart."""
+    telling = (one for one in observations if one.aspect in TELLING_ASPECTS)
+    return sum(is_right(catalogue, one) is False for one in telling)
+
+
 def _finding(
     catalogue: Catalogue,
     observations: Sequence[Observation],
@@ -84,23 +90,23 @@ def _finding(
     deadline: Deadline,
 ) -> Finding | None:
     """The mistake that explains an exercise; of several that fit, the one `named` elsewhere."""
-    evidence = _evidence(catalogue, observations, _TELLING_CASES)
+    evidence = _evidence(catalogue, observations, TELLING_CASES)
     if evidence is None:
         return None
     known = [
         name
-        for name in _known_for_some(catalogue, evidence.wrong, _TELLING_CASES)
+        for name in _known_for_some(catalogue, evidence.wrong, TELLING_CASES)
         if name in named or not catalogue.echoes(name, evidence.wrong[0])
     ]
     alone = [name for name in known if "+" not in name]
-    fitting = _fitting(catalogue, deadline.each(alone), evidence, _TELLING_CASES)
+    fitting = _fitting(catalogue, deadline.each(alone), evidence, TELLING_CASES)
     if not fitting:
         same = _indifferent(catalogue, evidence.wrong, deadline)
         if same is not None:
             tests = frozenset(one.test for one in evidence.wrong)
             return Finding(catalogue.diagnosis(same, evidence.wrong[0]), tests)
         together = [name for name in known if "+" in name]
-        fitting = _fitting(catalogue, deadline.each(together), evidence, _TELLING_CASES)
+        fitting = _fitting(catalogue, deadline.each(together), evidence, TELLING_CASES)
     if len(fitting) > 1:
         fitting = {name: fitting[name] for name in fitting if name in named}
     return _explaining(catalogue, fitting, evidence, observations)

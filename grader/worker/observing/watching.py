@@ -1,4 +1,4 @@
-"""Notices when a submission calls what its assignment forbids.
+"""Notices when a submission calls, or hands back, what its assignment forbids.
 
 A rule of the course and no matter of security: a submission can undo what is done here. What is
 not loaded before the submission is imported is not watched; the judge finds it in the source.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -33,6 +34,7 @@ class Watch:
         self._packages = _folder(Path(sys.prefix))
         self._engine = _folder(Path(__file__).parents[2])
         self._uses: dict[Use, None] = {}
+        self._classes: dict[type, str] = {}
         for name in names:
             # Some types, those written in C for one, cannot be changed.
             with contextlib.suppress(AttributeError, TypeError):
@@ -43,11 +45,30 @@ class Watch:
         uses, self._uses = self._uses, {}
         return tuple(uses)
 
+    def look_at(self, given: object, adapter: Callable[..., Any]) -> None:
+        """Notes a class that an adapter hands back, or one of such an object, if it is forbidden.
+
+        Or inherits from a forbidden one; who made the object is not asked.
+        """
+        kind = given if isinstance(given, type) else type(given)
+        for number, base in enumerate(kind.__mro__):
+            if base in self._classes:
+                name = self._classes[base]
+                if any(use.name == name for use in self._uses):
+                    return  # it was just made
+                # The submission's own class that is nearest to it, else the adapter.
+                own = (self._place(one) for one in reversed(kind.__mro__[:number]))
+                place = next(filter(None, own), None) or self._place(inspect.unwrap(adapter))
+                if place is not None:
+                    self._note(Use(name, *place))
+                return
+
     def _watch(self, name: str) -> None:
         owner_name, _, attribute = name.rpartition(".")
         owner = _loaded(owner_name)
         found = getattr(owner, attribute, None)
         if isinstance(found, type):
+            self._classes[found] = name
             self._watch_class(found, name)
         elif callable(found):
             watched = self._watched(found, name)
@@ -81,12 +102,29 @@ class Watch:
             file = frame.f_code.co_filename
             if file.startswith(self._engine):
                 return  # called by what watches another call, or by who asked for the answer
-            if file.startswith(self._root) and not file.startswith(self._packages):
-                use = Use(name, _posix(file[len(self._root) :]), frame.f_lineno or 0)
-                if len(self._uses) < MAX_USES:
-                    self._uses[use] = None
+            if self._is_own(file):
+                self._note(Use(name, _posix(file[len(self._root) :]), frame.f_lineno or 0))
                 return
             frame = frame.f_back
+
+    def _note(self, use: Use) -> None:
+        if len(self._uses) < MAX_USES:
+            self._uses[use] = None
+
+    def _is_own(self, file: str) -> bool:
+        return file.startswith(self._root) and not file.startswith(self._packages)
+
+    def _place(self, thing: Any) -> tuple[str, int] | None:
+        """The file and line in which a class or function of the submission begins."""
+        try:
+            if isinstance(thing, FunctionType):
+                file, line = thing.__code__.co_filename, thing.__code__.co_firstlineno
+            else:
+                file = inspect.getfile(thing)
+                line = inspect.getsourcelines(thing)[1] if self._is_own(file) else 0
+        except (OSError, TypeError, SyntaxError):
+            return None
+        return (_posix(file[len(self._root) :]), line) if self._is_own(file) else None
 
 
 def _loaded(name: str) -> object:

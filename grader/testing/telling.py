@@ -1,0 +1,57 @@
+"""What can be told of a value that came of a script: which step gave it, what it was before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from grader.testing.outcome import named, shows_expected
+from grader.wire.scripts import Doing, Step
+from grader.wire.values import in_words
+from grader.worker.handing_over import same_values
+
+_LONGEST = 120
+_SMALL = 256
+
+
+def note_source(value: Any, step: Step | None) -> None:
+    """Remembers, for the running test, the method or attribute that gave a value.
+
+    Not of what Python shares, as small numbers: it might have come from anywhere.
+    """
+    if step is None or not step.name or _is_shared(value):
+        return
+    if step.doing is Doing.CALL:
+        named(value, f"{step.name}({_arguments(step) if shows_expected() else '…'})")
+    elif step.doing is Doing.READ and step.name != "grad":
+        named(value, step.name)
+
+
+def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
+    """What a tensor is that was read of a parameter, if it is as it was put there; else ""."""
+    if step is None or step.doing is not Doing.READ or not isinstance(value, torch.Tensor):
+        return ""
+    made = steps[step.on]
+    if made.doing is not Doing.MAKE or made.name != "parameter" or step.name not in ("", "grad"):
+        return ""
+    was = made.positional[1 if step.name else 0]
+    for one in steps if step.name else ():
+        if one.doing is Doing.WRITE and one.on == step.on and one.name == step.name:
+            was = one.positional[0]
+    what = "gradient" if step.name else "parameter"
+    return what if same_values(was, value) else ""
+
+
+def _arguments(step: Step) -> str:
+    words = [*map(in_words, step.positional)]
+    words += (f"{name}={in_words(value)}" for name, value in step.keywords.items())
+    said = ", ".join(words)
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+
+
+def _is_shared(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) <= _SMALL
+    return value is None or (isinstance(value, str | bytes | tuple) and len(value) < 2)
