@@ -322,7 +322,7 @@ def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
 @pytest.mark.parametrize(
     "body",
     [
-        "open('log.txt', 'w').write('called'); return 2 * x",
+        "open(__file__ + '.log', 'w').write('called'); return 2 * x",
         "import subprocess; subprocess.run(['date']); return 2 * x",
         "import socket; socket.socket(); return 2 * x",
     ],
