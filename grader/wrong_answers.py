@@ -97,15 +97,17 @@ class WrongAnswers:
     def is_like(self, other: WrongAnswers, leniency: float) -> bool:
         """Whether two submissions answer alike: the same tests of values, by the same numbers.
 
-        Answers to other tests must agree as far as both have some.
+        Answers to other tests must agree as far as both have some. Where other inputs were passed,
+        as the test was changed in between, there is nothing to compare.
         """
         own, theirs = self._by_key(), other._by_key()
         if {key for key, one in own.items() if one.plain} != {
             key for key, one in theirs.items() if one.plain
         }:
             return False
-        both = [key for key in own if key in theirs]
-        return bool(both) and all(own[key].is_like(theirs[key], leniency) for key in both)
+        both = [(one, theirs[key]) for key, one in own.items() if key in theirs]
+        same = [(one, other) for one, other in both if one.inputs == other.inputs]
+        return bool(same) and all(one.is_like(other, leniency) for one, other in same)
 
     def _by_key(self) -> dict[tuple[str, int], WrongAnswer]:
         return {one.key: one for one in self.answers}

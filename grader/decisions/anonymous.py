@@ -37,6 +37,7 @@ def masked(settling: Settling, mask: Mask) -> Settling:
         absentees=tuple(map(person, settling.absentees)),
         marked=frozenset(labels.get(name, name) for name in settling.marked),
         times={labels.get(name, name): at for name, at in settling.times.items()},
+        taken={labels.get(name, name): by for name, by in settling.taken.items()},
         timed_by={labels.get(name, name): by for name, by in settling.timed_by.items()},
     )
 

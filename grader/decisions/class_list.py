@@ -72,8 +72,8 @@ class ClassList:
         """The submission that is meant by its number, which stands for it where nobody is named."""
         return None if _key(person) in self._people else self._numbers.get(_key(person))
 
-    def whom(self, person: str) -> Whom:
-        """Whom a decision means.
+    def whom(self, person: str, has_numbers: bool = True) -> Whom:
+        """Whom a decision means; where numbers stand for nobody, a number is an id.
 
         Raises:
             Unknown: if that is nobody, or not one person.
@@ -84,7 +84,7 @@ class ClassList:
         if key in self.submissions:
             return Whom(submission=self.submissions[key])
         people = [*self._people.get(key, ())]
-        if key in self._numbers:
+        if has_numbers and key in self._numbers:
             if people:
                 said = f"say 'Submission {person}', or a name"
                 raise Unknown(f"{person!r} is somebody's id and a submission's number: {said}")

@@ -36,7 +36,8 @@ class Effect:
         more = len(self.lines) - _LISTED
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
         if self.lines and self.unchanged:
-            short.append(f"changes nothing for {self.unchanged} others")
+            others = "1 other" if self.unchanged == 1 else f"{self.unchanged} others"
+            short.append(f"changes nothing for {others}")
         return short or ["changes nobody's points"]
 
 

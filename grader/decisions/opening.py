@@ -61,6 +61,7 @@ def open_settling(
         marked=results.late,
         times=times,
         timed_by=timed_by,
+        taken=_taken(aimed, known),
     )
 
 
@@ -127,6 +128,16 @@ def _people(
             people[taken] = ()
         people[taken] += moved
     return people
+
+
+def _taken(aimed: tuple[Aimed, ...], known: ClassList) -> dict[str, frozenset[str]]:
+    """By the submissions that count in place of others, the decisions that say so."""
+    found: dict[str, frozenset[str]] = {}
+    for one in aimed:
+        if isinstance(one.decision, TakenInstead):
+            name = known.submission(one.decision.submission)
+            found[name] = found.get(name, frozenset()) | {one.decision.source}
+    return found
 
 
 def _times(

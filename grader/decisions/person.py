@@ -116,11 +116,14 @@ class PersonsPoints:
             comments=self._settling.comments(grade.submission, self._person),
             excused=is_excused,
             undecided=late.undecided,
-            sources=frozenset(
-                one.source for one, target in self._of(Decision) if target.whom != Whom()
-            ),
+            sources=self._sources(),
             timed_by=self._settling.timed_by.get(grade.submission, ""),
         )
+
+    def _sources(self) -> frozenset[str]:
+        """The decisions that name these people, or by which this submission is theirs."""
+        naming = {one.source for one, target in self._of(Decision) if target.whom != Whom()}
+        return self._settling.taken.get(self._grade.submission, frozenset()) | naming
 
     def _carry_over(self) -> None:
         for carried in self._grade.carried:

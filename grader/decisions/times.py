@@ -55,7 +55,7 @@ def read_times(file: Path, known: ClassList) -> list[tuple[Whom, datetime.dateti
 def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
     for name in filter(None, names):
         try:
-            whom = known.whom(name)
+            whom = known.whom(name, has_numbers=False)
         except Unknown:
             continue
         if whom != Whom():

@@ -19,7 +19,8 @@ from grader.intake.naming import several
 from grader.settings import Settings
 from grader.store import Store, StoreError
 from grader.store.database import LINES
-from grader.verdict import Carried, Grade, Verdict
+from grader.store.earlier import went_wrong
+from grader.verdict import Grade
 from grader.words import PENDING, wants_words
 from grader.worker.packages import is_installed
 
@@ -101,12 +102,10 @@ class Batch:
         task, grade = graded.task, graded.grade
         if wants_words(grade, self._names_matter):
             grade = replace(grade, unexplained=PENDING)
-        earlier = None
         if task.kept:
-            earlier = self._store.earlier(grade.submission)
             lacking = {*grade.imports.lacking, *self._lacking.get(grade.submission, ())}
             grade = replace(grade, imports=replace(grade.imports, lacking=tuple(sorted(lacking))))
-        self._store.add(grade, task.key, task.position, earlier)
+        self._store.add(grade, task.key, task.position, task.wrong)
         return grade
 
 
@@ -187,7 +186,7 @@ def _tasks(
         if lacking.get(entry.name, set()) & installed:
             tasks.append(Task(entry, position, digest, key))
         elif finished.get(entry.name) != key:
-            tasks.append(Task(entry, position, digest, key, *standing.of(entry.name, digest)))
+            tasks.append(standing.applied_to(Task(entry, position, digest, key)))
     return tasks
 
 
@@ -203,20 +202,23 @@ class _Standing:
         self._settings = settings
         self._unchanged: dict[str, set[str]] = {}
 
-    def of(self, submission: str, digest: str) -> tuple[tuple[Verdict, ...], tuple[Carried, ...]]:
-        """Those on tests that are as they were, of a submission that has this hash; what came back.
+    def applied_to(self, task: Task) -> Task:
+        """The task, with those on tests that are as they were, and with what came back.
 
         None stands if the submission, its options or all that tests share have changed, nor where
         time ran out: how far a submission comes depends on all tests together.
         """
-        earlier = self._store.earlier(submission)
+        earlier = self._store.earlier(task.entry.name)
         if earlier is None or earlier.duration_s >= self._settings.timeout:
-            return (), ()
-        if earlier.key != grade_key(self._settings, digest, earlier.suite_hash):
-            return (), ()
+            return task
+        if earlier.key != grade_key(self._settings, task.submission_hash, earlier.suite_hash):
+            return task
         unchanged = self._unchanged_since(earlier.suite_hash)
         stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
-        return stand, earlier.carried
+        if not stand:
+            return replace(task, carried=earlier.carried)
+        wrong = went_wrong(earlier.verdicts)
+        return replace(task, kept=stand, carried=earlier.carried, wrong=wrong)
 
     def _test(self, test: str) -> str:
         """What stands for a test among the hashes."""

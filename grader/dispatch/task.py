@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from grader.intake import Entry
-from grader.verdict import Carried, Grade, Verdict
+from grader.verdict import Carried, Grade, Status, Verdict
 from grader.words import Words
 
 
@@ -14,8 +14,8 @@ from grader.words import Words
 class Task:
     """A submission that wants a grade: its place in the class, its hash, its cache key.
 
-    `kept` are verdicts that stand from an earlier grade, `carried` what came back in it; the other
-    tests are wanted.
+    `kept` are verdicts that stand from an earlier grade, `carried` what came back in it, `wrong` is
+    what went wrong in it; the other tests are wanted.
     """
 
     entry: Entry
@@ -24,6 +24,7 @@ class Task:
     key: str
     kept: tuple[Verdict, ...] = ()
     carried: tuple[Carried, ...] = ()
+    wrong: Mapping[str, Status] | None = None
 
 
 @dataclass(frozen=True, slots=True)

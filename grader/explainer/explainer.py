@@ -168,7 +168,7 @@ class Explainer:
         mended = workshop.mended(self._mistakes, self._asked(statuses, seen), deadline)
         for test, told in named.items():
             exercise = self._suite.tests[test].exercise
-            if exercise in mended:
+            if exercise in mended and mended[exercise].is_of(statuses[test]):
                 placed[test] = _mended(told, mended[exercise], self._suite.assignment.show_edits)
         evidence = replace(evidence, mendings=tuple(workshop.mendings))
         words = replace(words, wrong=_suspected(words.wrong, mended, walks))
@@ -190,7 +190,7 @@ class Explainer:
                     own.append(Asked(test.exercise, question, right))
             unanswered = seen[test.id].unanswered
             if unanswered is not None:
-                own.append(Asked(test.exercise, unanswered, right=False))
+                own.append(Asked(test.exercise, unanswered, right=False, answered=False))
         return asked
 
     def _printed(self, ask: Ask, lost: Mapping[str, str]) -> dict[str, Told]:

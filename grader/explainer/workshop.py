@@ -38,8 +38,8 @@ class Workshop:
         sources = Sources.below(self._submission.root)
         every = [one for own in asked.values() for one in own]
 
-        def search(exercise: str, besides: FileEdit | None) -> Search:
-            return Search(catalogue, self._bench, exercise, every, besides)
+        def search(exercise: str, besides: FileEdit | None, answers_only: bool) -> Search:
+            return Search(catalogue, self._bench, exercise, every, besides, answers_only)
 
         found: dict[str, Mended] = {}
         attempts = Mender(sources, self._submission.adapters, search).attempts(asked)

@@ -144,6 +144,8 @@ def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
         yield "/ always gives a float, // a whole number."
     elif isinstance(value, numpy.ndarray) and is_tensor:
         yield "Stay with torch throughout, and return the tensor: numpy ends the gradient."
+    elif words.startswith("a tensor of dtype torch.uint"):
+        yield "Torch computes with signed integers: .long(), or dtype=torch.long, makes it int64."
     elif words.startswith("a module"):
         yield "Was the module made, and not called?"
     elif words.startswith("an object that can be called"):

@@ -23,7 +23,8 @@ from grader.testing.contract import Adapter
 from grader.testing.course import load_references, make_importable
 from grader.testing.outcome import StudentFault, note
 from grader.testing.uses import WISH, in_words
-from grader.wire.calls import Answer, Call, Raised, Use, decode_call, encode_call
+from grader.wire.calls import Answer, Call, Raised, Use
+from grader.wire.following import Receiving, Sending
 from grader.wire.frames import receive
 from grader.worker.carrying_out import Living
 from grader.worker.observing.watching import Watch
@@ -90,6 +91,7 @@ class DirectCalls:
         self._watch = watch
         self._limit = limit
         self._living = Living(vars(adapters), watch.look_at if watch else None)
+        self._sending, self._receiving = Sending(), Receiving()
         self._noted: set[tuple[str, Use]] = set()
 
     def __call__(self, call: Call) -> Answer:
@@ -114,8 +116,8 @@ class DirectCalls:
         if call.adapter and call.adapter not in functions:
             return absent(call.adapter)
         function = functions.get(call.adapter, _nothing)
-        sent = io.BytesIO(encode_call(call))
-        arrived = decode_call(receive(lambda size: bytearray(sent.read(size))))
+        sent = io.BytesIO(self._sending.frame(call))
+        arrived = self._receiving.call(receive(lambda size: bytearray(sent.read(size))))
         if self._limit is None:
             answer = perform(function, arrived, self._root, functions, self._living)
         else:

@@ -180,14 +180,16 @@ class _Searches:
         finally:
             self._left = Patience(self._left.edits, self._end - time.monotonic())
 
-    def new(self, exercise: str, besides: FileEdit | None) -> Search | None:
+    def new(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
         """A search for what mends an exercise, with what is left."""
         edits = self._left.edits - sum(one.cost.edits for one in self._begun)
         seconds = self._end - time.monotonic()
         if edits <= 0 or seconds <= 0:
             return None
         bounds = Bounds(edits, seconds)
-        search = Search(self._catalogue, self._lent, exercise, self._every, besides, bounds)
+        search = Search(
+            self._catalogue, self._lent, exercise, self._every, besides, answers_only, bounds
+        )
         self._begun.append(search)
         return search
 

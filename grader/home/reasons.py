@@ -92,6 +92,8 @@ class Reasons:
     def _add(self, reason: _Reason, failure: Failure) -> None:
         said = failure.said
         mended = reason.mended if _is_meant(said, reason.wrong) else None
+        if mended is not None and not mended.is_of(said.status):
+            mended = None
         # What mends a test is mended by undoing the exercise's mistake; so is its gradient.
         undone = mended is not None and not mended.besides
         follows = undone or said.aspect is Aspect.GRADIENTS
@@ -225,7 +227,7 @@ class _Inquiry:
                     question = Question(one.test, one.number, one.aspect, one.call)
                     own.append(Asked(exercise, question, bool(right)))
             known = filter(self._is_known, rehearsed.raised)
-            own += [Asked(exercise, question, right=False) for question in known]
+            own += [Asked(exercise, one, right=False, answered=False) for one in known]
         return asked
 
     def _is_wrong(self, one: Observation, rehearsed: Rehearsed) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import sys
 import time
 import traceback
@@ -23,14 +24,21 @@ DIED = "when its process died"
 class Children(Generic[Task, Result]):
     """Children of this process that know all it knows, and do tasks of one kind.
 
-    One that takes more than `seconds` for a task is ended, and another takes its place. What the
-    work raises comes out as a RuntimeError.
+    One that takes more than `seconds` for a task, or more of a processor than it `may_take` (0:
+    any), is ended, and another takes its place. What the work raises comes out as a RuntimeError.
     """
 
-    def __init__(self, work: Callable[[Task], Result], jobs: int, seconds: float) -> None:
+    def __init__(
+        self,
+        work: Callable[[Task], Result],
+        jobs: int,
+        seconds: float,
+        may_take: Callable[[Task], float] = lambda _: 0.0,
+    ) -> None:
         self._work = work
         self._jobs = jobs
         self._seconds = seconds
+        self._may_take = may_take
         self._processes: list[ForkProcess] = []
         self._context = multiprocessing.get_context("fork")
 
@@ -49,7 +57,9 @@ class Children(Generic[Task, Result]):
                     try:
                         came, child = _result(one.connection.recv()), one.child
                     except (EOFError, ConnectionError):
-                        came, child = DIED, self._replaced(one)
+                        child = self._replaced(one)
+                        is_late = one.child.process.exitcode == -signal.SIGPROF
+                        came = ENDED if is_late else DIED
                     yield one.number, came
                     self._give(child, waiting, busy)
                 for one in [one for one in busy.values() if one.until <= time.monotonic()]:
@@ -96,6 +106,7 @@ class Children(Generic[Task, Result]):
 
     def _serve(self, connection: Connection) -> None:
         end_with_parent()
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
         # The parent's was closed for this process, and who asks about it must find an open one.
         vars(sys)["__stdin__"] = sys.stdin
         while True:
@@ -103,6 +114,7 @@ class Children(Generic[Task, Result]):
                 task = connection.recv()
             except EOFError:
                 return
+            signal.setitimer(signal.ITIMER_PROF, self._may_take(task))
             try:
                 connection.send(self._work(task))
             except Exception as exception:

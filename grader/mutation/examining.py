@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +13,7 @@ from grader.mutation.likeness import (
     SAME_ANSWERS,
     SAME_BUT_FOR_ROUNDING,
     SAME_CODE,
-    answered,
+    answers,
     answers_exactly,
     how_alike,
     same_code,
@@ -23,6 +24,9 @@ from grader.suite.suite import Suite
 from grader.verdict import Status
 from grader.verification import Functions as Examinee
 from grader.wire.calls import Answer
+
+# What an edit may take of a processor: so many times as long as the right program, and the tests.
+_TIMES, _LEAST_SECONDS = 20, 5.0
 
 
 class Fate(StrEnum):
@@ -67,14 +71,19 @@ class Examination:
         self._programs = programs
         self._right = right
         self._reach = reach
-        self._answers: dict[Role, list[Answer]] = {
-            (name, exercise): [
-                answered(function, call, self._root, right[REFERENCES])
-                for call in reach.calls((name, exercise))
-            ]
-            for name, functions in right.items()
-            for exercise, function in functions.items()
-        }
+        self._answers: dict[Role, list[Answer]] = {}
+        self._took: dict[Role, float] = {}
+        for name, functions in right.items():
+            for exercise, function in functions.items():
+                role = (name, exercise)
+                began = time.process_time()
+                calls = reach.calls(role)
+                self._answers[role] = list(answers(function, calls, self._root, right[REFERENCES]))
+                self._took[role] = time.process_time() - began
+
+    def may_take(self, candidate: Candidate) -> float:
+        """Seconds of a processor that an edit is examined for: one may make a loop endless."""
+        return _LEAST_SECONDS + _TIMES * sum(self._took[role] for role in candidate.roles)
 
     def examine(self, candidate: Candidate) -> Outcome:
         """What becomes of an edit.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
@@ -15,6 +15,7 @@ from grader.testing.handle import call_in_float64
 from grader.wire.calls import Answer, Call
 from grader.wire.flattening import as_tensor
 from grader.wire.values import Value
+from grader.worker.carrying_out import Living
 from grader.worker.handing_over import same_values
 from grader.worker.performing import perform
 
@@ -46,34 +47,41 @@ def _essence(code: CodeType) -> Hashable:
     return code.co_code, constants, names, counts, code.co_exceptiontable
 
 
-def answered(
-    function: Function, call: Call, root: Path, functions: Mapping[str, Function]
-) -> Answer:
-    """What a function answers, which may write into what it is given.
+def answers(
+    function: Function, calls: Sequence[Call], root: Path, functions: Mapping[str, Function]
+) -> Iterator[Answer]:
+    """What a function answers to calls of an adapter, though it may write into what it is given.
 
-    Other `functions`, by exercise, are at hand where a call asks them.
+    Steps that were taken for one are not taken again for the next. Other `functions`, by exercise,
+    are at hand where a call asks them.
     """
+    functions = {**functions, **{call.adapter: function for call in calls}}
+    with Living(functions) as living:
+        for call in calls:
+            yield perform(function, _own(call), root, functions, living)
+
+
+def _own(call: Call) -> Call:
     own = {
         name: value.clone() if isinstance(value, torch.Tensor) else value
         for name, value in call.arguments.items()
     }
-    functions = {**functions, call.adapter: function}
-    return perform(function, replace(call, arguments=own, frame=None), root, functions)
+    return replace(call, arguments=own, frame=None)
 
 
 def answers_exactly(
     function: Function,
     calls: Sequence[Call],
-    answers: Sequence[Answer],
+    expected: Sequence[Answer],
     root: Path,
     functions: Mapping[str, Function],
 ) -> bool:
     """Whether a function gives these answers to the last bit, for the same work."""
-    for call, expected in zip(calls, answers, strict=True):
-        answer = answered(function, call, root, functions)
-        if answer.work != expected.work or not _same(answer, expected, 0.0):
-            return False
-    return True
+    given = answers(function, calls, root, functions)
+    return all(
+        answer.work == right.work and _same(answer, right, 0.0)
+        for answer, right in zip(given, expected, strict=True)
+    )
 
 
 def how_alike(
@@ -89,24 +97,19 @@ def how_alike(
     exactly alike the same within the rounding of float64.
     """
     found, precise = SAME_ANSWERS, 0
-    for call in calls:
-        answers = (
-            answered(one, call, root, functions),
-            answered(other, call, root, functions),
-        )
-        if _same(*answers, 0.0):
+    before, after = (answers(function, calls, root, functions) for function in (one, other))
+    for call, right, edited in zip(calls, before, after, strict=True):
+        if _same(right, edited, 0.0):
             continue
         found = SAME_BUT_FOR_ROUNDING
-        if not _same(*answers, _ROUGHLY):
+        if not _same(right, edited, _ROUGHLY):
             return None
         if precise < _MOST_PRECISE and call.device == CPU and not call.count_work:
             precise += 1
-            exact = _in_float64(call)
-            exactly = (
-                answered(one, exact, root, functions),
-                answered(other, exact, root, functions),
-            )
-            if not _same(*exactly, _ROUNDING):
+            exact = [_in_float64(call)]
+            (right,) = answers(one, exact, root, functions)
+            (edited,) = answers(other, exact, root, functions)
+            if not _same(right, edited, _ROUNDING):
                 return None
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,27 +101,41 @@ class Argument:
         return self.pair[2]
 
 
-def mutate(assignment: Assignment, jobs: int, progress: Progress) -> Mutations:
+def mutate(
+    assignment: Assignment, jobs: int, progress: Progress, exercises: Collection[str] = ()
+) -> Mutations:
     """Runs every edit of the references and the right variants through the tests.
+
+    Of all of them, or those of some `exercises`, and what edits change there.
 
     Raises:
         BadAssignment: if the tests cannot be run, or `solutions/edits.toml` cannot be read.
     """
     arguments = _arguments(assignment.root)
     found: list[Mutations] = []
-    Suite(assignment).open(lambda suite: found.append(_mutations(suite, jobs, progress, arguments)))
+    wanted = exercises or list(assignment.points)
+    # Of some exercises the others' arguments are not looked at.
+    Suite(assignment).open(
+        lambda suite: found.append(_mutations(suite, jobs, progress, arguments, wanted))
+    )
+    if exercises:
+        return replace(found[0], stale=())
     return found[0]
 
 
 def _mutations(
-    suite: Suite, jobs: int, progress: Progress, arguments: Sequence[Argument]
+    suite: Suite,
+    jobs: int,
+    progress: Progress,
+    arguments: Sequence[Argument],
+    exercises: Collection[str],
 ) -> Mutations:
     programs = RightPrograms(suite.assignment.root)
     judge = Judge(suite, SEED)
-    reach, right = reach_of(suite, programs, judge, _FURTHER)
+    reach, right = reach_of(suite, programs, judge, _FURTHER, exercises)
     candidates = list(_candidates(programs, reach))
     examination = Examination(suite, judge, programs, right, reach)
-    children = Children(examination.examine, jobs, _SECONDS)
+    children = Children(examination.examine, jobs, _SECONDS, examination.may_take)
     outcomes: dict[int, Outcome] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of edits that are wrong anyway

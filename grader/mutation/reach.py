@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -93,11 +93,16 @@ class _Tracing:
 
 
 def reach_of(
-    suite: Suite, programs: RightPrograms, judge: Judge, seeds: tuple[int, ...]
+    suite: Suite,
+    programs: RightPrograms,
+    judge: Judge,
+    seeds: tuple[int, ...],
+    exercises: Collection[str],
 ) -> tuple[Reach, dict[str, Functions]]:
     """The reach of the right programs, whose tests are run by `judge`; and these programs.
 
-    The calls are those of the tests in this draw and, of the references, in those of `seeds`.
+    The calls are those of the tests of `exercises` in this draw and, of the references, in those
+    of `seeds`.
 
     Raises:
         BadAssignment: if they fail a test.
@@ -109,14 +114,15 @@ def reach_of(
     for name, functions in right.items():
         examinee = Examinee(root, functions, right[REFERENCES])
         tracing = _Tracing(name, examinee, modules, reach)
-        for verdict in judge.grade(tracing, functions):
+        own = functions.keys() & exercises
+        for verdict in judge.grade(tracing, own):
             if verdict.status is not Status.PASSED:
                 what = "references fail" if name == REFERENCES else f"variant {name!r} fails"
                 raise BadAssignment(f"the {what} {verdict.id}: see `grader verify`")
         if name == REFERENCES:
             tracing.is_further = True
             for seed in seeds:
-                list(Judge(suite, seed).grade(tracing, functions))
+                list(Judge(suite, seed).grade(tracing, own))
     return reach, right
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from grader.wire.adapter_names import is_adapter
+
 PACKAGE = "solutions"
 REFERENCES = "the references"
 _VARIANTS = f"{PACKAGE}.variants"
@@ -57,9 +59,7 @@ class RightPrograms:
         with self._imported_from({name: self.code(name) for name in self._all} | dict(changed)):
             references = vars(importlib.import_module(PACKAGE))
             found: dict[str, Functions] = {
-                REFERENCES: {
-                    name: value for name, value in references.items() if name.startswith("run_")
-                }
+                REFERENCES: {name: value for name, value in references.items() if is_adapter(name)}
             }
             if _VARIANTS in self._all:
                 variants: Sequence[Any] = importlib.import_module(_VARIANTS).VARIANTS

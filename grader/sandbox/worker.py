@@ -29,10 +29,10 @@ from grader.wire.calls import (
     Use,
     cell_errors_from_json,
     decode_answer,
-    encode_call,
     raised_from_json,
     uses_from_json,
 )
+from grader.wire.following import Sending
 from grader.wire.frames import Received, decode, encode
 from grader.wire.importing import absent_from_json, imports_from_json
 from grader.wire.payload import BadFrame
@@ -81,6 +81,7 @@ class Worker:
         spawned = server.spawn()
         self._pid, self._number = spawned.pid, spawned.number
         self._exchange = Exchange(spawned.channel, spawned.printed)
+        self._calls = Sending()
         self._watch = Watch(Watched(self._pid, server.user, scratch), allowance)
         self._killed_before = self._group.killed_for_memory() if self._group else 0
         if self._group is not None:
@@ -160,7 +161,7 @@ class Worker:
         Raises:
             WorkerLost: if none came that can be believed to be one.
         """
-        frame = self._answer(encode_call(call), patience, f"{call.adapter}(...)")
+        frame = self._answer(self._calls.frame(call), patience, f"{call.adapter}(...)")
         if (digest := frame.digest()) in familiar:
             return Sealed(frame, digest)
         try:

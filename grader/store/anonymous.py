@@ -36,6 +36,7 @@ _SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of what is taken for a name whe
 _BEFORE_A_FILE = re.compile(r".*?_\d+_\d+_|.*?_assignsubmission_[a-z]+_", re.DOTALL)
 _ADAPTERS = "adapters.py"
 _NO_NAMES = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
+_LONGEST_ID = 19
 _Value = TypeVar("_Value")
 
 
@@ -61,10 +62,17 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
     ):
         known = _kept(database)
         new = [name for name in dict.fromkeys(wanted) if name not in known]
-        known |= zip(new, _drawn(len(new), set(known.values())), strict=True)
+        taken = {*known.values(), *_ids(results.people)}
+        known |= zip(new, _drawn(len(new), taken), strict=True)
         row = (_KEY, json.dumps(known))
         database.execute("INSERT OR REPLACE INTO batch VALUES (?, ?)", row)
     return known
+
+
+def _ids(people: People) -> Iterator[int]:
+    """The ids of the class that are whole numbers: nobody's id shall be another's number."""
+    everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
+    return (int(one.id) for one in everyone if one.id.isdecimal() and len(one.id) < _LONGEST_ID)
 
 
 def _kept(database: sqlite3.Connection) -> dict[str, int]:

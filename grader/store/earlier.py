@@ -19,6 +19,7 @@ from grader.store.rows import (
 )
 from grader.store.wrong import ADD_WRONG, OF_ONE
 from grader.verdict import Carried, Status, Verdict
+from grader.words import PENDING
 
 _ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
 
@@ -42,13 +43,15 @@ class EarlierGrade:
 class EarlierWords:
     """The words for a grade, as rows of the tables: those of tests by the tests' ids.
 
-    `wrong` are the answers that nothing explains, each at its place.
+    `wrong` are the answers that nothing explains, each at its place; `missing` says why there are
+    no more words, if there are not.
     """
 
     tests: Mapping[str, tuple[Any, ...]]
     said: str | None
     evidence: bytes | None
     wrong: tuple[tuple[int, str], ...]
+    missing: str | None = None
 
 
 def read_earlier(
@@ -70,14 +73,13 @@ def read_earlier(
 
 
 def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
-    """The words for the grade of a submission, if none are missing."""
+    """The words for the grade of a submission, if it was explained, as far as that went."""
     row = database.execute(
-        "SELECT number, said FROM submission WHERE name = ? AND unexplained IS NULL",
-        (well_formed(name),),
+        "SELECT number, said, unexplained FROM submission WHERE name = ?", (well_formed(name),)
     ).fetchone()
-    if row is None:
+    if row is None or row[2] == PENDING:
         return None
-    number, said = row
+    number, said, missing = row
     of_tests = database.execute(
         f"SELECT id, {', '.join(f'words.{name}' for name in OF_WORDS)} FROM words "
         "JOIN verdict USING (submission, place) JOIN test ON test.number = verdict.test "
@@ -87,7 +89,7 @@ def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
     words = {test: tuple(told) for test, *told in of_tests}
     seen = database.execute("SELECT data FROM evidence WHERE submission = ?", (number,)).fetchone()
     wrong = tuple(database.execute(OF_ONE, (number,)))
-    return EarlierWords(words, said, None if seen is None else seen[0], wrong)
+    return EarlierWords(words, said, None if seen is None else seen[0], wrong, missing)
 
 
 def write_words(
@@ -103,16 +105,12 @@ def write_words(
     if words.evidence is not None:
         database.execute(ADD_EVIDENCE, (number, words.evidence))
     database.executemany(ADD_WRONG, [(number, *one) for one in words.wrong])
-    said = "UPDATE submission SET said = ?, unexplained = NULL WHERE number = ?"
-    database.execute(said, (words.said, number))
+    said = "UPDATE submission SET said = ?, unexplained = ? WHERE number = ?"
+    database.execute(said, (words.said, words.missing, number))
 
 
-def have_the_same_outcome(one: Iterable[Verdict], other: Iterable[Verdict]) -> bool:
-    """Whether the same tests went wrong, and in the same way."""
-    return _wrong(one) == _wrong(other)
-
-
-def _wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
+def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
+    """Which tests went wrong, and in which way: what words are for."""
     return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
 
 

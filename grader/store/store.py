@@ -27,10 +27,10 @@ from grader.store.database import (
 )
 from grader.store.earlier import (
     EarlierGrade,
-    have_the_same_outcome,
     read_earlier,
     read_test_hashes,
     read_words,
+    went_wrong,
     write_test_hashes,
     write_words,
 )
@@ -58,7 +58,7 @@ from grader.store.rows import (
 from grader.store.state import are_current, draw_state, note_lines, state_of
 from grader.store.wrong import Named, write_names, write_wrong
 from grader.submission import Author
-from grader.verdict import Grade
+from grader.verdict import Grade, Status
 from grader.words import Words
 
 _NO_TIMES: Mapping[str, datetime.datetime] = {}
@@ -213,15 +213,15 @@ class Store(Results):
             return read_lacking(self._database)
 
     def add(
-        self, grade: Grade, key: str, position: int, earlier: EarlierGrade | None = None
+        self, grade: Grade, key: str, position: int, wrong: Mapping[str, Status] | None = None
     ) -> None:
         """Writes a grade in place of the submission's earlier one, if there was one.
 
         `key` stands for all that the grade depends on; `position` is the submission's place in the
-        class. If the same went wrong as in an `earlier` grade, the words for that stand.
+        class. If the same went `wrong` as in the earlier grade, the words for that stand.
         """
         name = well_formed(grade.submission)
-        is_same = earlier is not None and have_the_same_outcome(grade.tests, earlier.verdicts)
+        is_same = wrong is not None and went_wrong(grade.tests) == wrong
         with self._change() as database:
             words = read_words(database, name) if is_same else None
             database.execute("DELETE FROM submission WHERE name = ?", (name,))

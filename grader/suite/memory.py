@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from grader.sandbox.replies import Reply, opened
 from grader.testing.outcome import StudentFault
 from grader.wire.calls import Answer, Call, encode_call
+from grader.wire.following import Sending
 
 Outcome = TypeVar("Outcome")
 Ask = Callable[[Call], Reply]
@@ -27,10 +28,6 @@ class Asked:
     def digest(self) -> bytes | None:
         """The answer's digest, if there is an answer and it has one."""
         return None if isinstance(self.answer, StudentFault) else self.answer.digest
-
-    def is_for(self, call: Call) -> bool:
-        """Whether another call asks for the very same, to the last bit."""
-        return self.call is call or encode_call(self.call) == encode_call(call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,7 @@ class Interview:
         self._ask = ask
         self._known = deque(known)
         self.asked: list[Asked] = []
+        self._expected, self._wanted = Sending(), Sending()
 
     def ask(self, call: Call) -> Answer:
         """The answer to the test's next call.
@@ -58,12 +56,18 @@ class Interview:
             StudentFault: if there is none.
         """
         known = self._known.popleft() if self._known else None
-        if known is None or not known.is_for(call):
+        if known is None or not self._is_for(known.call, call):
+            self._known.clear()
             known = asked_for(call, self._ask)
         self.asked.append(Asked(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
         return opened(known.answer)
+
+    def _is_for(self, expected: Call, wanted: Call) -> bool:
+        """Whether two calls ask for the very same, to the last bit, as those before them did."""
+        frames = self._expected.frame(expected), self._wanted.frame(wanted)
+        return expected is wanted or frames[0] == frames[1]
 
 
 def asked_for(call: Call, ask: Ask) -> Asked:
@@ -105,7 +109,9 @@ class Memory(Generic[Outcome]):
         digests: Digests = ()
         for one in asked:
             if digests not in known:
-                known[digests] = replace(one.call, frame=encode_call(one.call))
+                # What a script adds to the call before it is soon encoded, and all of it is much.
+                frame = None if one.call.is_script else encode_call(one.call)
+                known[digests] = replace(one.call, frame=frame)
             if one.digest is None:
                 return
             digests = (*digests, one.digest)

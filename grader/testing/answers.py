@@ -22,11 +22,15 @@ def checked(
 ) -> Any:
     """The value in an answer to a call, once it is of the type and shape that the contract says.
 
-    `trace` finds the line that is behind it, for a wording that tells of lines.
+    Where that is None, what counts is what the call did: a norm or a loss that it returns besides
+    is nobody's business. `trace` finds the line that is behind it, for a wording that tells of
+    lines.
 
     Raises:
         StudentFault: if it is not.
     """
+    if adapter.result == PlainType(type(None)):
+        return None
     if isinstance(adapter.result, PlainType | Anything):
         value = single_number(value)
     if any(adapter.result.misfits(value, adapter.sizes(call.arguments))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -273,7 +274,7 @@ class Reference(Maker):
     def _carried_out(self, script: Script) -> Value:
         """What the last step of a script gives."""
         script.kept = script.kept or Living(self._functions)
-        exactly = call_in_float64(call_of(script.steps, self.adapter.name))
+        exactly = call_of(_steps_in_float64(script), self.adapter.name)
         function = self._functions.get(exactly.adapter)
         if function is None and exactly.adapter:
             raise BrokenReference(f"solutions/ has no {exactly.adapter}")
@@ -339,6 +340,15 @@ def call_in_float64(call: Call) -> Call:
     arguments = {name: in_float64(value) for name, value in call.arguments.items()}
     before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
     return replace(call, arguments=arguments, before=before, then=then)
+
+
+def _steps_in_float64(script: Script) -> Sequence[Step]:
+    """The steps of a script as a reference gets them; each is made once."""
+    same = (one is step for (one, _), step in zip(script.exact, script.steps, strict=False))
+    del script.exact[sum(itertools.takewhile(bool, same)) :]
+    rest = script.steps[len(script.exact) :]
+    script.exact += [(step, step_in_float64(step)) for step in rest]
+    return [exact for _, exact in script.exact]
 
 
 def step_in_float64(step: Step) -> Step:

@@ -40,8 +40,9 @@ class Script:
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.steps: list[Step] = []
-        # What a reference made so far; see there.
+        # What a reference made so far, and its steps in float64; see there.
         self.kept: Any = None
+        self.exact: list[tuple[Step, Step]] = []
         # What stays of what came, by the number of the step.
         self.came: dict[int, Came] = {}
         self._joined: tuple[Script, int] | None = None

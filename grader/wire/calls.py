@@ -184,11 +184,13 @@ class Answer:
     digest: bytes | None = None
 
 
-def encode_call(call: Call) -> bytes:
-    """The frame that asks a worker for a call."""
-    if call.frame is not None:
+def encode_call(call: Call, known: int = 0) -> bytes:
+    """The frame that asks a worker for a call, of which it knows so many steps (`following.py`)."""
+    if call.frame is not None and not known:
         return call.frame
     header: dict[str, Any] = {"adapter": call.adapter, "seed": call.seed}
+    if known:
+        header["known"] = known
     header |= {name: chosen for name, usual in _USUAL if (chosen := getattr(call, name)) != usual}
     values = dict(call.arguments)
     if call.cotangent is not None:
@@ -200,13 +202,8 @@ def encode_call(call: Call) -> bytes:
     return encode(header, values)
 
 
-def decode_call(frame: Received) -> Call:
-    """The call in a frame that the judge sent."""
-    return call_in(*decode(frame, trusted=True))
-
-
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
-    """The call in what such a frame holds."""
+    """The call in what a frame of the judge's holds."""
     cotangent = values.pop(_COTANGENT, None)
     if "trace" in header:
         header["trace"] = Traced(header["trace"])

@@ -67,6 +67,13 @@ def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -
     return value
 
 
+def _of_odd_making(tensor: torch.Tensor) -> str:
+    """A tensor that cannot cross, in words."""
+    if tensor.layout is not torch.strided:
+        return f"a tensor of layout {tensor.layout}"
+    return f"a tensor of dtype {tensor.dtype}"
+
+
 class _HandingOver:
     """Goes through one result, and stops at the bounds of what may cross."""
 
@@ -148,7 +155,7 @@ class _HandingOver:
                 dtype = str(tensor.dtype).removeprefix("torch.")
                 return Elsewhere(dtype, shape, str(tensor.device))
             if tensor.dtype not in NAMES or tensor.layout is not torch.strided:
-                return Foreign(f"a tensor of dtype {tensor.dtype} and layout {tensor.layout}")
+                return Foreign(_of_odd_making(tensor))
             self._bytes -= math.prod(size or 1 for size in shape) * tensor.element_size()
             if self._bytes < 0:
                 return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")

@@ -18,11 +18,11 @@ from grader.wire.calls import (
     Answer,
     Call,
     Raised,
-    call_in,
     encode_answer,
     raised_as_json,
     uses_as_json,
 )
+from grader.wire.following import Receiving
 from grader.wire.frames import decode, encode, receive
 from grader.wire.importing import imports_as_json
 from grader.wire.payload import BadFrame
@@ -70,14 +70,15 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     }
     channel.sendall(encode(told, {}))
     trying: Trying | None = None
-    living = Living(loaded.functions, watch.look_at)
+    living, calls = Living(loaded.functions, watch.look_at), Receiving()
     while True:
         header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:
             trying = trying or Trying(loaded.functions, root)
             channel.sendall(_outcomes(trying, trials_in(header, values)))
         else:
-            channel.sendall(_answer(call_in(header, values), loaded, root, watch, living))
+            call = calls.call_in(header, values)
+            channel.sendall(_answer(call, loaded, root, watch, living))
 
 
 def receive_exactly(channel: socket.socket, size: int) -> bytearray:

@@ -122,6 +122,20 @@ def test_numbers_are_kept_and_tell_nothing(tmp_path: Path):
     assert again != first
 
 
+def test_nobody_s_id_is_another_s_number(tmp_path: Path):
+    """Tables of times and earlier decisions speak of ids; they are to mean whom they meant."""
+    results = Store.read(stored(tmp_path / "results", 6))
+    people = {
+        name: [replace(author, id=str(100 + place)) for author in own]
+        for place, (name, own) in enumerate(results.authors.items())
+    }
+    absentees = [Author(f"Absent {place}", str(place)) for place in range(200, 1000)]
+    with Store.open(tmp_path / "results", results.assignment) as store:
+        store.set_people(people, absentees=absentees)
+    numbers = set(numbered(Store.read(tmp_path / "results")).values())
+    assert numbers.isdisjoint([*range(100, 106), *range(200, 1000)])
+
+
 def test_points_are_the_same_with_numbers(tmp_path: Path):
     """Decisions are found for whoever they are about, and give what they gave."""
     folder = stored(tmp_path / "results", 12)

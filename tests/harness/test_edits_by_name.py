@@ -80,6 +80,11 @@ def running(blocks, largest, training):
     if training is False:
         return rows, columns
     return total
+
+class Pairs:
+    def of(self, x, n, k):
+        for part in (*x.split(n, dim=-1), *x.chunk(k, dim=-1)):
+            yield x[..., 2 * k], x[..., 2 * k + 1], part
 """
 SLIPS = {
     "cases of a match": [
@@ -108,6 +113,9 @@ SLIPS = {
     "slices and shapes": [
         ("scores[..., first:last]", "scores[..., : last - first]"),
         ("view(-1, heads, tokens, width)", "view(heads, -1, tokens, width).transpose(0, 1)"),
+        ("x.split(n, dim=-1)", "x.split(n)"),
+        ("x.chunk(k, dim=-1)", "x.chunk(k)"),
+        ("x[..., 2 * k], x[..., 2 * k + 1]", "x[2 * k], x[2 * k + 1]"),
         ("x.repeat(n, 1, 1)", "x.repeat_interleave(n, dim=0)"),
         ("torch.stack((x, wide), dim=1)", "torch.cat((x, wide), dim=0)"),
         ("torch.ones(n, n).tril(-1)", "torch.ones(n, n).triu(1)"),

@@ -184,6 +184,16 @@ def test_one_more_narrowness_does_not_split_a_group():
     assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
 
 
+def test_a_mended_test_splits_no_group():
+    """Who was asked before and who was asked after were asked otherwise: that tells nothing."""
+    plain, mended = answer(1.0, 2.0), answer(3.0, test="mended")
+    before = WrongAnswers("run", (plain, mended))
+    after = WrongAnswers("run", (plain, replace(mended, numbers=(4.0, 5.0), inputs="y")))
+    unlike = WrongAnswers("run", (plain, replace(mended, numbers=(4.0,))))
+    wrong = {"a": [before], "b": [after], "c": [unlike]}
+    assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
+
+
 def test_nothing_of_the_graded_draw_is_kept(tmp_path):
     """Two batches with two seeds keep the same answers: those to the inputs of home."""
     write_files(tmp_path / "course", TINY)

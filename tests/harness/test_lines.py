@@ -341,6 +341,24 @@ def test_the_steps_are_kept_with_their_shapes(judged):
     assert taken["projected"].right is None
 
 
+def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(judged):
+    """A program for inputs of three axes has one mistake more: what it raises is not about this."""
+    files = astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    batch, queries, features = Q.shape
+    scores = Q @ K.transpose(-2, -1) / features  # astray
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ V
+""")
+    grade = judged(files)
+    plain = [v for v in failed(grade, SDPA) if v.aspect == "values"]
+    assert {(v.where.file, v.where.line) for v in plain if v.where} == {marked_line(files)}
+    raised = [v for v in grade.tests if v.exercise == SDPA and v.status == "error"]
+    assert raised
+    assert not [v for v in raised if "alone makes" in v.message]
+
+
 def test_where_no_line_mends_by_itself_none_is_told(judged):
     """But until where it is right can be told for certain."""
     verdicts = failed(

@@ -62,6 +62,11 @@ def double(x):
     table = torch.full((columns(x),), 2.0)
     return x * table
 """
+NARROW = """
+def double(x):
+    rows, columns = x.shape
+    return x - x  # here
+"""
 CACHED = """
 TABLES = {}
 
@@ -164,6 +169,13 @@ def told_at(program: str) -> str:
 def test_the_line_to_change_is_told(at_home, program):
     """Of a wrong value, of an exception that is raised elsewhere, and whatever was remembered."""
     assert told_at(program) in at_home(program, "--locate")
+
+
+def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(at_home):
+    """Much code takes as many axes as its course used: that is a matter of its own."""
+    printed = at_home(NARROW, "-v", "--locate")
+    assert printed.count(told_at(NARROW)) == 2
+    assert "makes the answers right, but for what is raised" in " ".join(printed.split())
 
 
 def test_a_module_that_is_imported_again_in_the_call_is_the_edited_one(at_home):

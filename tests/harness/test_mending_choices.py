@@ -120,7 +120,7 @@ def told(sources: Sources, by_exercise: Mapping[str, Sequence[Mend]], lines: Map
     mender = Mender(
         sources,
         ADAPTERS,
-        lambda exercise, besides: Found(
+        lambda exercise, besides, _: Found(
             by_exercise.get(exercise, ()) if besides is None else by_exercise.get("second", ()),
             lines,
         ),
@@ -152,6 +152,13 @@ def test_a_plain_slip_is_told_whatever_else_is_wrong(sources):
     """Several mistakes at once are not rare."""
     plain = mends("found = parts[0] * 4")
     assert told(sources, {"run_a": plain}, SHARED) == {"run_a": 7}
+
+
+def test_what_is_in_doubt_for_one_exercise_is_so_for_those_that_the_same_edit_mends(sources):
+    """Of three lines none is told; nor is one of them where only some of the three are tried."""
+    three = ("found = parts[0] * 4", "return weights * 3", "k * 3,")
+    every, one = (mends(*lines, exercises=FIRST | SECOND) for lines in (three, three[:1]))
+    assert told(sources, {"run_a": every, "run_b": one}, SHARED) == {}
 
 
 def test_what_was_held_back_is_told_where_a_plain_slip_beside_it_mends_the_rest(sources):

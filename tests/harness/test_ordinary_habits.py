@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from grader import Grade, batch
 from grader.store import Store
 from grader.verdict import Status
+from grader.worker.observing.lines import OwnLines
+from grader.worker.own_files import own_file
 from tests.harness.conftest import write_files
 
 COUNT = "\ndef run_count(x):\n    return x.numel()\n"
@@ -199,3 +202,17 @@ def test_what_fails_says_why(graded, name):
         test.message for test in grade.tests if test.status is not Status.PASSED
     )
     assert all(word in said for word in TOLD[name][1]), said
+
+
+def test_a_file_has_one_name_by_whatever_way_it_was_found(tmp_path):
+    """Adapters in `tests/` often put `tests/..` before all other folders to import from."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "model.py").touch()
+    (tmp_path / "elsewhere").symlink_to(tmp_path / "tests")
+    by_way_of_tests = str(tmp_path / "tests" / ".." / "model.py")
+    assert own_file(by_way_of_tests, tmp_path) == "model.py"
+    assert OwnLines(tmp_path).place(by_way_of_tests) == "model.py"
+    assert own_file(str(tmp_path / "elsewhere" / "a.py"), tmp_path) == "tests/a.py"
+    assert own_file("/usr/lib/python3/os.py", tmp_path) is None
+    with contextlib.chdir(tmp_path):
+        assert own_file("<string>", tmp_path) is None

@@ -239,8 +239,9 @@ def test_of_two_submissions_the_one_counts_that_was_chosen(tmp_path: Path) -> No
         tmp_path, scored("one", 4, 6), scored("two", 1, 1), authors={"one": [ALICE], "two": [ALICE]}
     )
     decided(tmp_path, ("taken_instead", {"person": "11", "submission": "two"}))
-    rows = exported("csv", results).table()
-    assert [row[0] for row in rows[2:]] == ["two"]
+    table = exported("csv", results)
+    assert [row[0] for row in table.table()[2:]] == ["two"]
+    assert table.column("changes", "submission")["two"] == "see also decisions.toml:5"
 
 
 def test_members_of_a_group_may_get_different_points(tmp_path: Path) -> None:

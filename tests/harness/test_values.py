@@ -88,13 +88,11 @@ WRONG = [
     ("tokenizer", "right.encode_each = lambda texts: None; return right", "an iterator over"),
     ("optimizer_class", "return right([], 0.1, 0.9)", "is not callable"),
     ("optimizer_class", "right.step = lambda self: None; return right", "after step 1"),
-    ("optimizer_class", "right.step = lambda self: 1; return right", "step must return None"),
     ("optimizer_class", "right.__init__ = lambda *_: None; return right", "unexpected keyword"),
     ("primes", "return (number + 1 for number in right)", "the result[0] is"),
     ("primes", "return itertools.islice(right, 2)", "has 2 elements, where 7 were wanted"),
     ("primes", "return [next(right), next(right)]", "has 2 elements, where 7 were wanted"),
     ("primes", "return itertools.count()", "the result[0] is 0"),
-    ("clipping", "return 1", "must return None, not the int 1"),
     ("clipping", "[p.grad.neg_() for p in parameters[:-1]]", "numbers in the gradient are wrong"),
     ("clipping", "parameters[0].grad = None", "the gradient is None, where a tensor of shape"),
     ("clipping", "parameters[0].data = parameters[0].grad = torch.ones(1)", "has shape [1]"),
@@ -146,6 +144,10 @@ ALSO_RIGHT = [
     ("lengths", "return map(int, right)"),
     ("most_common", "return tuple(right)"),
     ("training", "return (float(loss) for loss in right)"),
+    ("clipping", "return 1.5"),
+    ("optimizer_class", "step = right.step; right.step = lambda self: step(self) or 1.5; "
+     "return right"),
+    ("save", "Path('log.txt').write_text('saved'); return out"),
 ]  # fmt: skip
 
 
@@ -184,7 +186,7 @@ def test_right_programs_get_full_marks(grades):
 
 @pytest.mark.parametrize("number", range(len(ALSO_RIGHT)), ids=lambda n: ALSO_RIGHT[n][0])
 def test_right_in_another_style_is_right(grades, number):
-    """Chance of numpy's or Python's own, lists in place of iterators."""
+    """Chance of numpy's or Python's own, lists in place of iterators, more than None."""
     grade = grades[1 + len(WRONG) + number]
     assert [test.message for test in grade.tests if test.status is not Status.PASSED] == []
 

@@ -119,6 +119,12 @@ def _slow(seconds: float) -> float:
     return seconds
 
 
+def _endless(number: int) -> int:
+    while number:
+        pass
+    return number
+
+
 def _deadly(number: int) -> int:
     if number == 1:
         os._exit(1)
@@ -129,6 +135,12 @@ def test_work_that_never_ends_is_ended_and_the_rest_is_done():
     """`while i < n: i -= 1` is an edit, too."""
     came = dict(Children(_slow, jobs=2, seconds=2.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))
     assert came == {0: 0.0, 1: ENDED, 2: 0.1, 3: ENDED, 4: 0.0}
+
+
+def test_what_is_endless_is_ended_by_what_it_takes_of_a_processor():
+    """Long before whoever only waits, and however busy the machine is."""
+    came = dict(Children(_endless, jobs=1, seconds=600.0, may_take=lambda _: 0.2).done([1, 0, 1]))
+    assert came == {0: ENDED, 1: 0, 2: ENDED}
 
 
 def test_work_that_kills_its_process_costs_nobody_else_anything():

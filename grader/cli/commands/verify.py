@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     show_default="one for each processor",
     help="How many edits are tried at a time.",
 )
-def verify_command(assignment_folder: Path, by_test: bool, edits: bool, jobs: int | None) -> None:
+@click.option(
+    "--exercise",
+    "exercises",
+    multiple=True,
+    metavar="NAME",
+    help="With --edits: this exercise only; may be repeated.",
+)
+def verify_command(
+    assignment_folder: Path, by_test: bool, edits: bool, jobs: int | None, exercises: Sequence[str]
+) -> None:
     """Runs references, right variants and known mistakes through the tests, and prints what came.
 
     Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
@@ -51,10 +60,13 @@ def verify_command(assignment_folder: Path, by_test: bool, edits: bool, jobs: in
       grader verify
       grader verify --tests
       grader verify --edits --jobs 4
+      grader verify --edits --exercise run_rope
       grader verify --assignment examples/feed_forward
     """
     if edits:
-        sys.exit(_try_edits(assignment_folder, jobs or processors()))
+        sys.exit(_try_edits(assignment_folder, jobs or processors(), exercises))
+    if exercises:
+        raise click.UsageError("--exercise goes with --edits: without, all are looked at together")
     from grader.verification import verify  # torch takes a second to load
 
     verification = verify(find_assignment(assignment_folder))
@@ -73,19 +85,25 @@ def verify_command(assignment_folder: Path, by_test: bool, edits: bool, jobs: in
     sys.exit(0 if verification.holds else 1)
 
 
-def _try_edits(assignment_folder: Path, jobs: int) -> int:
+def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> int:
     """Tries edits, prints what came of them, and returns how the command is to end."""
     from grader.mutation.mutation import mutate  # torch takes a second to load
     from grader.mutation.wording import in_words
 
+    assignment = find_assignment(assignment_folder)
+    unknown = [name for name in exercises if name not in assignment.points]
+    if unknown:
+        known = ", ".join(assignment.points)
+        raise click.UsageError(f"the assignment has no exercise {unknown[0]}: {known}")
     console = Console(stderr=True)
     shown = rich.progress.Progress(console=console, transient=True, disable=not console.is_terminal)
     with shown:
         task = shown.add_task("edits")
         mutations = mutate(
-            find_assignment(assignment_folder),
+            assignment,
             jobs,
             lambda done, total: shown.update(task, completed=done, total=total),
+            exercises,
         )
     for line in in_words(mutations):
         click.echo(line)

@@ -13,6 +13,8 @@ from grader.edits.reading.setting import Setting, callee
 
 _REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
 _WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
+# What goes along the first axis, or along all of them, unless it is told another.
+_ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
 _KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
 
 
@@ -141,7 +143,7 @@ def _missing_options(
             yield f"diagonal={diagonal}", SLIP
     if name in ("var", "std") and not given & {"unbiased", "correction"}:
         yield "unbiased=False", SLIP
-    if name == "repeat_interleave" and "dim" not in given and own == 2:
+    if name in _ALONG_THE_FIRST and "dim" not in given and own == 2:
         yield "dim=-1", SLIP
     if name in ("arange", "ones", "zeros", "tensor") and "dtype" not in given:
         yield "dtype=torch.float32", WRAP
@@ -171,7 +173,8 @@ def _with_argument(
         place = program.span(node).end - 1
         piece = Replacement(place, place, text)
     name = callee(node)
-    subject = f"an option of `{name}`"
+    is_of_axis = name in _ALONG_THE_FIRST and text.startswith("dim=")
+    subject = f"the axis along which `{name}` goes" if is_of_axis else f"an option of `{name}`"
     end = program.span(node.func).end
     pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
     alike = ("option", text, name in ("max", "min") and renamed is None)

@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, Draft, put
+from grader.edits.reading.kinship import kin_of
 from grader.edits.reading.setting import Setting
 
 _MOST = 6
@@ -20,13 +21,14 @@ def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
-    known = [one for one in setting.signatures.words if one != own]
+    likely = kin_of(own) if isinstance(setting.parent(node), ast.Subscript) else []
+    known = [one for one in (*likely, *setting.signatures.words) if one != own]
     is_known = own in setting.signatures.words
     if not is_known:
         beside = _words_beside(setting, node)
         is_known, known = bool(beside), [*beside, *known]
     likeness = {one: _likeness(own, one) for one in known}
-    others = sorted(known, key=lambda one: -likeness[one])
+    others = sorted(dict.fromkeys(known), key=lambda one: (one not in likely, -likeness[one]))
     if own in _LIBRARY:
         others.insert(0, _LIBRARY[own])
     quote = setting.program.text(node)[-1]
@@ -82,6 +84,9 @@ def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
         if isinstance(default, ast.Constant) and default.value is None
     ]
     for other in [one for one in absent if one != name][:_MOST]:
+        if isinstance(node.ops[0], ast.IsNot):
+            text = f"{other} is None"
+            yield put(setting.program, node, text, "condition", CHANGE, "the condition of a branch")
         subject = "the condition of a branch"
         yield put(setting.program, node.left, other, "condition", CHANGE, subject)
     for text in (name, f"not {name}"):

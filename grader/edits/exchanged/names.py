@@ -100,10 +100,11 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
         if in_function and names.first.get(name, 0) >= node.lineno:
             continue
         kin = kinship(own, name)
-        if kin == 0 and other not in like:
+        unread = name in names.own and not names.read.get(name)
+        if kin == 0 and other not in like and not unread:
             continue
         cost = (UNLIKELY, WRAP, SLIP)[kin]
-        if name in names.own and not names.read.get(name):
+        if unread:
             cost = min(cost, CHANGE)
         if kin == 0 and other is nature and nature is not Nature.TENSOR:
             cost = WRAP

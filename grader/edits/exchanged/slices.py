@@ -100,11 +100,23 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
         for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
             yield put(program, node.slice, text, "index", SLIP, subject)
+    if _is_of_first_axis(setting, node):
+        at = program.outer_span(node.slice).start
+        alike = ("last axis", program.text(node.value))
+        yield Draft("index", CHANGE, subject, node, (Replacement(at, at, "..., "),), at, alike)
     if isinstance(node.slice, ast.Constant) and node.slice.value is None:
         for text in ("..., None", ":, None", "..., None, :"):
             yield put(program, node.slice, text, "added-axis", SLIP, subject)
     if isinstance(node.slice, ast.Tuple):
         yield from _added_axes(setting, node.slice, subject)
+
+
+def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
+    """Whether one number chooses along a tensor's first axis; it may be meant for the last."""
+    is_number = isinstance(node.slice, (ast.Name, ast.BinOp, ast.UnaryOp)) or (
+        isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int)
+    )
+    return is_number and setting.scopes.nature(node.value) is Nature.TENSOR
 
 
 def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:

@@ -12,12 +12,13 @@ from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
 from grader.edits.reading.declared import Parameter, Signature
 from grader.edits.reading.kinship import kinship
-from grader.edits.reading.natures import Nature, nature_of_name
+from grader.edits.reading.natures import Nature, nature_of_name, nature_of_parameter
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
 
 _MOST_PARAMETERS = 5
 _MOST_NAMES = 6
+_MOST_WORDS = 12
 _MOST_RECIPES = 3
 _NOT_OURS = frozenset(
     {*dir(builtins), "append", "extend", "update", "items", "keys", "values", "register_buffer"}
@@ -122,7 +123,7 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
     if default is not None and default[:1] in "\"'":
-        for word in setting.signatures.words[:_MOST_NAMES]:
+        for word in setting.signatures.words[:_MOST_WORDS]:
             yield CHANGE, repr(word)
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
@@ -145,8 +146,12 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
         absent = set(_names_in(recipe) - visible)
         if not absent:
             yield recipe
-        elif len(absent) == 1 and first is not None:
-            yield re.sub(rf"(?<!\.)\b{absent.pop()}\b", first, recipe)
+        elif first is not None:
+            for name in absent:
+                is_size = nature_of_parameter(name) is Nature.SIZE
+                text = f"{first}.shape[-2]" if is_size else first
+                recipe = re.sub(rf"(?<!\.)\b{name}\b", text, recipe)
+            yield recipe
     if nature_of_name(name) is Nature.MASK and first is not None:
         for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:
             if maker in visible:

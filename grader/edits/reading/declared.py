@@ -125,33 +125,35 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
-    """The words that something is compared with, looked up by, registered under, or asked for."""
-    found: dict[str, None] = {}
-    handed: dict[str, None] = {}
+    """The words that something is compared with, looked up by, registered under, or asked for.
+
+    Those that choose what is done come before those that are merely mentioned.
+    """
+    choosing: dict[str, None] = {}
+    known: dict[str, None] = {}
+    mentioned: dict[str, None] = {}
     for node in ast.walk(tree):
-        parts: list[ast.AST | None] = []
         match node:
             case ast.Compare(comparators=given):
                 parts = [part for one in given for part in ast.walk(one)]
+                choosing |= dict.fromkeys(_texts(parts))
             case ast.Dict(keys=keys):
-                parts = list(keys)
+                choosing |= dict.fromkeys(_texts(keys))
             case ast.MatchValue(value=value):
-                parts = [value]
+                choosing |= dict.fromkeys(_texts([value]))
             case ast.Subscript(slice=value):
-                parts = [value]
+                known |= dict.fromkeys(_texts([value]))
             case ast.IfExp(body=value, orelse=other):
-                parts = [value, other]
+                known |= dict.fromkeys(_texts([value, other]))
             case ast.arguments(defaults=given, kw_defaults=named):
-                parts = [*given, *named]
+                known |= dict.fromkeys(_texts([*given, *named]))
             case ast.FunctionDef(decorator_list=made):
-                parts = [part for one in made for part in ast.walk(one)]
+                known |= dict.fromkeys(_texts(part for one in made for part in ast.walk(one)))
             case ast.Call(args=args, keywords=keywords):
-                values = [*args, *(one.value for one in keywords)]
-                handed |= dict.fromkeys(_texts(values))
+                mentioned |= dict.fromkeys(_texts([*args, *(one.value for one in keywords)]))
             case _:
                 pass
-        found |= dict.fromkeys(_texts(parts))
-    return tuple(found | handed)
+    return tuple(choosing | known | mentioned)
 
 
 def _texts(parts: Iterable[ast.AST | None]) -> Iterator[str]:

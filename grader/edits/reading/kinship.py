@@ -49,6 +49,11 @@ def kinship(one: str, other: str) -> int:
     return 1 if set(ours) & set(theirs) else 0
 
 
+def kin_of(word: str) -> list[str]:
+    """The words of which one is easily written for another."""
+    return [other for kin in _KIN if word in kin for other in kin if other != word]
+
+
 def _are_kin(one: str, other: str) -> bool:
     if one.isdigit() and other.isdigit():
         return True

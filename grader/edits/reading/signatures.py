@@ -105,7 +105,13 @@ class Signatures:
     @functools.cached_property
     def mask_makers(self) -> list[str]:
         """The functions that, by their names, make a mask of one argument, a length."""
-        return [name for name, rest in self.of_first if not rest and _MASKING.search(name.lower())]
+        return [
+            name
+            for name, signature in self._functions.items()
+            if sum(one.default is None for one in signature.positional) == 1
+            and _MASKING.search(name.lower())
+            and not name[:1].isupper()
+        ]
 
     @functools.cached_property
     def of_first(self) -> list[tuple[str, tuple[str, ...]]]:

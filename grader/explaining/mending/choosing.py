@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from grader.explaining.mending.mending import FileEdit, Mend
 from grader.explaining.mending.sources import Sources
 from grader.explaining.mending.weighing import Weighing
+from grader.verdict import Status
 
 # Of lines whose cheapest edits cost about the same, each may be the one.
 _ABOUT_THE_SAME = 0.3
@@ -43,7 +44,8 @@ class Mended:
     """Where exercises can be mended: in one line, or in one of two.
 
     That is `besides` what mends an exercise that they build on, if that alone is not enough. What
-    mends them `is_plain` if it is as small as slips are.
+    mends them `is_plain` if it is as small as slips are. Where it mends `answers_only`, calls that
+    raised still do, for another reason.
     """
 
     places: tuple[Place, ...]
@@ -51,6 +53,11 @@ class Mended:
     made: FileEdit
     is_plain: bool
     besides: FileEdit | None = None
+    answers_only: bool = False
+
+    def is_of(self, status: Status) -> bool:
+        """Whether it mends what ended so."""
+        return status is Status.FAILED or not self.answers_only
 
     def in_words(self, named: bool = False, shown: bool = False) -> str:
         """The line, or the two, and what of them to look at where no mistake is `named`.
@@ -60,7 +67,9 @@ class Mended:
         lines = " | or ".join(in_place(place) for place in self.places)
         alone = "this line" if len(self.places) == 1 else "one of these lines"
         second = "Of a second mistake: c" if self.besides else "C"
-        said = f"{second}hanging {alone} alone makes it right: {lines}"
+        result = "the answers" if self.answers_only else "it"
+        rest = ", but for what is raised" if self.answers_only else ""
+        said = f"{second}hanging {alone} alone makes {result} right{rest}: {lines}"
         if shown:
             said += f"\nFor instance: {self.places[0].mended}"
         subjects = dict.fromkeys(place.subject for place in self.places)
@@ -101,14 +110,15 @@ def _weighed(mends: Sequence[Mend], sources: Sources, adapters: str) -> list[tup
     """The mends by weight, the lightest first.
 
     Where a condition need not be asked for at all, to ask for its contrary only keeps calls from
-    what is wrong behind it: that weighs as much as to drop it.
+    what is wrong behind it: that weighs as much as to drop it. Not so where it is asked whether
+    something is given: of that, tests often make calls of one kind only.
     """
     weighing = Weighing(sources, adapters)
     weights = [weighing.weight(one.made) for one in mends]
     drops: dict[Line, float] = {}
     for weight, one in zip(weights, mends, strict=True):
-        if one.made.edit.kind == _DROPS:
-            line = _line(one)
+        line = _line(one)
+        if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
             drops[line] = min(weight, drops.get(line, weight))
     found = [
         (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)

@@ -10,8 +10,9 @@ from grader.explaining.mending.mending import Cost, FileEdit, Search
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 
-# Of an exercise, besides an edit that mends an earlier one; none if nothing more is to be tried.
-NewSearch = Callable[[str, FileEdit | None], Search | None]
+# Of an exercise, besides an edit that mends an earlier one, perhaps of its answers only; none if
+# nothing more is to be tried.
+NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
 Choices = Mapping[str, Mended | None]
 
 # Of mends of other exercises with which one is tried.
@@ -45,6 +46,7 @@ class Mender:
         self._search = search
         self._known = {} if known is None else known
         self._held: dict[str, Mended] = {}
+        self._doubted: set[str] = set()
 
     def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
         """One wrong exercise after another, but for those that an earlier choice mends as well.
@@ -59,6 +61,8 @@ class Mender:
             if any(exercise in one.exercises for one in self._held.values()):
                 continue
             attempt = self._attempt(exercise, found)
+            if attempt.choice is None and attempt.is_whole and _some_raise(own):
+                attempt = self._of_answers(attempt, found)
             for one in (*_proved(attempt, self._held, found), attempt):
                 anew = replace(one, mended=one.mended - found.keys())
                 if anew.choice is not None:
@@ -69,7 +73,8 @@ class Mender:
         """What mends an exercise, alone or together with what mended an earlier one.
 
         What is no plain slip, and leaves others wrong that run the same lines, is `held` back: it
-        may mend by chance. That it does not is seen where a plain slip beside it mends others.
+        may mend by chance. That it does not is seen where a plain slip beside it mends others. What
+        was in doubt for one exercise is so for others that the same edits make right.
         """
         if exercise in self._known:
             choice = self._known[exercise]
@@ -77,13 +82,13 @@ class Mender:
         before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
         cost, is_whole = Cost(), True
         for besides in (None, *before[:_MOST_BESIDES]):
-            search = self._search(exercise, besides)
+            search = self._search(exercise, besides, False)
             if search is None:
                 is_whole = False
                 break
             choice = chosen(search.mends(self._sources), self._sources, self._adapters)
             cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
-            if choice is None:
+            if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
             choice = replace(choice, besides=besides)
             left = self._alike(exercise, search) - choice.exercises - found.keys()
@@ -93,12 +98,35 @@ class Mender:
                 return Attempt(exercise, choice, _anew(exercise, choice, found), cost, is_whole)
             if besides is None:
                 self._held[exercise] = choice
+        if is_whole:
+            self._doubted.add(exercise)
         return Attempt(exercise, None, frozenset(), cost, is_whole)
+
+    def _of_answers(self, before: Attempt, found: Mapping[str, Mended]) -> Attempt:
+        """What mends an exercise's wrong answers, where other calls raise for another reason.
+
+        Much code takes inputs of as many axes as its course used, and raises for others.
+        """
+        search = self._search(before.exercise, None, True)
+        if search is None:
+            return replace(before, is_whole=False)
+        choice = chosen(search.mends(self._sources), self._sources, self._adapters)
+        cost, is_whole = before.cost.plus(search.cost), not search.left_out
+        if choice is None or not choice.is_plain:
+            return replace(before, cost=cost, is_whole=is_whole)
+        choice = replace(choice, answers_only=True)
+        anew = _anew(before.exercise, choice, found)
+        return Attempt(before.exercise, choice, anew, cost, is_whole)
 
     def _alike(self, exercise: str, search: Search) -> set[str]:
         """The wrong exercises that run lines that this one runs, but for those of the adapters."""
         own = {one for one in search.passed[exercise] if one[0] != self._adapters}
         return {name for name, lines in search.passed.items() if lines & own}
+
+
+def _some_raise(asked: Sequence[Asked]) -> bool:
+    """Whether of an exercise's wrong calls some raise and others have an answer."""
+    return {one.answered for one in asked if not one.right} == {False, True}
 
 
 def _anew(exercise: str, choice: Mended | None, found: Mapping[str, Mended]) -> frozenset[str]:

@@ -125,8 +125,9 @@ class Search:
     """The search for edits that mend one exercise of a submission; `cost` is what it took so far.
 
     `asked` are the calls of all exercises whose right answer is known. Every edit is made together
-    with the one `besides`, which mended an exercise that this one builds on. Of the edits that
-    there are, so many were `left_out` for the bounds. `passed` are the lines that wrong calls pass,
+    with the one `besides`, which mended an exercise that this one builds on. Where `answers_only`
+    are looked at, calls that raise are nobody's business. Of the edits that there are, so many were
+    `left_out` for the bounds. `passed` are the lines that wrong calls pass,
     by exercise, those of the others as well.
     """
 
@@ -137,6 +138,7 @@ class Search:
         exercise: str,
         asked: Sequence[Asked],
         besides: FileEdit | None = None,
+        answers_only: bool = False,
         bounds: Bounds = IN_CLASS,
     ) -> None:
         self._catalogue = catalogue
@@ -144,6 +146,7 @@ class Search:
         self._bench = bench
         self._exercise = exercise
         self._bounds = bounds
+        asked = [one for one in asked if one.answered or not answers_only]
         own = [one for one in asked if one.exercise == exercise]
         self._wrong = [one for one in own if not one.right]
         self._right = [one for one in own if one.right]

@@ -16,11 +16,12 @@ _ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call of an exercise, and whether its answer was right."""
+    """A call of an exercise, whether its answer was right, and whether there was one."""
 
     exercise: str
     question: Question
     right: bool
+    answered: bool = True
 
     @property
     def rank(self) -> tuple[int, int]:

@@ -51,7 +51,7 @@ _MASKS_TWICE = 0.6
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
 # Of lines that are as likely, one that stands there several times is less so than one of its own.
-_WITH_TWINS = 0.2
+_WITH_TWINS = 0.1
 
 
 class Weighing:
@@ -67,7 +67,7 @@ class Weighing:
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
         weight += _by_order(before, after)
-        if _IDLE.fullmatch(before) or edit.kind == _GOES_NOWHERE:
+        if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
         names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
         function = self._function(made.file, edit.line)

@@ -104,7 +104,7 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
     )
     yield Need(
         "groups",
-        "groups of equal wrong answers without a name",
+        "without a name among wrong answers that several gave",
         "Say what is wrong and what to think about: all members read it at once.",
         tuple(
             (one.members[0], f"and {len(one.members) - 1} more in {one.said}")

@@ -46,7 +46,7 @@ class OwnLines:
 
     def place(self, file: str) -> str:
         """Where a file of the submission's lies below its root."""
-        return file[len(self._root) :].replace(os.sep, "/")
+        return os.path.normpath(file)[len(self._root) :].replace(os.sep, "/")
 
 
 def _source(file: str, number: int) -> str:

@@ -150,12 +150,17 @@ class Tracer:
         return None if value is None or _hands_on(value) else line
 
     def _converted(self, dtype: torch.dtype) -> Line | None:
-        """Where numbers became those of a dtype: at first if they are finer or coarser floats."""
+        """Where numbers became those of a dtype: at first if they are finer or coarser floats.
+
+        None where some floats were converted and others made so: the former may have been
+        converted back since, and the latter be in use or not.
+        """
         made = [one for one in self._operations if one.output is dtype]
         becoming = [one for one in made if dtype not in one.inputs]
-        if not becoming:
+        is_float = dtype.is_floating_point
+        if not becoming or (is_float and len({bool(one.inputs) for one in becoming}) == 2):
             return None
-        return becoming[0 if dtype.is_floating_point else -1].line
+        return becoming[0 if is_float else -1].line
 
     def _cut(self, result: torch.Tensor) -> Line | None:
         """Where the gradient ended: of several places the last, if nothing has one in the end."""

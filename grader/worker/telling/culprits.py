@@ -23,6 +23,7 @@ from grader.worker.telling.expression import (
     value_of,
 )
 from grader.worker.telling.odd_operands import origin_of_odd_operand
+from grader.worker.telling.passed_devices import origin_of_number_as_device
 from grader.worker.telling.places import function_at, line_at
 from grader.worker.telling.signature import callee
 
@@ -35,7 +36,10 @@ def culprit(exception: BaseException, traces: Sequence[TracebackType], root: Pat
     """The line behind an exception that was raised elsewhere; None if that is not plain."""
     if not traces:
         return None
-    for look in (_misspelt_method, _no_super, _other_attribute, _state_key, origin_of_odd_operand):
+    for look in (
+        *(_misspelt_method, _no_super, _other_attribute, _state_key),
+        *(origin_of_odd_operand, origin_of_number_as_device),
+    ):
         found = look(exception, traces, root)
         if found is not None:
             return found

@@ -68,10 +68,13 @@ def _head(statement: ast.stmt) -> list[Node]:
     ]
 
 
-def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
+def assignment_of(
+    name: str, trace: TracebackType, before: ast.stmt | None = None
+) -> ast.stmt | None:
     """The statement of a frame's function that set a name before the line where it stopped.
 
-    None if there is none, or if one that comes later may have set it, in a loop.
+    None if there is none, or if one that comes later may have set it, in a loop. Given another
+    assignment of the same name, the one `before` that.
     """
     code = trace.tb_frame.f_code
     functions = [
@@ -87,8 +90,11 @@ def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
         and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
     ]
+    if before is not None:
+        setting = [node for node in setting if node.lineno < before.lineno]
+    end = trace.tb_lineno if before is None else before.lineno
     last = max(setting, key=lambda node: node.lineno, default=None)
-    return last if last is not None and (last.end_lineno or 0) < trace.tb_lineno else None
+    return last if last is not None and (last.end_lineno or 0) < end else None
 
 
 def returns_of(code: CodeType) -> list[ast.Return]:

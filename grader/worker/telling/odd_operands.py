@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, TracebackType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, TracebackType
 
 from grader.wire.calls import Frame
 from grader.worker.own_files import own_file
@@ -13,6 +13,7 @@ from grader.worker.telling.expression import (
     assignment_of,
     dotted_name,
     expression_and_statement,
+    returns_of,
     value_of,
 )
 from grader.worker.telling.places import function_at, line_at
@@ -103,6 +104,9 @@ def _set_in(
         if place == 0 and _is_parameter(node.id, trace):
             return None
         statement = assignment_of(node.id, trace)
+        earlier = _passed_through(node.id, statement, trace)
+        if earlier is not None:
+            statement = assignment_of(earlier, trace, statement)
         if statement is not None:
             targets = getattr(statement, "targets", [None])
             if not isinstance(targets[0], ast.Name):
@@ -113,6 +117,41 @@ def _set_in(
                 return returning
             return line_at(file, statement.lineno, root)
     return None if place == len(traces) - 1 else line_at(file, trace.tb_lineno, root)
+
+
+def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType) -> str | None:
+    """What `k` was called before `q, k = placed(q, k)`, if that gives back what it is given."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call() as call):
+            places = [at for at, one in enumerate(targets) if dotted_name(one) == [name]]
+        case _:
+            return None
+    function = callee(call.func, trace.tb_frame)
+    is_bound = isinstance(function, MethodType)
+    function = function.__func__ if isinstance(function, MethodType) else function
+    if len(places) != 1 or call.keywords or not isinstance(function, FunctionType):
+        return None
+    code = function.__code__
+    match [one.value for one in returns_of(code)]:
+        case [ast.Tuple(elts=given)] if len(given) == len(targets):
+            handed = dotted_name(given[places[0]]) or [""]
+        case _:
+            return None
+    parameters = code.co_varnames[is_bound : code.co_argcount]
+    if len(handed) > 1 or handed[0] not in parameters or _is_set_in(code, handed[0]):
+        return None
+    place = parameters.index(handed[0])
+    argument = call.args[place] if place < len(call.args) else None
+    return argument.id if isinstance(argument, ast.Name) else None
+
+
+def _is_set_in(code: CodeType, name: str) -> bool:
+    """Whether a function gives one of its parameters another value."""
+    defined = function_at(code.co_filename, code.co_firstlineno)
+    return any(
+        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+        for node in ast.walk(defined or ast.Module([], []))
+    )
 
 
 def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
@@ -141,7 +180,8 @@ def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> 
     inner = list(ast.walk(defined))
     tuples = [one for one in inner if isinstance(one, ast.Return) and type(one.value) is ast.Tuple]
     if several:
-        return line_at(code.co_filename, tuples[0].lineno, root) if len(tuples) == 1 else None
+        returns = tuples or [one for one in inner if isinstance(one, ast.Return)]
+        return line_at(code.co_filename, returns[0].lineno, root) if len(returns) == 1 else None
     if any(isinstance(one, ast.Return | ast.Yield) for one in inner):
         return None
     return line_at(code.co_filename, defined.body[-1].lineno, root)

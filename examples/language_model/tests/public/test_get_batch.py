@@ -4,10 +4,12 @@ import pytest
 from tests.public.windows import (
     assert_begin_at_once,
     assert_follow,
+    assert_independent,
     assert_long,
     assert_uniform,
     dataset_of,
     starts_of,
+    windows_of,
 )
 
 from grader.testing import exercise
@@ -16,9 +18,9 @@ from grader.testing import exercise
 @exercise("run_get_batch")
 @pytest.mark.parametrize("length", [5, 9])
 def test_batch_of_the_only_window(student, draw, length):
-    """A text with room for one window: all are that, and the targets are one token later."""
+    """A text with room for one window: it is that, and the targets are one token later."""
     dataset = dataset_of(draw, length + 1)
-    windows, targets = student(dataset, 16, length, "cpu")
+    windows, targets = student(dataset, 1, length, "cpu")
     assert_begin_at_once(dataset, windows)
     assert_follow(dataset, windows, targets)
 
@@ -36,8 +38,16 @@ def test_batch_of_windows_of_a_text(student, draw):
 def test_batch_begins_anywhere(student, draw):
     """Windows begin equally often at each place that leaves a target for their last token."""
     dataset = dataset_of(draw, 17)
-    windows, _ = student(dataset, 3_000, 5, "cpu")
-    assert_uniform(starts_of(dataset, windows), 12)
+    batches = windows_of(student, dataset, 5, batches=150, count=6)
+    assert_uniform([start for windows in batches for start in starts_of(dataset, windows)], 12)
+
+
+@exercise("run_get_batch")
+def test_windows_begin_independently(student, draw):
+    """Where a window begins says no more of the next one than that it may be another one."""
+    dataset = dataset_of(draw, 15)
+    batches = windows_of(student, dataset, 6, batches=170, count=5)
+    assert_independent([starts_of(dataset, windows) for windows in batches], 9)
 
 
 @exercise("run_get_batch", aspect="discipline")

@@ -58,11 +58,12 @@ def test_tokenizer_decodes(student, reference, draw):
 
 @exercise("get_tokenizer")
 def test_tokenizer_encodes_line_by_line(student, reference, draw):
-    """Lines that come one after another give the tokens of the whole text."""
+    """The lines of an open file, one after another, give the tokens of the whole text."""
     lines = [draw.text(12, "aabeht ") + ".\n" for _ in range(4)]
     vocab, merges = made(draw, "".join(lines))
     own, right = student(vocab, merges, None), reference(vocab, merges, None)
-    got, wanted = list(own.encode_iterable(lines)), list(right.encode_iterable(lines))
+    file = student.file("".join(lines), "lines.txt")
+    got, wanted = list(own.encode_iterable(file.as_text)), list(right.encode_iterable(lines))
     tokens_match(vocab, got, wanted, "".join(lines))
 
 

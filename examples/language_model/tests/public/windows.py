@@ -9,7 +9,16 @@ import torch
 
 def dataset_of(draw, size):
     """A text in which each token stands once, so that a window tells where it begins."""
-    return draw.permutation(size).numpy().astype("uint16")
+    return draw.permutation(size).numpy()
+
+
+def windows_of(student, dataset, length, batches, count):
+    """The windows of several batches, a list for each.
+
+    No batch is larger than the text has windows: whether one comes twice in a batch is open.
+    """
+    seeded = map(student.seeded, range(batches))
+    return [batch(dataset, count, length, "cpu")[0] for batch in seeded]
 
 
 def starts_of(dataset, windows):
@@ -43,32 +52,40 @@ def assert_follow(dataset, windows, targets):
         )
 
 
-def assert_uniform(starts, possible, said="windows begin at {start}"):
-    """Whether windows begin equally often at every possible place.
+def assert_uniform(starts, possible, said="windows begin at {start}", first=0):
+    """Whether windows begin equally often at every place from `first` to the last possible one.
 
     Each count is binomial. By Bernstein's inequality, one of them is farther from its mean than
-    is allowed here with a probability of less than one in a thousand million.
+    is allowed here with a probability of less than one in a thousand million; that bound is below
+    the mean, so that what never comes is seen, from some 70 draws for each place on.
     """
     counts, drawn = Counter(starts), len(starts)
-    beyond = [start for start in counts if not 0 <= start < possible]
+    beyond = [start for start in counts if not first <= start < possible]
     assert not beyond, (
         f"a window begins at {beyond[0]}, and the last possible start is {possible - 1}"
     )
-    mean = drawn / possible
-    risk = math.log(2 * possible / 1e-9)
-    allowed = risk / 3 + math.sqrt(risk**2 / 9 + 2 * risk * mean * (1 - 1 / possible))
-    for start in range(possible):
+    places = possible - first
+    mean = drawn / places
+    risk = math.log(2 * places / 1e-9)
+    allowed = risk / 3 + math.sqrt(risk**2 / 9 + 2 * risk * mean * (1 - 1 / places))
+    for start in range(first, possible):
         count = counts[start]
         assert abs(count - mean) <= allowed, (
             f"of {drawn} draws, in {count} {said.format(start=start)}, where windows can begin at "
-            f"0 to {possible - 1}: it should be about {mean:.0f}"
+            f"{first} to {possible - 1}: it should be about {mean:.0f}"
         )
 
 
-def assert_independent(starts, possible):
-    """Whether the start of a window tells nothing of the next one's: how far they are apart."""
-    apart = [(after - before) % possible for before, after in itertools.pairwise(starts)]
-    assert_uniform(apart, possible, "windows begin {start} places behind the one before")
+def assert_independent(batches, possible):
+    """Whether the start of a window tells nothing of the next one's: how far they are apart.
+
+    No two windows of a batch are the same where each is drawn once.
+    """
+    pairs = itertools.chain.from_iterable(map(itertools.pairwise, batches))
+    apart = [(after - before) % possible for before, after in pairs]
+    drawn_once = all(len(set(starts)) == len(starts) for starts in batches)
+    said = "windows begin {start} places behind the one before"
+    assert_uniform(apart, possible, said, first=1 if drawn_once else 0)
 
 
 def assert_long(windows, targets):
