@@ -13,6 +13,8 @@ _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
 # A text in quotes, and a call of something by name with what it was given.
 _TEXT = re.compile(r"""(?<!\w)[bru]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")…?""")
 _CALL = re.compile(r"(\w)\([^()]*\)")
+# What an answer is called: by its method, or as a test's author has it.
+_NAMED = re.compile(r"^.*?(?= (?:is (?:#|…|right up to)|has # ))")
 _PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
 # What the judge says of a test for which it did not wait any more.
 _NOT_CALLED = " was not called again after this happened twice: "
@@ -211,8 +213,9 @@ def without_numbers(message: str) -> str:
 
 
 def _without_inputs(message: str) -> str:
-    """A message about a wrong answer as it would be of any other input: texts and arguments."""
-    return without_numbers(_CALL.sub(r"\1(…)", _TEXT.sub("…", message)))
+    """A message about a wrong answer as it would be of any other input, under any name."""
+    said = without_numbers(_CALL.sub(r"\1(…)", _TEXT.sub("…", message)))
+    return _NAMED.sub("", said)
 
 
 def _ranked(failed: Iterable[FailedTest], order: Sequence[str]) -> list[FailedTest]:

@@ -37,9 +37,10 @@ def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
     if made.doing is not Doing.MAKE or made.name != "parameter" or step.name not in ("", "grad"):
         return ""
     was = made.positional[1 if step.name else 0]
-    for one in steps if step.name else ():
+    for one in reversed(steps) if step.name else ():
         if one.doing is Doing.WRITE and one.on == step.on and one.name == step.name:
             was = one.positional[0]
+            break
     what = "gradient" if step.name else "parameter"
     return what if same_values(was, value) else ""
 
