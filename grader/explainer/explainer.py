@@ -14,7 +14,7 @@ from grader.evidence import Evidence, Picture, Walk
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
-from grader.explaining.mending.questions import Asked
+from grader.explaining.mending.questions import Asked, that_raised
 from grader.explaining.naming.diagnosis import (
     WATCHED_ASPECTS,
     Finding,
@@ -190,7 +190,7 @@ class Explainer:
                     own.append(Asked(test.exercise, question, right))
             unanswered = seen[test.id].unanswered
             if unanswered is not None:
-                own.append(Asked(test.exercise, unanswered, right=False, answered=False))
+                own.append(that_raised(self._mistakes, test.exercise, unanswered))
         return asked
 
     def _printed(self, ask: Ask, lost: Mapping[str, str]) -> dict[str, Told]:

@@ -15,7 +15,7 @@ import torch
 
 from grader.causes import FailedTest, Place
 from grader.explaining.mending.choosing import Mended
-from grader.explaining.mending.questions import Asked
+from grader.explaining.mending.questions import Asked, that_raised
 from grader.explaining.naming.diagnosis import Finding, diagnose, is_right
 from grader.explaining.steps.walking import Followed, follow
 from grader.home.bench import DirectCalls, Home
@@ -227,7 +227,7 @@ class _Inquiry:
                     question = Question(one.test, one.number, one.aspect, one.call)
                     own.append(Asked(exercise, question, bool(right)))
             known = filter(self._is_known, rehearsed.raised)
-            own += [Asked(exercise, one, right=False, answered=False) for one in known]
+            own += [that_raised(self._known, exercise, question) for question in known]
         return asked
 
     def _is_wrong(self, one: Observation, rehearsed: Rehearsed) -> bool:

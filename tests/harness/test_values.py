@@ -205,6 +205,40 @@ def test_a_wrong_value_is_told_by_its_place(grades, number):
     assert any(says in (test.message or "") for test in wrong), [test.message for test in wrong]
 
 
+IN_PLACE_ON_A_LEAF = """
+
+class Descent:
+    def __init__(self, parameters, rate, momentum):
+        self.parameters, self.rate = list(parameters), rate
+
+    def step(self):
+        for parameter in self.parameters:
+            if parameter.grad is None:
+                continue
+            parameter -= self.rate * parameter.grad
+
+
+def get_optimizer_class():
+    return Descent
+"""
+
+
+def test_what_only_raises_no_more_proves_no_line(tmp_path):
+    """A step answers None, whatever it does: to skip all parameters is no way to mend it."""
+    submission = tmp_path / "class" / "one"
+    submission.mkdir(parents=True)
+    program = RIGHT.replace("from adapters import Split", "from collections import namedtuple")
+    program += '\n\nSplit = namedtuple("Split", "train rest share")\n' + IN_PLACE_ON_A_LEAF
+    (submission / "adapters.py").write_text(program, "utf-8")
+    batch(tmp_path / "class", out=tmp_path / "out", assignment=ASSIGNMENT, seed=3)
+    (grade,) = Store.read(tmp_path / "out").grades()
+    wrong = [test for test in grade.tests if test.status is not Status.PASSED]
+    assert {(test.exercise, test.status) for test in wrong} == {
+        ("get_optimizer_class", Status.ERROR)
+    }
+    assert not [test.message for test in wrong if "alone makes" in (test.message or "")]
+
+
 def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
     """From frozen fixtures, which hold values of every kind as well."""
     handout = tmp_path / "handout"

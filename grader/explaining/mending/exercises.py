@@ -60,7 +60,9 @@ class Mender:
                 continue
             if any(exercise in one.exercises for one in self._held.values()):
                 continue
-            attempt = self._attempt(exercise, found)
+            attempt = Attempt(exercise, None, frozenset(), Cost(), is_whole=True)
+            if all(one.provable for one in own):
+                attempt = self._attempt(exercise, found)
             if attempt.choice is None and attempt.is_whole and _some_raise(own):
                 attempt = self._of_answers(attempt, found)
             for one in (*_proved(attempt, self._held, found), attempt):

@@ -262,7 +262,8 @@ class Search:
         plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
         for call, one in enumerate(proof):
-            is_right = is_answer(self._catalogue, one.question, outcomes.of(place, call))
+            answer = outcomes.of(place, call)
+            is_right = one.provable and is_answer(self._catalogue, one.question, answer)
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)
                 if one.question.aspect in TELLING_ASPECTS:

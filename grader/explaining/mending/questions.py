@@ -10,18 +10,23 @@ import torch
 from grader.explaining.naming.catalogue import Catalogue
 from grader.testing.observation import Observation, Question
 from grader.verdict import Aspect
+from grader.wire.flattening import as_tensor
 
 _ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call of an exercise, whether its answer was right, and whether there was one."""
+    """A call of an exercise, whether its answer was right, and whether there was one.
+
+    It is `provable` if an answer to it could be told to be right.
+    """
 
     exercise: str
     question: Question
     right: bool
     answered: bool = True
+    provable: bool = True
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -41,6 +46,18 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
     seen = Observation(question.test, question.number, question.aspect, question.call, answer)
     right = catalogue.right(seen)
     return right is not None and right.agrees(seen, 1)
+
+
+def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Asked:
+    """A call that raised.
+
+    Where it is right to answer None, as an optimizer's step does, whatever raises no more would be.
+    """
+    nothing = as_tensor(None)
+    seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
+    right = catalogue.right(seen)
+    provable = right is not None and not right.agrees(seen, 1)
+    return Asked(exercise, question, right=False, answered=False, provable=provable)
 
 
 def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
