@@ -47,9 +47,9 @@ REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 LOST = (Status.TIMEOUT, Status.CRASHED)
 _OTHERWISE = {
     Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "
-    "drawn for grading: does an answer come by chance, or from known inputs?",
-    Visibility.HIDDEN: "it passes on some inputs, and fails on those that were drawn for grading: "
-    "does an answer come by chance?",
+    "drawn for grading: it is right for some inputs only, or an answer comes by chance",
+    Visibility.HIDDEN: "it passes on some inputs, and fails on others that were drawn for grading: "
+    "it is right for some inputs only, or an answer comes by chance",
 }
 
 # What a class's answers are remembered for is kept small: each is kept with its numbers.

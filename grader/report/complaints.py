@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from grader.causes import Cause
 from grader.report.account import causes_of, is_of_values, listed
@@ -28,7 +28,8 @@ def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
             return one_line(first_line(grade.message), _LONGEST)
         return "everything right"
     ranked = sorted(found, key=lambda cause: not is_of_values(cause))
-    phrases = [in_a_phrase(cause) for cause in ranked[:_CAUSES]]
+    wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
+    phrases = [_in_a_phrase(cause, wrong) for cause in ranked[:_CAUSES]]
     if more := len(ranked) - _CAUSES:
         phrases += [f"and {more} more cause{'s' if more > 1 else ''}"] * (more > 0)
     if grade.notes and any(cause.is_absence for cause in found):
@@ -36,8 +37,11 @@ def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
     return "; ".join(phrases)
 
 
-def in_a_phrase(cause: Cause) -> str:
-    """The sentence, with the id beside it, the line, and the exercises."""
+def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
+    """The sentence, with the id beside it, the line, and the exercises.
+
+    Values are right only of exercises that are not among the `wrong` ones for another cause.
+    """
     said = one_line(cause.sentence, _LONGEST).removesuffix(".")
     if cause.shown.status is Status.MISSING and len(cause.exercises) > 1:
         return said
@@ -49,4 +53,5 @@ def in_a_phrase(cause: Cause) -> str:
     name = f" [{one_line(cause.id)}]" if cause.id else ""
     exercises = listed(cause.exercises, _NAMES)
     where = "" if exercises in said else f": {exercises}"
-    return f"{said}{place}{name}{where}" + ("" if is_of_values(cause) else " (values right)")
+    right = not is_of_values(cause) and wrong.isdisjoint(cause.exercises)
+    return f"{said}{place}{name}{where}" + (" (values right)" if right else "")

@@ -162,6 +162,18 @@ def test_what_makes_plain_answers_wrong_comes_first() -> None:
     )
 
 
+def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
+    """What fails in general beside wrong values is no small matter left over."""
+    place = {"message": "ValueError: 3 axes (a.py, line 7)"}
+    words = complaints(
+        a_grade(
+            a_verdict("run_rope", FAILED, message="6 of 6 are wrong"),
+            a_verdict("run_rope", ERROR, GENERALITY, **place),
+        )
+    )
+    assert words == "6 of 6 are wrong: run_rope; ValueError: 3 axes (a.py, line 7): run_rope"
+
+
 def test_what_is_beyond_three_causes_is_counted() -> None:
     """A row that fills the screen is read by nobody."""
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is wrong") for n in range(5)]
