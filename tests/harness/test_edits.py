@@ -456,14 +456,14 @@ NEW_WORD = re.compile(r"[A-Za-z_]{2,}")
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_subject_of_an_edit_gives_no_solution_away(program):
-    """It names the place, and what kind of thing is wrong there."""
+    """It names the place, and what kind of thing is wrong there; or a name that is never used."""
     source = PROGRAMS[program]
     lines = source.split("\n")
     for edit in edits_of(source):
         known = set(NEW_WORD.findall("".join(lines[line - 1] for line in edit.lines)))
         new = {word for one in edit.replacements for word in NEW_WORD.findall(one.text)} - known
         named = set(NEW_WORD.findall("".join(re.findall("`(.*?)`", edit.subject))))
-        assert not new & named, edit
+        assert not new & named or edit.subject.endswith("which is never used"), edit
 
 
 @pytest.mark.parametrize("source", ["def f(:\n", "x = '\0'\n", "(" * 5000, ""])

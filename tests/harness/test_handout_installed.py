@@ -190,8 +190,8 @@ def test_one_command_installs_the_handout_and_pytest_runs(student):
 def test_what_was_installed_explains_and_mends(student):
     """What is loaded only for a failure is in the wheel as well."""
     folder = Path(student("-c", "import os; print(os.getcwd())").stdout.strip())
-    shutil.copytree(ROOT / "examples" / "class" / "ines-pereira", folder, dirs_exist_ok=True)
-    done = student("-m", "pytest", "--locate", "-k", "attention_weights")
-    assert "your mask works the wrong way round" in done.stdout
+    shutil.copytree(ROOT / "examples" / "class" / "mei-tanaka", folder, dirs_exist_ok=True)
+    done = student("-m", "pytest", "--locate", "-k", "attention_dropout")
+    assert "your dropout drops weights in evaluation too" in done.stdout
     assert "Changing this line alone makes it right: adapters.py, line" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
