@@ -36,6 +36,9 @@ def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | No
         _of_a_part(adapter, misfit, line) if misfit.place else _of_all(adapter, misfit, call, line)
     )
     said, *advice = told
+    if adapter.is_item:
+        # What made it ran when it was asked for, and the line that ended last made a part of it.
+        return "\n".join([said, *advice, f"The test read {adapter.name}."])
     advice.append(f"The test called {call_in_words(call)}.")
     if line is None:
         return "\n".join([said, *advice])
@@ -77,7 +80,11 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> 
         yield f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
         yield from _of_another_dtype(wanted, value)
         return
-    yield f"{adapter.name} must return {wanted}, not {_described(value)}"
+    verb = "be" if adapter.is_item else "return"
+    yield f"{adapter.name} must {verb} {wanted}, not {_described(value)}"
+    if adapter.is_item and isinstance(value, list | tuple):
+        yield "One after another is wanted: yield from gives what is in a list one by one."
+        return
     fits = _fitting(adapter, value, call) if isinstance(value, tuple | list) else None
     yield from [fits] if fits else _advice(wanted, value, line)
 

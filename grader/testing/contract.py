@@ -21,11 +21,15 @@ _COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One adapter: the kinds of its parameters, in order, and of its result."""
+    """One adapter: the kinds of its parameters, in order, and of its result.
+
+    What an iterator gives `is_item`: it is read, and takes nothing.
+    """
 
     name: str
     kinds: Mapping[str, Kind]
     result: Kind
+    is_item: bool = False
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -218,7 +218,7 @@ def _handles_in(value: Any) -> Iterator[Handle]:
 def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
     """The items, each asked for when it is wanted."""
     source = thing.script.take(Step(thing.place, Doing.ITERATE))
-    adapter = Adapter(f"an item of {name}", {}, kind.item)
+    adapter = Adapter(f"an item of {name}", {}, kind.item, is_item=True)
     for _ in range(_MOST_ITEMS):
         steps = source.script.steps
         if steps[-1].doing is Doing.NEXT and steps[-1].on == source.place:
