@@ -61,6 +61,8 @@ OF_VALUES: tuple[Family, ...] = (
     insertions.conversions,
     insertions.probabilities,
     insertions.projections,
+    insertions.indices,
+    insertions.flips,
     scales.rates,
     forgotten.values,
     forgotten.conditions,
@@ -111,7 +113,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         counterparts.terms,
         untangled.copies,
     ),
-    ast.Compare: (operators.comparisons, flags.missing),
+    ast.Compare: (operators.comparisons, flags.missing, halves.parities),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices, nesting.choices),
     ast.Name: (
@@ -169,6 +171,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         untangled.turned,
         untangled.repeated,
         untangled.mirrored,
+        unread.entries,
     ),
     ast.arguments: (bounds.parameters,),
     ast.Tuple: (
@@ -179,6 +182,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         entries.dropped,
         entries.added,
         entries.starred,
+        unread.entries,
     ),
     ast.List: (
         arguments.elements,
@@ -186,6 +190,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         nesting.signs,
         entries.dropped,
         entries.added,
+        unread.entries,
     ),
     ast.ListComp: (entries.clauses,),
     ast.GeneratorExp: (entries.clauses,),

@@ -17,13 +17,13 @@ from grader.edits.reading.setting import Setting, callee
 
 _MORE = 0.5
 _MOST_PLACES = 6
-# Of two changes that are one slip.
-_PAIR = -0.5
+# Of two changes that are one slip, and of those in two statements.
+_PAIR, _APART = 1.2, 1.35
 _MOST_PAIRS = 4
 _MOST_TURNED = 30
 # What is added at one place of a statement may belong to another of the same.
 _WITHIN = ("sign", "operator", "comparison", "constant")
-_SIGNS = ("sign", "sign-dropped")
+_SIGNS = ("sign", "sign-dropped", "inverse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,7 @@ def _contrary(
     for statement, changes in by_statement.items():
         following = block_after(setting.program, statement)
         for other in (statement, *([following] if following in by_statement else ())):
+            cost = _PAIR if other is statement else _APART
             for (kind, old, new), ones in changes.items():
                 if other is statement and (kind not in _WITHIN or old > new):
                     continue
@@ -136,7 +137,6 @@ def _contrary(
                     itertools.product(ones, by_statement[other].get((kind, new, old), ())),
                     _MOST_PAIRS,
                 ):
-                    cost = one.draft.cost + contrary.draft.cost + _PAIR
                     yield from _joined(finishing, (one, contrary), cost)
 
 

@@ -33,6 +33,8 @@ _PLACES = {
 }
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"[^\W\d]\w*")
+# What stands on either side of one is in no order.
+_COMPARED = re.compile(r"[<>]=?|[=!]=")
 
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
@@ -141,11 +143,12 @@ def _names_in(text: str) -> list[str]:
 def disorder(text: str) -> Counter[int]:
     """By family, how often a name stands right after one that it usually stands before."""
     count: Counter[int] = Counter()
-    last: dict[int, int] = {}
-    for name in _NAME.findall(text):
-        for family, place in _families_of(name).items():
-            count[family] += place < last.get(family, place)
-            last[family] = place
+    for part in _COMPARED.split(text):
+        last: dict[int, int] = {}
+        for name in _NAME.findall(part):
+            for family, place in _families_of(name).items():
+                count[family] += place < last.get(family, place)
+                last[family] = place
     return count
 
 
