@@ -190,18 +190,22 @@ def _neighbours(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combina
             )
         match first, second:
             case (
-                ast.Assign(targets=[ast.Name() as one]),
-                ast.Assign(targets=[ast.Name() as other]),
-            ) if one.id != other.id:
-                spans = program.span(one), program.span(other)
+                ast.Assign(targets=[ast.Name(id=one)], value=value),
+                ast.Assign(targets=[ast.Name(id=other)], value=next_value),
+            ) if one != other:
+                spans = program.outer_span(value), program.outer_span(next_value)
                 pieces = (
-                    Replacement(spans[0].start, spans[0].end, other.id),
-                    Replacement(spans[1].start, spans[1].end, one.id),
+                    Replacement(spans[0].start, spans[0].end, program.outer_text(next_value)),
+                    Replacement(spans[1].start, spans[1].end, program.outer_text(value)),
                 )
+                if any("\n" in piece.text for piece in pieces):
+                    continue
+                are_kin = kinship(one, other) == 2
+                are_alike = are_kin and callee(value) == callee(next_value) != ""
                 yield Combination(
                     "targets",
-                    CHANGE if kinship(one.id, other.id) == 2 else SWAPPED_COST,
-                    f"what `{one.id}` and `{other.id}` are assigned",
+                    SLIP + 0.25 if are_alike else CHANGE if are_kin else SWAPPED_COST,
+                    f"what `{one}` and `{other}` are assigned",
                     pieces,
                     spans[0].start,
                     function,

@@ -35,6 +35,8 @@ _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"[^\W\d]\w*")
 # What stands on either side of one is in no order.
 _COMPARED = re.compile(r"[<>]=?|[=!]=")
+# As in a quarter turn, which puts what is second first, and turns its sign.
+_TURNED = re.compile(r"(?<=[(\[,])\s*-\s*[\w.]+")
 
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
@@ -143,7 +145,7 @@ def _names_in(text: str) -> list[str]:
 def disorder(text: str) -> Counter[int]:
     """By family, how often a name stands right after one that it usually stands before."""
     count: Counter[int] = Counter()
-    for part in _COMPARED.split(text):
+    for part in _COMPARED.split(_TURNED.sub("", text)):
         last: dict[int, int] = {}
         for name in _NAME.findall(part):
             for family, place in _families_of(name).items():
