@@ -181,7 +181,8 @@ def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[s
 
 
 def _number(value: float, digits: int = 6) -> str:
-    return f"{value:.{digits}g}" if math.isfinite(value) else str(value)
+    # Added to zero, -0.0 is 0.0.
+    return f"{value + 0.0:.{digits}g}" if math.isfinite(value) else str(value)
 
 
 def _times(ratio: float) -> str:

@@ -202,6 +202,13 @@ def test_wrong_numbers_are_counted_and_the_worst_are_shown():
     ]
 
 
+def test_a_zero_has_no_sign():
+    """A product with a negative number may be -0.0, which is no other number."""
+    answer = RIGHT.clone()
+    answer[1, 3, 0] = -0.0
+    assert told(answer)[-1].split() == ["[1,", "3,", "0]", "2.1", "0", "2.1"]
+
+
 def test_a_hidden_test_does_not_show_what_it_expects():
     """Its messages reach students, and its inputs may be used again."""
     header, *rows = told(RIGHT + 1, shows_expected=False)[1:]
