@@ -62,6 +62,8 @@ OF_VALUES: tuple[Family, ...] = (
     insertions.conversions,
     insertions.probabilities,
     insertions.projections,
+    insertions.indices,
+    insertions.flips,
     scales.rates,
     forgotten.values,
     forgotten.conditions,
@@ -112,7 +114,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         counterparts.terms,
         untangled.copies,
     ),
-    ast.Compare: (operators.comparisons, flags.missing),
+    ast.Compare: (operators.comparisons, flags.missing, halves.parities),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices, nesting.choices),
     ast.Name: (
@@ -170,6 +172,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         untangled.turned,
         untangled.repeated,
         untangled.mirrored,
+        unread.entries,
     ),
     ast.arguments: (bounds.parameters,),
     ast.Tuple: (
@@ -180,6 +183,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         entries.dropped,
         entries.added,
         entries.starred,
+        unread.entries,
     ),
     ast.List: (
         arguments.elements,
@@ -187,6 +191,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         nesting.signs,
         entries.dropped,
         entries.added,
+        unread.entries,
     ),
     ast.ListComp: (entries.clauses, collected.counted),
     ast.GeneratorExp: (entries.clauses, collected.counted),

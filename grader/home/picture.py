@@ -54,7 +54,8 @@ def picture(comparison: Comparison, axes: Sequence[str], ink: Ink) -> list[str]:
     low, high = _range(torch.stack((want, got)))
     said = f"{down} down, {across} across" if down else f"{across} across"
     first, last = ink.levels[0], ink.levels[-1]
-    lines = [f"{said}; from {low:.3g} ({first!r}) to {high:.3g} ({last!r}), {ink.right!r} is right"]
+    ends = f"from {low + 0.0:.3g} ({first!r}) to {high + 0.0:.3g} ({last!r})"  # never from -0
+    lines = [f"{said}; {ends}, {ink.right!r} is right"]
     worst = ratio.amax(dim=(1, 2))
     wrong = [int(number) for number in worst.argsort(descending=True, stable=True)]
     for number in itertools.islice((one for one in wrong if worst[one] > 1), _SLICES):

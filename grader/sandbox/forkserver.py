@@ -212,7 +212,7 @@ class ForkServer:
             readable, _, _ = select.select([self._control], [], [], START_SECONDS)
             said, self._pid = _received(self._control, _GREETING) if readable else (b"", 0)
             if not said:
-                raise self._lost("it did not start")
+                raise self._lost("it did not start (does `grader doctor` find what is amiss?)")
             greeting = json.loads(said)
             self.user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
             self._ready = True
@@ -233,14 +233,18 @@ class ForkServer:
         """Ends it, whether it obeys or not, and waits until it has; what it last complained of."""
         if self.is_lost:
             return ""
+        has_ended = self.has_ended
         self.is_lost = True
         with contextlib.suppress(OSError):
             os.write(self._life, _FAREWELL)
         os.close(self._life)
         self._control.close()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            self._process.terminate()
-        said, has_ended = self._heard(_SECONDS_TO_END)
+        # Of one that ended by itself, the caretaker tells why, unless it is told to end as well.
+        said, has_ended = self._heard(_SECONDS_TO_END) if has_ended else (b"", False)
+        if not has_ended:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                self._process.terminate()
+            said, has_ended = self._heard(_SECONDS_TO_END)
         if not has_ended:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -104,7 +104,12 @@ class Memory(Generic[Outcome]):
         return asked, None
 
     def learn(self, test: str, asked: Sequence[Asked], outcome: Outcome) -> None:
-        """Remembers the calls that a test made, and where their answers led."""
+        """Remembers the calls that a test made, and where their answers led.
+
+        Not of a test that made more than are kept: what leads to its first answer would be gone.
+        """
+        if len(asked) >= self._most:
+            return
         known = self._known.setdefault(test, OrderedDict())
         digests: Digests = ()
         for one in asked:

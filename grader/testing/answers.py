@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 import torch
 
 from grader.testing.contract import Adapter
@@ -39,7 +40,10 @@ def checked(
 
 
 def single_number(value: Value) -> Value:
-    """The number, if the value is a tensor of a single one."""
+    """The number, if the value is a tensor of a single one, or an array as `numpy.where` gives."""
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return value.item()
+    if isinstance(value, numpy.ndarray) and value.size == 1:
+        number: bool | int | float = value.item()
+        return number
     return value

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from grader.testing.outcome import named, shows_expected
+from grader.wire.modules import parameter_in
 from grader.wire.scripts import Doing, Step
-from grader.wire.values import in_words
+from grader.wire.values import Value, in_words
 from grader.worker.handing_over import same_values
 
 _LONGEST = 120
@@ -33,16 +34,26 @@ def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
     """What a tensor is that was read of a parameter, if it is as it was put there; else ""."""
     if step is None or step.doing is not Doing.READ or not isinstance(value, torch.Tensor):
         return ""
-    made = steps[step.on]
-    if made.doing is not Doing.MAKE or made.name != "parameter" or step.name not in ("", "grad"):
+    if step.name not in ("", "grad"):
         return ""
-    was = made.positional[1 if step.name else 0]
-    for one in reversed(steps) if step.name else ():
-        if one.doing is Doing.WRITE and one.on == step.on and one.name == step.name:
-            was = one.positional[0]
-            break
+    was = _put(steps, step)
     what = "gradient" if step.name else "parameter"
-    return what if same_values(was, value) else ""
+    return what if was is not None and same_values(was, value) else ""
+
+
+def _put(steps: Sequence[Step], read: Step) -> Value:
+    """What a test put where it reads now: the parameter's numbers, or its latest gradient."""
+    for one in reversed(steps) if read.name else ():
+        if one.doing is Doing.WRITE and one.on == read.on and one.name == read.name:
+            return one.positional[0]
+    made = steps[read.on]
+    if made.doing is Doing.MAKE and made.name == "parameter":
+        return made.positional[1 if read.name else 0]
+    if made.doing is Doing.CALL and made.name == "get_parameter" and not read.name:
+        module = steps[made.on]
+        if module.doing is Doing.MAKE and module.name == "module":
+            return parameter_in(module.positional[0], made.positional[0])  # type: ignore[arg-type]
+    return None
 
 
 def _arguments(step: Step) -> str:

@@ -12,7 +12,7 @@ import torch
 
 from grader.wire.payload import MAX_PAYLOAD, BadFrame, Payload
 
-_AXES = 32
+MAX_AXES = 32
 
 DTYPES: Mapping[str, torch.dtype] = {
     "bool": torch.bool,
@@ -92,7 +92,7 @@ def sizes(numbers: object) -> list[int]:
     Raises:
         BadFrame: if they are something else.
     """
-    if not isinstance(numbers, list) or len(numbers) > _AXES:
+    if not isinstance(numbers, list) or len(numbers) > MAX_AXES:
         raise BadFrame("a tensor's shape is not a list of sizes")
     for size in numbers:
         if type(size) is not int or not 0 <= size <= MAX_PAYLOAD:

@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,10 @@ def main(order: str) -> None:
         os.close(told["life"])
         _be_fork_server(told, number, namespaces)
     os.close(told["control"])
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGKILL))
+    signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
     _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
     if _were_killed(told["life"]):
         from grader.removal import remove  # no worker is ever forked from a process that has it
 
@@ -44,6 +47,11 @@ def main(order: str) -> None:
         for group in told["groups"]:
             _remove_group(Path(group))
     os._exit(0 if status == 0 else 1)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _were_killed(life: int) -> bool:
@@ -66,5 +74,9 @@ def _be_fork_server(told: dict[str, Any], number: int, namespaces: list[str]) ->
         from grader.worker.forkserver import main as serve
 
         serve(told, number, namespaces)
+    except BaseException as error:
+        # The last line is what the judge tells.
+        said = " ".join(str(error).split())
+        print(f"{type(error).__name__}: {said}", file=sys.stderr)
     finally:
         os._exit(1)

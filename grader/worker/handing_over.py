@@ -11,7 +11,7 @@ import numpy
 import torch
 
 from grader.wire.payload import MAX_PAYLOAD
-from grader.wire.tensors import NAMES
+from grader.wire.tensors import MAX_AXES, NAMES
 from grader.wire.trees import ARRAY_DTYPES, MAX_DEPTH
 from grader.wire.values import Elsewhere, Foreign, Named, Value, mapped
 from grader.worker.telling.describing import foreign
@@ -91,6 +91,8 @@ class _HandingOver:
         self._left -= 1
         if depth >= MAX_DEPTH or self._left < 0:
             return _TOO_DEEP if depth >= MAX_DEPTH else _LEFT_OUT
+        if result.__class__ is not type(result):
+            return foreign(result)  # it only says that it is one of those below
         if result is None or isinstance(result, bool | int | float | str | bytes | numpy.generic):
             return self._plain(result)
         if isinstance(result, torch.Tensor):
@@ -104,18 +106,27 @@ class _HandingOver:
         return self._several(result, depth)
 
     def _plain(self, result: object) -> Value:
+        """A value of a plain type; of a class that inherits from one, an enum's say, what it is."""
         if isinstance(result, numpy.generic):
             result = result.item()
-        if isinstance(result, int) and not isinstance(result, bool):
-            whole = int(result)
+        if result is None or isinstance(result, bool):
+            return result
+        if isinstance(result, int):
+            whole = int.__int__(result)
             return whole if abs(whole) < _INTEGERS else Foreign("an int of more than 64 bits")
-        if isinstance(result, str | bytes):
-            self._bytes -= len(result)
-            kind = "text" if isinstance(result, str) else "bytes"
-            if self._bytes < 0:
-                return Foreign(f"{kind} of length {len(result)}, too large to be an answer")
-            return str(result) if isinstance(result, str) else bytes(result)
-        return result if isinstance(result, bool | float | None) else foreign(result)
+        if isinstance(result, float):
+            return float.__float__(result)
+        if isinstance(result, str):
+            return self._of_length("text", str.__str__(result))
+        if isinstance(result, bytes):
+            return self._of_length("bytes", bytes.__bytes__(result))
+        return foreign(result)
+
+    def _of_length(self, kind: str, result: str | bytes) -> Value:
+        self._bytes -= len(result)
+        if self._bytes < 0:
+            return Foreign(f"{kind} of length {len(result)}, too large to be an answer")
+        return result
 
     def _several(self, result: object, depth: int) -> Value:
         if isinstance(result, dict):
@@ -151,7 +162,11 @@ class _HandingOver:
     def _tensor(self, tensor: torch.Tensor) -> Value:
         with torch._C.DisableTorchFunctionSubclass():
             shape, kind = tuple(tensor.shape), tensor.device.type
+            if len(shape) > MAX_AXES:
+                return Foreign(f"a tensor of {len(shape)} axes")
             if kind not in self._kinds:
+                if max(shape, default=0) > MAX_PAYLOAD:
+                    return Foreign(f"a tensor of shape {list(shape)}, on {tensor.device}")
                 dtype = str(tensor.dtype).removeprefix("torch.")
                 return Elsewhere(dtype, shape, str(tensor.device))
             if tensor.dtype not in NAMES or tensor.layout is not torch.strided:
@@ -164,7 +179,7 @@ class _HandingOver:
     def _array(self, array: numpy.ndarray[Any, Any]) -> Value:
         dtype, shape = str(array.dtype), array.shape
         self._bytes -= math.prod(size or 1 for size in shape) * array.itemsize
-        if dtype not in ARRAY_DTYPES or self._bytes < 0:
+        if dtype not in ARRAY_DTYPES or len(shape) > MAX_AXES or self._bytes < 0:
             return foreign(array)
         return numpy.ascontiguousarray(array).reshape(shape)
 

@@ -36,6 +36,7 @@ from grader.worker.loading import Loaded, load
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
 from grader.worker.trying.trying import Trying
+from grader.worker.uncompiled import do_without_compiling
 from grader.worker.unforked.installing import do_without_forking
 
 # With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
@@ -57,6 +58,7 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     confined = confine(territory, Bounds(**order["bounds"]), heritage)
     channel.sendall(encode(dataclasses.asdict(confined), {}))
     do_without_forking()
+    do_without_compiling()
     watch = Watch(order["forbidden"], root)
     loaded = _load(order, root, scratch, heritage.engine)
     _print_the_rest()

@@ -85,6 +85,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.trying.exchanging",
     "grader.worker.trying.remembering",
     "grader.worker.trying.trying",
+    "grader.worker.uncompiled",
     "grader.worker.unforked",
     "grader.worker.unforked.crossing",
     "grader.worker.unforked.executing",

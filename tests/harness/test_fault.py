@@ -10,6 +10,7 @@ import pytest
 
 from grader.intake import CopyFailed
 from grader.judge.service import JudgeService
+from grader.sandbox import forkserver
 from grader.sandbox.forkserver import ForkServerLost
 from grader.submission import Unreadable
 from grader.verdict import GradeStatus
@@ -46,6 +47,17 @@ def outcome_of(problem: BaseException) -> GradeStatus:
 def test_the_machines_faults_cost_nobody_points(problem):
     """A full disk is no student's doing."""
     assert outcome_of(problem) is GradeStatus.NOT_GRADED
+
+
+def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
+    """The instructor has to know what is amiss, and where to look."""
+    broken = f"import sys; sys.modules['torch'] = None; {forkserver._BOOT}"
+    monkeypatch.setattr(forkserver, "_BOOT", broken)
+    with forkserver.ForkServer(tmp_path) as server, pytest.raises(ForkServerLost) as lost:
+        server.wait_until_ready()
+    said = str(lost.value)
+    assert "it did not start (does `grader doctor` find what is amiss?)" in said
+    assert said.endswith("import of torch halted; None in sys.modules")
 
 
 @pytest.mark.parametrize(

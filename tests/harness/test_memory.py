@@ -52,6 +52,14 @@ def learned(*answers: int | None, digested: bool = True) -> Memory:
     return memory
 
 
+def test_a_test_of_very_many_calls_is_not_remembered():
+    """An iterator without an end gives as many answers as it is asked for."""
+    memory, calls = Memory(most=8), 9
+    answer = Answer(value=4, digest=b"4")
+    memory.learn(TEST, [Asked(FIRST, answer)] * calls, remembered(Status.FAILED))
+    assert memory.follow(TEST, Submission(4).ask) == ([], None)
+
+
 def test_equal_answers_get_the_verdict_that_they_got_before():
     """Every call is made all the same: an answer is never assumed."""
     submission = Submission(5, 6)

@@ -65,6 +65,24 @@ RIGHT = {
         "lib/doubling.py": "def double(x):\n    return x + x\n",
         "both/more.py": "",
     },
+    "compiles": {
+        "adapters.py": """
+            import torch
+            @torch.compile
+            def double(x):
+                return 2 * x
+            @torch.compile(mode="max-autotune", fullgraph=True)
+            def same(x):
+                return x
+            class Twice(torch.nn.Module):
+                def forward(self, x):
+                    return same(double(x))
+            MODEL = torch.compile(Twice(), dynamic=True)
+            MODEL.compile()
+            def run_double(x):
+                return MODEL(x)
+        """,
+    },
     "imports_lazily": {
         "adapters.py": """
             def run_double(x):

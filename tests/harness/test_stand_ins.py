@@ -34,6 +34,8 @@ HARMLESS = {
         PATTERN = absent_one.compile(r"a|b", absent_one.I | absent_one.M)
         log = getLogger(__name__)
         log.info("ready")
+        one, other = absent_one.split(absent_one.key(0))
+        assert [*absent_one.names()] == [n for n in other] == []
         TABLE = {absent_one.KEY: absent_one.Options(3).value + 1}
     """,
     "base_classes_and_annotations": """

@@ -18,6 +18,7 @@ from grader.testing.handle import Student
 from grader.testing.outcome import StudentFault, observing
 
 CONTRACT = """
+from collections.abc import Iterable
 from typing import Protocol
 import torch
 
@@ -29,6 +30,7 @@ class Tokenizer(Protocol):
 
 def get_tokenizer() -> Tokenizer: ...
 def run_step(parameter: torch.nn.Parameter, lr: float) -> None: ...
+def run_steps(parameters: Iterable[torch.nn.Parameter], lr: float) -> None: ...
 """
 
 
@@ -116,6 +118,22 @@ def test_a_parameter_into_which_nothing_was_written_is_told(gradient, kind):
     with observing(), pytest.raises(WrongNumbers) as raised:
         assert_matches([stepped(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
     assert str(raised.value).startswith(f"the result[0] is the {kind} as it was before the step")
+
+
+def test_a_parameter_of_a_module_is_told_as_well():
+    """An optimizer of a module's parameters may write into none of them."""
+
+    def rebinds(parameters, lr):
+        for parameter in parameters:
+            parameter = parameter - lr
+
+    handle = student("run_steps", rebinds)
+    inner = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    module = handle.module(inner)
+    handle(module.parameters(), lr=0.1)
+    with observing(), pytest.raises(WrongNumbers) as raised:
+        assert_matches(module.parameter("0.weight").value, torch.zeros(1, 2))
+    assert str(raised.value).startswith("the parameter is as it was before the step")
 
 
 def test_a_parameter_that_was_changed_wrongly_is_told_as_any_numbers():

@@ -33,7 +33,7 @@
   const short = (x) => {
     if (!Number.isFinite(x)) return special(x);
     if (x === Math.round(x) && Math.abs(x) < 1000) return String(x);
-    return Math.abs(x) < 10 ? x.toFixed(2) : Math.abs(x) < 1000 ? x.toFixed(0) : x.toExponential(0);
+    return Math.abs(x) < 10 ? x.toFixed(2).replace(/^-0\.00$/, "0.00") : Math.abs(x) < 1000 ? x.toFixed(0) : x.toExponential(0);
   };
   // Equal infinities differ by nothing.
   const minus = (got, expected) => (Object.is(got, expected) ? 0 : got - expected);

@@ -6,8 +6,10 @@ taken, decorators applied, patterns compiled, loggers made. Afterwards whatever 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType
+from opcode import opmap
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 _UNDONE = (
@@ -53,6 +55,9 @@ class StandIn:
 
 def _operator(operation: str) -> Callable[..., Any]:
     def operate(self: StandIn, *args: Any, **kwargs: Any) -> Any:
+        if operation == "iter":
+            parts = _unpacked(sys._getframe(1))
+            return _used(self, _name(self), lambda: iter([_result(self, "", (), {})] * parts))
         return _used(self, _name(self), lambda: _result(self, operation, args, kwargs))
 
     operate.__name__ = operate.__qualname__ = f"__{operation}__"
@@ -101,10 +106,19 @@ def _used(stand_in: StandIn, what: str, harmlessly: Callable[[], Any]) -> Any:
     raise ModuleNotFoundError(said, name=package)
 
 
+def _unpacked(frame: FrameType) -> int:
+    """Into how many names a frame unpacks what it just goes through; 0 if it does something else.
+
+    `one, other = split(key)` wants two parts, a loop needs none.
+    """
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if code[at] == opmap["UNPACK_SEQUENCE"] else 0
+
+
 def _result(
     stand_in: StandIn, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    if operation in ("iter", "next"):
+    if operation == "next":
         return iter(())
     if operation in ("len", "int", "index", "exit", "contains", "bool"):
         return 0 if operation in ("len", "int", "index") else operation == "bool"

@@ -51,10 +51,10 @@ def foreign(value: object) -> Foreign:
         return Foreign(f"a {in_words(value)}")
     if isinstance(value, torch.nn.Module):
         return Foreign(f"a module of type {kind}")
-    if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
-        return Foreign(f"a function ({value.__name__[:_LONGEST]})")
-    if isinstance(value, type):
-        return Foreign(f"a class ({value.__name__[:_LONGEST]})")
+    if type(value) in (FunctionType, MethodType, BuiltinFunctionType):
+        return Foreign(f"a function ({value.__name__[:_LONGEST]})")  # type: ignore[attr-defined]
+    if issubclass(type(value), type):
+        return Foreign(f"a class ({value.__name__[:_LONGEST]})")  # type: ignore[attr-defined]
     if any("__call__" in vars(base) for base in type(value).__mro__):
         return Foreign(f"an object that can be called, of type {kind}")
     return Foreign(f"an object of type {kind}")

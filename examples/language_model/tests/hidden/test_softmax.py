@@ -1,6 +1,7 @@
 """Softmax: what the grade looks at beyond the public tests."""
 
 import pytest
+import torch
 
 from grader.testing import (
     assert_gradients_match,
@@ -34,6 +35,13 @@ def test_softmax_of_any_shape(student, reference, draw, shape, dim):
 def test_softmax_of_extremes(student, reference, draw, center, step):
     """Numbers far below zero, and numbers very far apart."""
     x = center + step * draw.integers(-10, 11, 4, 8)
+    assert_matches(student(x, dim=-1), reference(x, dim=-1), LARGE_SCORES)
+
+
+@exercise("run_softmax", aspect="numerics")
+def test_softmax_of_rows_far_apart(student, reference, draw):
+    """Each row has a largest number of its own, far from that of the others."""
+    x = torch.tensor([[-10_000.0], [0.0], [10_000.0]]) + draw.integers(-5, 6, 3, 6)
     assert_matches(student(x, dim=-1), reference(x, dim=-1), LARGE_SCORES)
 
 
