@@ -21,6 +21,7 @@ from grader.assignment import BadAssignment, find_assignment
 from grader.dispatch.fingerprints import hashes_by_test
 from grader.removal import remove
 from grader.sandbox.forkserver import ForkServer
+from grader.sandbox.forkservers import warm_zygote
 from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.replies import opened
 from grader.sandbox.scratch import PASSABLE, new_scratch
@@ -74,7 +75,7 @@ def confined(module: Path, granted: Sequence[str] = ()) -> Iterator[Confined]:
     """A worker that has loaded a submission of one module."""
     scratch = new_scratch()
     try:
-        with ForkServer(scratch, granted=granted) as server:
+        with warm_zygote(granted=granted) as zygote, ForkServer(zygote, scratch) as server:
             folder = Path(tempfile.mkdtemp(dir=scratch))
             folder.chmod(PASSABLE)
             root = folder / "submission"
