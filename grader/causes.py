@@ -153,8 +153,9 @@ class Cause:
         """The places in words; those of which one is to be changed with "or" between them."""
         told: dict[Place, str] = {}
         for test in self.tests:
-            if test.places and test.status is not Status.MISSING:
-                told.setdefault(test.places[0], test.lines)
+            has_place = test.places and test.status is not Status.MISSING
+            if has_place and test.places[0] not in told:
+                told[test.places[0]] = test.lines
         shown, more = list(told.values())[:_MOST_PLACES], len(told) - _MOST_PLACES
         return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
 

@@ -28,7 +28,8 @@ class Coordinator:
     def __init__(self, settings: Settings, jobs: int, follow: Follow | None = None) -> None:
         self._settings = settings
         self._follow = follow
-        self._clients = [JobClient(settings) for _ in range(jobs)]
+        self._jobs = jobs
+        self._clients: list[JobClient] = []
         self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -90,8 +91,11 @@ class Coordinator:
 
         for one in work:
             self._waiting.put(told(one))
-        # A job that waits for work at start-up would cost seconds for nothing.
-        for client in self._clients[len(self._threads) : len(work)]:
+        # A job that waits for work would cost memory for nothing.
+        wanted = min(self._jobs, len(work)) - len(self._clients)
+        started = JobClient.several(self._settings, wanted, len(work)) if wanted > 0 else []
+        self._clients += started
+        for client in started:
             thread = threading.Thread(target=self._work, args=(client,), daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -102,7 +106,7 @@ class Coordinator:
             yield arrived
 
     def _work(self, client: JobClient) -> None:
-        """Does what is waiting. The system ends a job with the thread that started it."""
+        """Does what is waiting, then ends the job."""
         try:
             while (work := self._waiting.get()) is not None and not self._stopping.is_set():
                 work(client)

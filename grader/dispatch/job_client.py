@@ -6,18 +6,17 @@ import contextlib
 import dataclasses
 import json
 import os
-import selectors
+import select
 import signal
-import subprocess
 import sys
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from grader.assignment import BadAssignment
+from grader.dispatch.job_process import JobProcess, start_jobs
 from grader.intake import Entry
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandReader
@@ -44,19 +43,30 @@ class JobLost(Exception):
 class JobClient:
     """One job, which grades or explains one submission at a time; used by one thread.
 
-    `command` starts its process.
+    `command` starts the process that it is forked from, which may expect so many `submissions`.
     """
 
     command: ClassVar[Sequence[str]] = (sys.executable, "-m", "grader.job.process")
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, submissions: int = 1) -> None:
         self._settings = settings
-        self._process: subprocess.Popen[bytes] | None = None
+        self._submissions = submissions
+        self._process: JobProcess | None = None
+        self._is_greeted = False
         self._role: Role | None = None
         self._child = 0
-        self._selector = selectors.DefaultSelector()
         self._unread = bytearray()
         self._shorthand = ShorthandReader()
+
+    @classmethod
+    def several(cls, settings: Settings, count: int, submissions: int) -> list[JobClient]:
+        """So many jobs, which are started now, of one collection of tests."""
+        clients = [cls(settings, submissions) for _ in range(count)]
+        processes = start_jobs(cls.command, count)
+        for client, process in zip(clients, processes, strict=True):
+            client._process = process
+        clients[0]._tell_settings()
+        return clients
 
     def grade(
         self,
@@ -131,21 +141,13 @@ class JobClient:
     def close(self) -> None:
         """Ends the job; it takes its fork server and workers with it."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(OSError):
-            if process.stdin is not None:
-                process.stdin.close()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._kill(process)
-        self._forget(process)
+        if process is not None:
+            process.end()
 
     def kill(self) -> None:
         """Ends the job at once, from any thread."""
-        if self._process is not None:
-            self._kill(self._process)
+        if (process := self._process) is not None:
+            process.kill()
 
     def _read(self, row: Mapping[str, Any]) -> Grade:
         """The grade that a judge wrote; one that cannot be read is no judge's."""
@@ -158,6 +160,8 @@ class JobClient:
         """Has the job's process be the judge or the explainer."""
         if self._process is None:
             self._start()
+        if not self._is_greeted:
+            self._greet()
         if self._role is role:
             return
         deadline = time.monotonic() + START_SECONDS
@@ -185,26 +189,28 @@ class JobClient:
         return f"the explainer took longer than {seconds:.3g} seconds and was stopped"
 
     def _start(self) -> None:
-        self._process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=_environment(),
-            start_new_session=True,
-        )
+        (self._process,) = start_jobs(self.command, 1)
+        self._is_greeted = False
+        self._tell_settings()
+
+    def _tell_settings(self) -> None:
+        # What the explainer does not have it cannot let out.
+        settings = replace(self._settings, seed=0).as_json()
+        self._send(settings | {"submissions": self._submissions})
+
+    def _greet(self) -> None:
+        """Waits until the job has its tests."""
         self._role = None
         self._unread.clear()
-        if self._process.stdout is not None:
-            self._selector.register(self._process.stdout, selectors.EVENT_READ)
-        # What the explainer does not have it cannot let out.
-        self._send(replace(self._settings, seed=0).as_json())
-        self._receive(START_SECONDS, time.monotonic() + START_SECONDS)
+        reply = self._receive(START_SECONDS, time.monotonic() + START_SECONDS)
+        if self._process is not None:
+            self._process.pid = reply["collected"].get("pid", 0)
+        self._is_greeted = True
 
     def _send(self, line: dict[str, Any]) -> None:
         try:
-            if self._process is not None and self._process.stdin is not None:
-                self._process.stdin.write(json.dumps(line).encode() + b"\n")
-                self._process.stdin.flush()
+            if self._process is not None:
+                self._process.send(json.dumps(line).encode() + b"\n")
         except OSError as error:
             raise self._lost(f"it does not listen ({error.strerror})") from error
 
@@ -216,12 +222,13 @@ class JobClient:
         If none came by then, the job is lost; whoever is patient gets an empty one.
         """
         while b"\n" not in self._unread:
-            if not self._selector.select(max(deadline - time.monotonic(), 0)):
+            answer = self._process.answer if self._process else None
+            left = max(deadline - time.monotonic(), 0)
+            if answer is not None and not select.select([answer], [], [], left)[0]:
                 if is_patient:
                     return {}
                 raise self._lost(f"it did not answer within {seconds:.0f} seconds")
-            pipe = self._process.stdout if self._process else None
-            data = os.read(pipe.fileno(), 1 << 20) if pipe else b""
+            data = os.read(answer, 1 << 20) if answer is not None else b""
             if not data:
                 raise self._lost("it ended")
             self._unread += data
@@ -236,31 +243,19 @@ class JobClient:
         if "stopped" in reply:
             self.close()
             raise BadAssignment(str(reply["stopped"]))
+        if "gone" in reply:
+            raise self._lost("it ended", reply["gone"])
         return reply
 
-    def _lost(self, why: str) -> JobLost:
+    def _lost(self, why: str, code: int | None = None) -> JobLost:
         role = self._role or "job"
         process, self._process = self._process, None
         self._role = None
-        if process is None:
-            return JobLost(f"the {role} was lost: {why}")
-        self._kill(process)
-        code = process.wait()
-        self._forget(process)
+        if process is not None:
+            process.kill()
+            ended = process.end()
+            code = code or ended or None
         return JobLost(f"the {role} was lost: {why}{_code_in_words(code)}")
-
-    def _forget(self, process: subprocess.Popen[bytes]) -> None:
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(KeyError, ValueError):
-                    self._selector.unregister(pipe)
-                with contextlib.suppress(OSError):
-                    pipe.close()
-
-    @staticmethod
-    def _kill(process: subprocess.Popen[bytes]) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _remarks(grade: Grade) -> dict[str, str]:
@@ -277,15 +272,3 @@ def _code_in_words(code: int | None) -> str:
     if code is None:
         return ""
     return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"
-
-
-def _environment() -> dict[str, str]:
-    """One thread for each job, whatever the machine has."""
-    engine = str(Path(__file__).resolve().parents[2])
-    paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {
-        "PYTHONPATH": os.pathsep.join(paths),
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }

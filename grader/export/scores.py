@@ -120,9 +120,8 @@ def scored(
 
 def class_scores(results: Results, settling: Settling) -> ClassScores:
     """The scores of all grades in a folder."""
-    scores: list[Score] = []
-    for _ in scored(results, settling, scores):
-        pass
+    told = (scores_of(grade, settling) for grade in results.told_grades())
+    scores = [score for own in told for score in own]
     return collected(results, settling, scores)
 
 

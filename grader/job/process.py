@@ -1,24 +1,23 @@
-"""A job's process: it collects the tests once, and is a judge or an explainer, one at a time.
+"""The process that jobs are forked from: it collects the tests once, for as many as are wanted.
 
-It is started as `python -m grader.job.process`, and told its settings by a line of JSON, then what
-it is to be: `work.py`. Whatever the tests print goes to stderr.
+It is started as `python -m grader.job.process [READ,WRITE]…`, and told its settings, and about how
+many submissions are expected, by a line of JSON. The first job listens to what this process was
+told by, and answers there; each other one has a pair of descriptors. What a job is to be it is told
+itself: `work.py`. Whatever the tests print goes to stderr.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import sys
 from pathlib import Path
 
 from grader.assignment import Assignment, BadAssignment, find_assignment
-from grader.intake import IntakeClient
+from grader.job.lines import Lines
 from grader.parentage import end_with_parent
-from grader.removal import remove
-from grader.sandbox.forkservers import ForkServers
-from grader.sandbox.scratch import new_scratch
+from grader.sandbox.forkservers import warm_zygote
 from grader.settings import Settings
 
 
@@ -27,26 +26,23 @@ def main() -> None:
     end_with_parent()
     gc.disable()  # until all is there that stays: it would take a fifth of the start
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    pairs = [(os.dup(0), os.dup(1)), *(map(int, pair.split(",")) for pair in sys.argv[1:])]
+    ends = [Lines(*pair) for pair in pairs]
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    settings = Settings.from_json(json.loads(sys.stdin.readline()))
-    scratch = new_scratch()
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "inductor")
-    here = os.getpid()
+    told = ends[0].next() or {}
+    submissions = told.pop("submissions")
+    settings = Settings.from_json(told)
     try:
         assignment = find_assignment(Path(settings.assignment))
-        granted = _granted(assignment)
-        servers = ForkServers(scratch, assignment.preload, settings.device, granted)
-        with servers, IntakeClient() as intake:
-            # The fork server loads torch from here on: so does this process, beside it.
-            from grader.job.work import Job
+        with warm_zygote(assignment.preload, _granted(assignment), submissions) as zygote:
+            # The zygote loads torch from here on: so does this process, beside it.
+            from grader.job.forking import Jobs
 
-            Job(settings, servers, intake, scratch, replies).open(assignment)
+            Jobs(settings, zygote, ends).open(assignment)
     except BadAssignment as problem:
-        print(json.dumps({"stopped": str(problem)}), file=replies, flush=True)
-    finally:
-        if os.getpid() == here:
-            remove(scratch)
+        for end in ends:
+            end.say({"stopped": str(problem)})
 
 
 def _granted(assignment: Assignment) -> tuple[str, ...]:

@@ -11,19 +11,17 @@ with each verdict when it is reached. An explainer answers with words, more with
 from __future__ import annotations
 
 import contextlib
-import gc
-import json
 import os
-import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from grader.assignment import Assignment, BadAssignment
+from grader.assignment import BadAssignment
 from grader.explainer.service import ExplainerService, bound_this_process
-from grader.explaining.naming.mistakes import KnownMistakes, load_mistakes
+from grader.explaining.naming.mistakes import KnownMistakes
 from grader.intake import IntakeClient
+from grader.job.lines import Lines
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandWriter
 from grader.judge.service import JudgeService
@@ -31,8 +29,34 @@ from grader.parentage import end_with_parent
 from grader.removal import remove
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.scratch import new_scratch
+from grader.sandbox.zygote import Zygote
 from grader.settings import Settings
 from grader.suite.suite import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What all jobs have from the process that they were forked from."""
+
+    settings: Settings
+    suite: Suite
+    mistakes: KnownMistakes
+    zygote: Zygote
+
+
+def work(collected: Collected, lines: Lines) -> None:
+    """Is one job, until nobody is there to tell it what to be."""
+    scratch = new_scratch()
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "inductor")
+    here = os.getpid()
+    servers = ForkServers(collected.zygote, scratch, collected.settings.device)
+    try:
+        with servers, IntakeClient() as intake:
+            Job(collected, lines, servers, intake, scratch).serve()
+    finally:
+        if os.getpid() == here:
+            remove(scratch)
 
 
 class Job:
@@ -40,46 +64,34 @@ class Job:
 
     def __init__(
         self,
-        settings: Settings,
+        collected: Collected,
+        lines: Lines,
         servers: ForkServers,
         intake: IntakeClient,
         scratch: Path,
-        replies: TextIO,
     ) -> None:
-        self._settings = settings
+        self._collected = collected
+        self._lines = lines
         self._servers = servers
         self._intake = intake
         self._scratch = scratch
-        self._replies = replies
 
-    def open(self, assignment: Assignment) -> None:
-        """Collects an assignment's tests, and serves with them.
+    def serve(self) -> None:
+        """Is what it is told to be."""
+        max_score = self._collected.suite.max_score
+        self._lines.say({"collected": {"max_score": max_score, "pid": os.getpid()}})
+        for order in self._lines:
+            code = self._as_child(order)
+            if code != 0:
+                # Nobody knows what is left of its workers, unread of their answers, or unsaid.
+                self._servers.give_up()
+                self._intake.give_up()
+                for left in self._scratch.iterdir():
+                    remove(left)
+                self._lines.end_line()
+            self._lines.say({"ended": code})
 
-        Raises:
-            BadAssignment: if they cannot be used as they are.
-        """
-        Suite(assignment, self._settings.exercises).open(self.serve)
-
-    def serve(self, suite: Suite) -> None:
-        """Is what it is told to be, until nobody is there to tell."""
-        mistakes = load_mistakes(suite.assignment.root, suite.references)
-        gc.freeze()
-        gc.enable()
-        self._say({"collected": {"max_score": suite.max_score}})
-        with contextlib.suppress(BrokenPipeError):
-            for line in sys.stdin:
-                order = json.loads(line)
-                code = self._as_child(suite, mistakes, order)
-                if code != 0:
-                    # Nobody knows what is left of its workers, unread of their answers, or unsaid.
-                    self._servers.give_up()
-                    self._intake.give_up()
-                    for left in self._scratch.iterdir():
-                        remove(left)
-                    self._replies.write("\n")
-                self._say({"ended": code})
-
-    def _as_child(self, suite: Suite, mistakes: KnownMistakes, order: dict[str, Any]) -> int:
+    def _as_child(self, order: dict[str, Any]) -> int:
         """How the child ended that was what the order says: its exit code, or minus the signal."""
         # Why there is no fork server, the child will find out, and tell.
         with contextlib.suppress(ForkServerLost):
@@ -90,50 +102,44 @@ class Job:
             code = 1
             try:
                 end_with_parent(parent)
-                self._be(suite, mistakes, order)
+                self._be(order)
                 code = 0
             except BadAssignment as problem:
-                self._say({"stopped": str(problem)})
+                self._lines.say({"stopped": str(problem)})
             finally:
                 self._servers.close_own()
                 self._intake.close_own()
                 os._exit(code)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-    def _be(self, suite: Suite, mistakes: KnownMistakes, order: dict[str, Any]) -> None:
+    def _be(self, order: dict[str, Any]) -> None:
+        collected, shared = self._collected, (self._servers, self._intake, self._scratch)
+        suite, settings = collected.suite, collected.settings
         if Role(order["be"]) is Role.JUDGE:
-            self._judge(suite, replace(self._settings, seed=order["seed"]))
+            settings = replace(settings, seed=order["seed"])
+            self._judge(JudgeService(suite, settings, *shared, self._lines.say))
         else:
             bound_this_process()
-            shared = self._settings, self._servers, self._intake, self._scratch
-            self._explain(ExplainerService(suite, mistakes, *shared))
+            self._explain(ExplainerService(suite, collected.mistakes, settings, *shared))
 
-    def _judge(self, suite: Suite, settings: Settings) -> None:
-        shared = self._servers, self._intake, self._scratch
-        service = JudgeService(suite, settings, *shared, self._say)
+    def _judge(self, service: JudgeService) -> None:
         service.prepare()
         shorthand = ShorthandWriter()
-        self._say({"ready": {"pid": os.getpid()}})
-        for job in _jobs():
-            self._say({"grade": shorthand.written(service.grade(job))})
+        self._lines.say({"ready": {"pid": os.getpid()}})
+        for job in self._submissions():
+            self._lines.say({"grade": shorthand.written(service.grade(job))})
 
     def _explain(self, service: ExplainerService) -> None:
-        self._say({"ready": {"pid": os.getpid()}})
-        for job in _jobs():
+        self._lines.say({"ready": {"pid": os.getpid()}})
+        for job in self._submissions():
             for words in service.explain(job):
-                self._say({"words": words.as_json()})
-            self._say({"explained": None})
+                self._lines.say({"words": words.as_json()})
+            self._lines.say({"explained": None})
 
-    def _say(self, line: dict[str, Any]) -> None:
-        self._replies.write(json.dumps(line, allow_nan=False) + "\n")
-        self._replies.flush()
-
-
-def _jobs() -> Iterator[dict[str, Any]]:
-    """The submissions that come in, until it is time to leave."""
-    for line in sys.stdin:
-        job = json.loads(line)
-        if job == {"leave": True}:
-            return
-        yield job
-    os._exit(0)  # the coordinator has hung up
+    def _submissions(self) -> Iterator[dict[str, Any]]:
+        """What comes in, until it is time to leave."""
+        for job in self._lines:
+            if job == {"leave": True}:
+                return
+            yield job
+        os._exit(0)  # the coordinator has hung up

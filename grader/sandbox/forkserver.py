@@ -1,4 +1,4 @@
-"""The judge's end of the fork server: starts it, asks it for workers, has them ended."""
+"""The judge's end of the fork server: has it forked, asks it for workers, has them ended."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import select
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 from grader.refusal import Refusal
 from grader.sandbox.groups import Bounds, Ground, Group
 from grader.sandbox.limits.usage import Usage
+from grader.sandbox.zygote import Zygote
 from grader.settings import CPU
 
 START_SECONDS = 120.0
@@ -27,13 +27,6 @@ _ORDER_SECONDS = 20.0
 _SECONDS_TO_END = 10.0
 _GREETING = 1 << 16
 _COMPLAINT = 1 << 12
-_ENGINE = Path(__file__).resolve().parents[2]
-# What torch and the libraries below it use of the processor.
-_INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.worker.caretaker import main; main(sys.argv[2])"
-)
 _FAREWELL = b"."
 _CREDENTIALS = struct.Struct("iII")  # `struct ucred` (unix(7))
 
@@ -58,50 +51,36 @@ class Spawned:
 class ForkServer:
     """A warm process without secrets that forks workers; a context manager.
 
-    It is a fresh interpreter that inherits two descriptors and a scrubbed environment. A fork
-    server that stops obeying is killed with all that it started. `preload` are modules of installed
-    packages that it loads before it forks, `granted` system calls that its workers may make beside
-    those that every worker may. If whoever started it is killed, it ends, and `scratch` is removed.
+    It is forked from a zygote, and has three descriptors of whoever asks for it. A fork server that
+    stops obeying is killed with all that it started. If whoever asked for it is killed, it ends,
+    and `scratch` is removed.
     """
 
     def __init__(
-        self,
-        scratch: Path,
-        preload: Sequence[str] = (),
-        device: str = CPU,
-        ground: Ground | None = None,
-        granted: Sequence[str] = (),
+        self, zygote: Zygote, scratch: Path, device: str = CPU, ground: Ground | None = None
     ) -> None:
-        self.preload = tuple(preload)
+        self.preload = zygote.preload
+        self._zygote = zygote
         self._ground = ground
-        self._pid = 0
+        self._caretaker = self._pid = 0
         self._bounds: Bounds | None = None
         self._group: Group | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         _ask_for_senders(self._control)
         life, self._life = os.pipe()
+        self._complaints, complaints = os.pipe()
         order = {
-            "control": theirs.fileno(),
-            "life": life,
             "scratch": os.fspath(scratch),
             "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
-            "preload": self.preload,
-            "granted": [*granted],
+            "prefix": ground.prefix if ground else "",
+            "granted": zygote.granted,
             # Nobody knows all the files through which a GPU's driver is talked to.
             "namespaces": device == CPU,
         }
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), json.dumps(order)],
-                pass_fds=[theirs.fileno(), life],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=_environment(scratch),
-                cwd=scratch,
-                start_new_session=True,
-            )
+            zygote.fork(order, [theirs.fileno(), life, complaints])
         os.close(life)
+        os.close(complaints)
         self._ready = False
         self.user: int | None = None
         self.is_lost = False
@@ -198,9 +177,6 @@ class ForkServer:
             if self._ready and not self.is_lost:
                 self.end_workers()
         self._end()
-        self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
 
     def wait_until_ready(self) -> None:
         """Until it can fork workers; known by then is their `user`, if they have one of their own.
@@ -209,13 +185,19 @@ class ForkServer:
             ForkServerLost: if it did not start.
         """
         if not self._ready:
-            readable, _, _ = select.select([self._control], [], [], START_SECONDS)
-            said, self._pid = _received(self._control, _GREETING) if readable else (b"", 0)
-            if not said:
-                raise self._lost("it did not start (does `grader doctor` find what is amiss?)")
+            told = json.loads(self._greeting()[0])
+            self._caretaker = int(told["caretaker"])
+            said, self._pid = self._greeting()
             greeting = json.loads(said)
             self.user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
             self._ready = True
+
+    def _greeting(self) -> tuple[bytes, int]:
+        readable, _, _ = select.select([self._control], [], [], START_SECONDS)
+        said, pid = _received(self._control, _GREETING) if readable else (b"", 0)
+        if not said:
+            raise self._lost("it did not start (does `grader doctor` find what is amiss?)")
+        return said, pid
 
     def _reply(self) -> dict[str, Any]:
         readable, _, _ = select.select([self._control], [], [], _ORDER_SECONDS)
@@ -226,7 +208,8 @@ class ForkServer:
         return reply
 
     def _lost(self, why: str) -> ForkServerLost:
-        last = self._end().strip().splitlines()[-1:] or ["nothing more is known"]
+        said = self._end() or self._zygote.complaint()
+        last = said.strip().splitlines()[-1:] or ["nothing more is known"]
         return ForkServerLost(f"the fork server was lost: {why}: {last[0]}")
 
     def _end(self) -> str:
@@ -240,29 +223,34 @@ class ForkServer:
         os.close(self._life)
         self._control.close()
         # Of one that ended by itself, the caretaker tells why, unless it is told to end as well.
-        said, has_ended = self._heard(_SECONDS_TO_END) if has_ended else (b"", False)
+        said, has_ended = self._heard(_SECONDS_TO_END if has_ended else 0)
         if not has_ended:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                self._process.terminate()
-            said, has_ended = self._heard(_SECONDS_TO_END)
+            self._signal(os.kill, signal.SIGTERM)
+            more, has_ended = self._heard(_SECONDS_TO_END)
+            said += more
         if not has_ended:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._signal(os.killpg, signal.SIGKILL)
+        os.close(self._complaints)
         return said.decode(errors="replace")
+
+    def _signal(self, send: Callable[[int, int], None], number: int) -> None:
+        """Signals the caretaker or its group: while one of them complains, the number is theirs."""
+        if self._caretaker:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                send(self._caretaker, number)
 
     def _heard(self, seconds: float) -> tuple[bytes, bool]:
         """The end of what it complained of, and whether it hung up: it does when it ends."""
         said, deadline = b"", time.monotonic() + seconds
-        while self._process.stderr is not None and not self._process.stderr.closed:
+        while True:
             left = max(0.0, deadline - time.monotonic())
-            readable, _, _ = select.select([self._process.stderr], [], [], left)
+            readable, _, _ = select.select([self._complaints], [], [], left)
             if not readable:
                 return said, False
-            piece = os.read(self._process.stderr.fileno(), 1 << 16)
+            piece = os.read(self._complaints, 1 << 16)
             if not piece:
-                break
+                return said, True
             said = (said + piece)[-_COMPLAINT:]
-        return said, True
 
 
 def _ask_for_senders(channel: socket.socket) -> None:
@@ -279,27 +267,4 @@ def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
     data, told, _, _ = channel.recvmsg(size, socket.CMSG_SPACE(_CREDENTIALS.size))
     if sys.platform != "linux" or not told:
         return data, 0
-    channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
     return data, int(_CREDENTIALS.unpack(told[0][2])[0])
-
-
-def _environment(scratch: Path) -> dict[str, str]:
-    """What a worker may see: nothing of the course's, the grader's or the user's.
-
-    It adds up in the order in which its judge does: whoever holds instructions of the processor
-    back holds them back for both.
-    """
-    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    held_back = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}
-    return (
-        one
-        | held_back
-        | {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "HOME": str(scratch),
-            "TMPDIR": str(scratch),
-            "LANG": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
-        }
-    )

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.groups import NoGround, find_ground
+from grader.sandbox.zygote import Zygote
 from grader.settings import CPU
 
 
+@contextlib.contextmanager
+def warm_zygote(
+    preload: Sequence[str] = (), granted: Sequence[str] = (), submissions: int = 1
+) -> Iterator[Zygote]:
+    """A zygote on a ground for control groups that is its own; both are gone in the end."""
+    found = find_ground()
+    ground = None if isinstance(found, NoGround) else found
+    zygote = Zygote(preload, granted, ground, submissions)
+    here = os.getpid()
+    try:
+        yield zygote
+    finally:
+        zygote.close_own()
+        if ground is not None and os.getpid() == here:
+            ground.close()
+
+
 class ForkServers:
-    """One fork server at a time, and the ground for its workers' control groups.
+    """One fork server at a time, forked from a zygote.
 
     A context manager. A process that was forked from the one that made it may use it as well, while
     that one waits.
     """
 
-    def __init__(
-        self,
-        scratch: Path,
-        preload: Sequence[str] = (),
-        device: str = CPU,
-        granted: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, zygote: Zygote, scratch: Path, device: str = CPU) -> None:
+        self._first = self._zygote = zygote
         self._scratch = scratch
-        self._preload = preload
-        self._granted = granted
         self._device = device
-        self._made_by = os.getpid()
-        found = find_ground()
-        self._ground = None if isinstance(found, NoGround) else found
+        self._ground = zygote.ground and zygote.ground.part(str(os.getpid()))
         self._start()
 
     def __enter__(self) -> ForkServers:
@@ -42,11 +52,10 @@ class ForkServers:
 
     def close_own(self) -> None:
         """Ends the fork server, if it was this very process that started it."""
-        here = os.getpid()
-        if self._started_by == here:
+        if self._started_by == os.getpid():
             self._server.close()
-        if self._ground is not None and self._made_by == here:
-            self._ground.close()
+        if self._zygote is not self._first:
+            self._zygote.close_own()
 
     def give_up(self) -> None:
         """Ends the fork server, with all that it started and all that was made for it."""
@@ -63,6 +72,6 @@ class ForkServers:
 
     def _start(self) -> None:
         self._started_by = os.getpid()
-        self._server = ForkServer(
-            self._scratch, self._preload, self._device, self._ground, self._granted
-        )
+        if self._zygote.has_ended:
+            self._zygote = Zygote(self._zygote.preload, self._zygote.granted)
+        self._server = ForkServer(self._zygote, self._scratch, self._device, self._ground)

@@ -24,6 +24,8 @@ from grader.store.rows import (
     OF_A_SUBMISSION,
     OF_A_TEST,
     OUTCOMES,
+    PLACED_OUTCOMES,
+    REMARKABLE,
     VERDICTS,
     Test,
     grade_of,
@@ -147,6 +149,33 @@ class Results:
                         known[one] = outcome_of(tests, *one)
                 verdicts = tuple([known[one] for one in bare])
                 yield grade_of(row, verdicts, (), db.execute(CARRIED, (number,)))
+
+    def told_grades(self) -> Iterator[Grade]:
+        """The grades in the order of the class, with all that there is to say of each verdict.
+
+        Of a test that was passed in silence, how long it took and what it measured is left out:
+        that is most of what reading a store costs.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            tests = numbered_tests(db)
+            known: dict[tuple[int, str, float], Verdict] = {}
+            for number, *row in db.execute(_IN_CLASS_ORDER):
+                said = {
+                    place: verdict_of(tests, verdict)
+                    for place, *verdict in db.execute(REMARKABLE, (number,))
+                }
+                verdicts = []
+                for place, *ended in db.execute(PLACED_OUTCOMES, (number,)):
+                    one = said.get(place) or known.get(key := tuple(ended))
+                    if one is None:
+                        one = known[key] = outcome_of(tests, *key)
+                    verdicts.append(one)
+                notes = tuple(text for (text,) in db.execute(_NOTES_OF_ONE, (number,)))
+                yield grade_of(row, tuple(verdicts), notes, db.execute(CARRIED, (number,)))
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
         """The grades of some submissions, in their order; those that have none are left out.

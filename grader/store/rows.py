@@ -44,8 +44,14 @@ REACHED = (
     f"SELECT test, status, score, message, {', '.join(_ERRORS)}, NULL, NULL, NULL, NULL, NULL, "
     "NULL, duration_s FROM verdict WHERE submission = ? ORDER BY place"
 )
+# Those among them of which there is something to say, with their places in front.
+REMARKABLE = VERDICTS.replace("SELECT ", "SELECT verdict.place, ").replace(
+    " ORDER BY",
+    " AND (status <> 'passed' OR verdict.message IS NOT NULL OR words.place IS NOT NULL) ORDER BY",
+)
 # The same, without what is said of them and how long they took.
 OUTCOMES = "SELECT test, status, score FROM verdict WHERE submission = ? ORDER BY place"
+PLACED_OUTCOMES = OUTCOMES.replace("SELECT ", "SELECT place, ")
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
 ADD_SUBMISSION = (

@@ -11,42 +11,69 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from grader.parentage import end_with_parent
 from grader.worker.confinement.namespaces import enter_process_namespace
+from grader.worker.forkserver import serve_judges
 
 # Whoever was killed closes all that it had; a job that lost a fork server alone lives on.
 _SECONDS_TO_END = 1.0
 
 
-def main(order: str) -> None:
-    """Starts the fork server that the order describes, and stays until it has ended.
+def take_care(
+    order: Mapping[str, Any],
+    control: socket.socket,
+    life: int,
+    not_preloaded: Mapping[str, str],
+) -> None:
+    """Forks the fork server that the order describes, and stays until it has ended.
 
-    `control` and `life` are descriptors. Over the first, the fork server is told what to do. The
-    second is a pipe: it ends with a word of those who hold it, or without one if they were killed.
+    Over `control`, who this is is said, and the fork server is told what to do. `life` is a pipe:
+    it ends with a word of those who hold it, or without one if they were killed.
     """
-    told = json.loads(order)
-    namespaces = enter_process_namespace() if told["namespaces"] else []
+    control.send(json.dumps({"caretaker": os.getpid()}).encode())
+    namespaces = enter_process_namespace() if order["namespaces"] else []
     number = os.getpid()
     pid = os.fork()
     if pid == 0:
-        os.close(told["life"])
-        _be_fork_server(told, number, namespaces)
-    os.close(told["control"])
+        os.close(life)
+        _be_fork_server(order, control, number, namespaces, not_preloaded)
+    control.close()
     signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
         print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
-    if _were_killed(told["life"]):
+    if _were_killed(life):
         from grader.removal import remove  # no worker is ever forked from a process that has it
 
-        remove(Path(told["scratch"]))
-        for group in told["groups"]:
-            _remove_group(Path(group))
+        remove(Path(order["scratch"]))
+        for ground in order["groups"]:
+            for group in Path(ground).glob(f"{order['prefix']}*"):
+                remove_group(group)
     os._exit(0 if status == 0 else 1)
+
+
+def _be_fork_server(
+    order: Mapping[str, Any],
+    control: socket.socket,
+    number: int,
+    namespaces: list[str],
+    not_preloaded: Mapping[str, str],
+) -> None:
+    try:
+        end_with_parent()
+        serve_judges(order, control, number, namespaces, not_preloaded)
+    except BaseException as error:
+        # The last line is what the judge tells.
+        said = " ".join(str(error).split())
+        print(f"{type(error).__name__}: {said}", file=sys.stderr)
+    finally:
+        os._exit(1)
 
 
 def _kill(pid: int) -> None:
@@ -60,23 +87,10 @@ def _were_killed(life: int) -> bool:
     return bool(readable) and not os.read(life, 1)
 
 
-def _remove_group(folder: Path) -> None:
-    """Removes a control group and those in it, in which no process is left."""
+def remove_group(folder: Path) -> bool:
+    """Removes a control group and those in it, if no process is left there; whether it is gone."""
     with contextlib.suppress(OSError):
         for inner in [one for one in folder.iterdir() if one.is_dir()]:
-            _remove_group(inner)
+            remove_group(inner)
         folder.rmdir()
-
-
-def _be_fork_server(told: dict[str, Any], number: int, namespaces: list[str]) -> None:
-    try:
-        end_with_parent()
-        from grader.worker.forkserver import main as serve
-
-        serve(told, number, namespaces)
-    except BaseException as error:
-        # The last line is what the judge tells.
-        said = " ".join(str(error).split())
-        print(f"{type(error).__name__}: {said}", file=sys.stderr)
-    finally:
-        os._exit(1)
+    return not folder.exists()

@@ -26,30 +26,33 @@ from grader.worker.confinement.identity import unprivileged_user
 from grader.worker.confinement.layers import prepare_confinement
 from grader.worker.confinement.namespaces import enter_other_namespaces
 from grader.worker.heritage import Heritage, Mapped
-from grader.worker.huge_pages import collapse_memory
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(told: Mapping[str, Any], number: int, namespaces: list[str]) -> None:
-    """Warms up, says so, and serves the judge until it hangs up.
+def serve_judges(
+    order: Mapping[str, Any],
+    control: socket.socket,
+    number: int,
+    namespaces: list[str],
+    not_preloaded: Mapping[str, str],
+) -> None:
+    """Says that it is there, and serves the judge until it hangs up; the process is warm.
 
     The `number` is no other fork server's; some `namespaces` were entered before.
     """
-    control = socket.socket(fileno=told["control"])
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
         adopt_descendants()
-        if told["namespaces"]:
+        if order["namespaces"]:
             namespaces = [*namespaces, *enter_other_namespaces()]
-        not_preloaded = warm_up(told["preload"], told["granted"])
         mapped = Mapped.by_this_process()
-        if told["namespaces"] and enter_file_tree(Path(told["scratch"])):
+        if order["namespaces"] and enter_file_tree(Path(order["scratch"])):
             namespaces = [*namespaces, "files"]
         user = unprivileged_user(number)
         control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
-        granted = tuple(told["granted"])
+        granted = tuple(order["granted"])
         _obey(control, Heritage(user, tuple(namespaces), engine_modules(), mapped, granted))
     end_descendants()
     os._exit(0)
@@ -123,7 +126,6 @@ def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[st
     prepare_confinement(granted)
     gc.freeze()
     gc.enable()
-    collapse_memory()
     return failed
 
 

@@ -112,7 +112,7 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
 
 
 def jobs_of(worker: psutil.Process) -> list[psutil.Process]:
-    """The jobs that a worker started; what they are at the time is a child of each."""
+    """The processes that jobs of a worker were forked from; these end with them."""
     try:
         found = [child for child in worker.children(recursive=True) if _is_job(child)]
     except psutil.NoSuchProcess:

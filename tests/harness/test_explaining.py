@@ -183,8 +183,8 @@ def kill_explainers(out: Path, batch: int) -> None:
         time.sleep(0.005)
     while psutil.pid_exists(batch) and psutil.Process(batch).status() != psutil.STATUS_ZOMBIE:
         try:
-            for job in psutil.Process(batch).children():
-                for child in job.children():
+            for collector in psutil.Process(batch).children():
+                for child in [one for job in collector.children() for one in job.children()]:
                     if "grader.job.process" in child.cmdline():
                         child.send_signal(signal.SIGKILL)
         except psutil.Error:

@@ -10,8 +10,9 @@ import pytest
 
 from grader.intake import CopyFailed
 from grader.judge.service import JudgeService
-from grader.sandbox import forkserver
-from grader.sandbox.forkserver import ForkServerLost
+from grader.sandbox import zygote
+from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.forkservers import warm_zygote
 from grader.submission import Unreadable
 from grader.verdict import GradeStatus
 
@@ -51,9 +52,13 @@ def test_the_machines_faults_cost_nobody_points(problem):
 
 def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
     """The instructor has to know what is amiss, and where to look."""
-    broken = f"import sys; sys.modules['torch'] = None; {forkserver._BOOT}"
-    monkeypatch.setattr(forkserver, "_BOOT", broken)
-    with forkserver.ForkServer(tmp_path) as server, pytest.raises(ForkServerLost) as lost:
+    broken = f"import sys; sys.modules['torch'] = None; {zygote._BOOT}"
+    monkeypatch.setattr(zygote, "_BOOT", broken)
+    with (
+        warm_zygote() as warm,
+        ForkServer(warm, tmp_path) as server,
+        pytest.raises(ForkServerLost) as lost,
+    ):
         server.wait_until_ready()
     said = str(lost.value)
     assert "it did not start (does `grader doctor` find what is amiss?)" in said

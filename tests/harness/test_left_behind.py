@@ -25,7 +25,7 @@ THREADS, SECONDS = 25, 20
 # A user of its own: what is done to all of a user's processes is done to no others.
 USER = 64_000 + os.getpid() % 1000
 JOB = b"grader.job.process"
-CARETAKER = b"grader.worker.caretaker"
+ZYGOTE = b"grader.worker.zygote"
 
 # What holds most in the fewest ways that are stopped, refuses to die, and waits to be killed.
 HOLDER = """
@@ -125,7 +125,7 @@ class Batch:
             for pid in traces.descendants(self.process.pid)
             if JOB in _said(pid, "cmdline").replace(b"\0", b" ")
         ]
-        return [pid for pid in jobs if _parent(pid) in jobs]
+        return [pid for pid in jobs if {_parent(pid), _parent(_parent(pid))} <= set(jobs)]
 
     def left(self) -> list[str]:
         """What is left of it anywhere."""
@@ -280,9 +280,11 @@ def _parent(pid: int) -> int:
 
 def _is_worker(pid: int) -> bool:
     """Whether a process was forked from a fork server, or is about to end."""
-    said, parent = _said(pid, "cmdline"), _parent(pid)
-    line = [said, _said(parent, "cmdline"), _said(_parent(parent), "cmdline")]
-    return not said or all(CARETAKER in one for one in line)
+    line = [pid]
+    while len(line) < 4:  # its fork server, the caretaker of that, and the zygote
+        line.append(_parent(line[-1]))
+    said = [_said(one, "cmdline") for one in line]
+    return not said[0] or all(ZYGOTE in one for one in said)
 
 
 def _is_alive(pid: int) -> bool:

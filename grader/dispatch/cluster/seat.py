@@ -15,6 +15,8 @@ from grader.settings import Settings
 # A batch that was killed says nothing to its stations; what it left running must end some time.
 _IDLE_SECONDS = 600.0
 _END_SECONDS = 20.0
+# Nobody knows how many submissions come; few is not worth a cluster.
+_EXPECTED = 1000
 
 
 Wish = Task | Question
@@ -30,7 +32,7 @@ class Seat:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._client = JobClient(settings)
+        self._client = JobClient(settings, _EXPECTED)
         self._orders: queue.SimpleQueue[tuple[Wish, Future[Result]] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._is_grading = False

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader.removal import removed_afterwards
 from grader.sandbox.forkserver import ForkServer
-from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.forkservers import ForkServers, warm_zygote
 from grader.sandbox.limits.allowance import Patience
 from grader.sandbox.probing.intake import tried_while_taken_in
 from grader.sandbox.probing.trials import ALLOWED, TRIALS, Trial
@@ -68,7 +68,12 @@ def examine_confinement() -> Examination:
     Raises:
         ForkServerLost: if no worker can be had.
     """
-    with removed_afterwards(new_scratch()) as scratch, _canary(), ForkServers(scratch) as servers:
+    with (
+        removed_afterwards(new_scratch()) as scratch,
+        _canary(),
+        warm_zygote() as zygote,
+        ForkServers(zygote, scratch) as servers,
+    ):
         isolation: Mapping[str, str] = {}
         attempts = []
         for trial in TRIALS:

@@ -1,0 +1,139 @@
+"""The grader's end of the zygote: the warm process without secrets that fork servers come from."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.removal import remove
+from grader.sandbox.groups import Ground
+from grader.sandbox.scratch import new_scratch
+
+_SECONDS_TO_END = 10.0
+_COMPLAINT = 1 << 12
+# To lay its memory out anew takes as long as it saves for so many submissions.
+_WORTH_LARGE_PAGES = 40
+_ENGINE = Path(__file__).resolve().parents[2]
+# What torch and the libraries below it use of the processor.
+_INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from grader.worker.zygote import main; main(sys.argv[2])"
+)
+
+
+class Zygote:
+    """A fresh interpreter that inherits one descriptor and a scrubbed environment, and warms up.
+
+    `preload` are modules of installed packages that it loads before it forks, `granted` system
+    calls that workers may make beside those that every worker may, `ground` is where fork servers
+    make their control groups, `submissions` are about how many to expect. Processes that were
+    forked from the one that started it may ask it as well; when all of them were killed, it ends,
+    and removes the ground.
+    """
+
+    def __init__(
+        self,
+        preload: Sequence[str] = (),
+        granted: Sequence[str] = (),
+        ground: Ground | None = None,
+        submissions: int = 1,
+    ) -> None:
+        self.preload = tuple(preload)
+        self.granted = tuple(granted)
+        self.ground = ground
+        self._started_by = os.getpid()
+        self._is_asked = False
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._home = home = new_scratch()
+        order = {
+            "control": theirs.fileno(),
+            "home": os.fspath(home),
+            "preload": self.preload,
+            "granted": self.granted,
+            "many": submissions >= _WORTH_LARGE_PAGES,
+            "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
+        }
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), json.dumps(order)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=_environment(home),
+                cwd=home,
+                start_new_session=True,
+            )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody is there to obey."""
+        poll = select.poll()
+        poll.register(self._control, 0)
+        return bool(poll.poll(0))
+
+    def fork(self, order: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+        """Orders a fork server; if none can be had any more, whoever listens to it will know."""
+        self._is_asked = True
+        with contextlib.suppress(OSError):
+            socket.send_fds(self._control, [json.dumps(order).encode()], descriptors)
+
+    def complaint(self) -> str:
+        """The end of what it complained of so far."""
+        said = b""
+        stream = self._process.stderr
+        while stream is not None and select.select([stream], [], [], 0)[0]:
+            piece = os.read(stream.fileno(), 1 << 16)
+            if not piece:
+                break
+            said = (said + piece)[-_COMPLAINT:]
+        return said.decode(errors="replace")
+
+    def close_own(self) -> None:
+        """Hangs up; ends it, if it was this very process that started it."""
+        self._control.close()
+        if self._started_by != os.getpid():
+            return
+        if not self._is_asked:  # nobody waits until it is warm
+            self._process.terminate()
+        try:
+            self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+        remove(self._home)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """What a worker may see: nothing of the course's, the grader's or the user's.
+
+    It adds up in the order in which its judge does: whoever holds instructions of the processor
+    back holds them back for both.
+    """
+    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    held_back = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}
+    return (
+        one
+        | held_back
+        | {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(home),
+            "TMPDIR": str(home),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+        }
+    )
