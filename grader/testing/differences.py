@@ -74,12 +74,22 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
     return [*lines, *_where(comparison.ratio > 1, axes)]
 
 
+def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
+    """What is behind answers in half precision that are all 0, infinite or NaN where wrong."""
+    got, wrong = comparison.got, comparison.ratio > 1
+    if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
+        yield (
+            "float16 holds no number above 65504: does a square or a sum on the way become "
+            "infinite? Compute in float32 (x.float()), and give only the result the input's dtype."
+        )
+
+
 def as_before(what: str, kind: str) -> str:
     """That a parameter, or a gradient, which a step should have changed is what it was."""
     is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
     return (
         f"{is_it} was before the step: nothing was written into it "
-        "(p = … makes a new tensor; p.add_(…) or p.copy_(…) change it)"
+        "(p = … makes a new tensor, p.add_(…) or p.copy_(…) change it)"
     )
 
 
