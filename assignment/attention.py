@@ -5,6 +5,7 @@ Paper: Vaswani et al. 2017, "Attention Is All You Need", section 3.2. Any number
 last and one function serves all of them.
 """
 
+import torch
 from torch import Tensor
 
 

@@ -4,6 +4,7 @@ Papers: Vaswani et al. 2017, "Attention Is All You Need", section 3.5 (added sin
 Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.
 """
 
+import torch
 from torch import Tensor
 
 

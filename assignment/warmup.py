@@ -8,6 +8,7 @@ Translation by Jointly Learning to Align and Translate"; Srivastava et al. 2014,
 Way to Prevent Neural Networks from Overfitting".
 """
 
+import torch
 from torch import Tensor
 
 

@@ -32,6 +32,8 @@ from grader.verdict import Status, Verdict  # noqa: E402
 
 RIGHT, WRONG, NOTHING = "right", "wrong", "nothing"
 _PASSED = (Status.PASSED, Status.MISSING)
+# How busy the machine is says nothing about messages.
+_PATIENCE = 120.0
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,14 @@ def in_class(corpus: Sequence[Told], jobs: int) -> list[Read]:
         programs = Path(scratch, "programs")
         programs.mkdir()
         wrong = {build(told.slip, programs).name: told for told in corpus}
-        results = batch(programs, Path(scratch, "out"), assignment=ROOT, jobs=jobs, seed=1)
+        results = batch(
+            programs,
+            Path(scratch, "out"),
+            assignment=ROOT,
+            jobs=jobs,
+            seed=1,
+            explain_timeout=_PATIENCE,
+        )
         return [read(wrong[g.submission], g) for g in results.grades_of(wrong, whole=True)]
 
 

@@ -170,10 +170,11 @@ class Cause:
 
     @property
     def extent(self) -> str:
-        """How much it fails: "34 failures in 7 exercises"."""
-        if len(self.exercises) == 1:
-            return f"{_counted(len(self.tests), 'failure')} in {self.exercises[0]}"
-        return f"{_counted(len(self.tests), 'failure')} in {len(self.exercises)} exercises"
+        """How much it fails: "34 failures in 7 exercises"; of what is not there, how many tests."""
+        noun = "test" if self.shown.status is Status.MISSING else "failure"
+        one = len(self.exercises) == 1
+        where = self.exercises[0] if one else f"{len(self.exercises)} exercises"
+        return f"{_counted(len(self.tests), noun)} in {where}"
 
 
 def causes(
@@ -242,6 +243,8 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield "not found", said
     elif test.status is Status.NOT_GRADED:
         yield test.status, said
+    elif test.status is Status.TIMEOUT and not test.places:
+        yield test.exercise, test.status  # by which of two clocks is no other cause
     elif test.mistake is None and not test.places:
         is_wrong = test.status is Status.FAILED
         yield test.exercise, test.status, _without_inputs(said) if is_wrong else said

@@ -96,7 +96,7 @@ def wrap(
         before, after = f"{before}(", f"){after}"
     pieces = [Replacement(span.start, span.start, before), Replacement(span.end, span.end, after)]
     alike = None if likeness is None else (kind, likeness, before, after)
-    at = _place_of(program, node)
+    at = place_of(program, node)
     return Draft(kind, cost, subject, node, tuple(p for p in pieces if p.text), at, alike)
 
 
@@ -159,13 +159,21 @@ def _argument_span(program: Program, part: ast.AST) -> Span:
     return program.outer_span(part)
 
 
-def _place_of(program: Program, node: ast.expr) -> int:
+def place_of(program: Program, node: ast.expr) -> int:
     """Where an expression may be said to stand: of a chain of methods, at the last name."""
     if isinstance(node, ast.Call):
-        return _place_of(program, node.func)
+        return place_of(program, node.func)
     if isinstance(node, ast.Attribute):
         return program.span(node).end - len(node.attr)
     return program.span(node).start
+
+
+def place_of_arguments(program: Program, node: ast.Call) -> int:
+    """Where one argument more would be looked for: beside those that stand on one line."""
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if not given or len({one.lineno for one in given}) > 1:
+        return place_of(program, node)
+    return program.outer_span(given[-1]).start
 
 
 def _first_word(program: Program, offset: int) -> int:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from grader.edits.draft import CHANGE
 from grader.edits.edit import Replacement
 from grader.edits.exchanged.statements import block_after, reads_and_sets
-from grader.edits.reading.setting import Setting
+from grader.edits.reading.setting import Setting, callee
 from grader.edits.together import Combination
 
-_FIELDS, _EARLY = -3, -4
+_FIELDS, _EARLY, _HALVES = -3, -4, -5
 
 
 def pairs(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
@@ -26,6 +26,7 @@ def pairs(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
         if first.lineno != second.lineno:
             yield from _fields(setting, first, second)
             yield from _set_together(setting, first, second)
+            yield from _every_other(setting, first, second)
 
 
 def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
@@ -85,4 +86,42 @@ def _set_together(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterat
         span.start,
         program.qualified[program.scope(first)],
         ((first, _EARLY), (second, _EARLY)),
+    )
+
+
+def _every_other(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
+    """`arange(0, n, 2)` and one more, for `arange(n // 2)` and half of all more."""
+    program = setting.program
+    match first, second:
+        case (
+            ast.Assign(targets=[ast.Name(id=one)], value=ast.Call(args=[*bounds]) as made),
+            ast.Assign(
+                value=ast.BinOp(
+                    left=ast.Name(id=name),
+                    op=ast.Add(),
+                    right=ast.BinOp(
+                        left=whole, op=ast.FloorDiv(), right=ast.Constant(value=2)
+                    ) as half,
+                )
+            ),
+        ) if one == name and callee(made) in ("arange", "range") and 1 <= len(bounds) <= 2:
+            pass
+        case _:
+            return
+    if program.text(bounds[-1]) != program.text(half):
+        return
+    start, end = program.outer_span(bounds[0]).start, program.outer_span(bounds[-1]).end
+    more = program.outer_span(half)
+    pieces = (
+        Replacement(start, end, f"0, {program.text(whole)}, 2"),
+        Replacement(more.start, more.end, "1"),
+    )
+    yield Combination(
+        "halves",
+        CHANGE,
+        "which half of the features is which",
+        pieces,
+        start,
+        program.qualified[program.scope(first)],
+        ((first, _HALVES), (second, _HALVES)),
     )

@@ -17,13 +17,13 @@ from grader.edits.reading.setting import Setting, callee
 
 _MORE = 0.5
 _MOST_PLACES = 6
-# Of two changes that are one slip.
-_PAIR = -0.5
+# Of two changes that are one slip, and of those in two statements.
+_PAIR, _APART = 1.2, 1.35
 _MOST_PAIRS = 4
 _MOST_TURNED = 30
 # What is added at one place of a statement may belong to another of the same.
 _WITHIN = ("sign", "operator", "comparison", "constant")
-_SIGNS = ("sign", "sign-dropped")
+_SIGNS = ("sign", "sign-dropped", "inverse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,7 @@ def _contrary(
     for statement, changes in by_statement.items():
         following = block_after(setting.program, statement)
         for other in (statement, *([following] if following in by_statement else ())):
+            cost = _PAIR if other is statement else _APART
             for (kind, old, new), ones in changes.items():
                 if other is statement and (kind not in _WITHIN or old > new):
                     continue
@@ -136,7 +137,6 @@ def _contrary(
                     itertools.product(ones, by_statement[other].get((kind, new, old), ())),
                     _MOST_PAIRS,
                 ):
-                    cost = one.draft.cost + contrary.draft.cost + _PAIR
                     yield from _joined(finishing, (one, contrary), cost)
 
 
@@ -190,18 +190,22 @@ def _neighbours(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combina
             )
         match first, second:
             case (
-                ast.Assign(targets=[ast.Name() as one]),
-                ast.Assign(targets=[ast.Name() as other]),
-            ) if one.id != other.id:
-                spans = program.span(one), program.span(other)
+                ast.Assign(targets=[ast.Name(id=one)], value=value),
+                ast.Assign(targets=[ast.Name(id=other)], value=next_value),
+            ) if one != other:
+                spans = program.outer_span(value), program.outer_span(next_value)
                 pieces = (
-                    Replacement(spans[0].start, spans[0].end, other.id),
-                    Replacement(spans[1].start, spans[1].end, one.id),
+                    Replacement(spans[0].start, spans[0].end, program.outer_text(next_value)),
+                    Replacement(spans[1].start, spans[1].end, program.outer_text(value)),
                 )
+                if any("\n" in piece.text for piece in pieces):
+                    continue
+                are_kin = kinship(one, other) == 2
+                are_alike = are_kin and callee(value) == callee(next_value) != ""
                 yield Combination(
                     "targets",
-                    CHANGE if kinship(one.id, other.id) == 2 else SWAPPED_COST,
-                    f"what `{one.id}` and `{other.id}` are assigned",
+                    SLIP + 0.25 if are_alike else CHANGE if are_kin else SWAPPED_COST,
+                    f"what `{one}` and `{other}` are assigned",
                     pieces,
                     spans[0].start,
                     function,

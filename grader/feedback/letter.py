@@ -13,6 +13,8 @@ from grader.pages.of_submission.submission_page import submission_page
 from grader.plain_text import plain
 from grader.points import points_of
 from grader.report.feedback import feedback, shortened
+from grader.report.notes import notes
+from grader.report.standing import Standing
 from grader.report.text import one_line, points
 from grader.store import Results
 from grader.submission import Author
@@ -90,7 +92,8 @@ def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[s
 def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[str]) -> str:
     """The feedback as plain text: the points, what was decided, and why exercises are not right.
 
-    It names no test: `feedback` does not.
+    Those of which nothing is to be said come last, in a line. It names no test: `feedback` does
+    not.
     """
     grade, worth = graded.grade, points(points_of(settled.worth))
     score = "excused" if settled.final is None else f"{points(settled.final)} of {worth} points"
@@ -101,8 +104,15 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
         parts.append(shortened(plain(grade.message)))
     if grade.status is GradeStatus.UNREADABLE:
         return "\n\n".join([*parts, "Nothing could be graded."]) + "\n"
+    right = []
     for each in graded.exercises if graded.complete else ():
-        title = f"{one_line(each.exercise)}: {points(each.score)} of {points(each.max_score)}"
-        indented = textwrap.indent(feedback(graded.tests[each.exercise], graded.causes), "  ")
-        parts.append(f"{title}\n{indented}")
+        name, score = one_line(each.exercise), f"{points(each.score)} of {points(each.max_score)}"
+        tests = graded.tests[each.exercise]
+        if each.standing is Standing.FULL and not notes(tests):
+            right.append(f"{name} ({score})")
+            continue
+        indented = textwrap.indent(feedback(tests, graded.causes), "  ")
+        parts.append(f"{name}: {score}\n{indented}")
+    if right:
+        parts.append(f"Right: {', '.join(right)}")
     return "\n\n".join(parts) + "\n"

@@ -43,6 +43,7 @@ class _Running:
     began: float
     place: Line | None = None
     is_known: bool = False
+    is_interrupted: bool = False
     took: float = 0.0
     modules: int = 0
 
@@ -74,6 +75,7 @@ class Limit:
 
         Raises:
             StudentFault: if it took too long, whatever it made of being ended.
+            KeyboardInterrupt: at Ctrl-C, whatever it made of that.
         """
         if not self._seconds or threading.current_thread() is not threading.main_thread():
             return make()
@@ -88,8 +90,11 @@ class Limit:
             pass
         finally:
             self._running = None
-            if sys.gettrace() is not trace and running.place is not None:
+            was_ended = running.place is not None or running.is_interrupted
+            if sys.gettrace() is not trace and was_ended:
                 sys.settrace(trace)
+        if running.is_interrupted:
+            raise KeyboardInterrupt
         if running.place is not None:
             raise _fault(running)
         return cast(Result, result)
@@ -100,6 +105,9 @@ class Limit:
         with contextlib.ExitStack() as undone:
             earlier = signal.signal(_SIGNAL, self._ring)
             undone.callback(signal.signal, _SIGNAL, earlier)
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                earlier = signal.signal(signal.SIGINT, self._interrupt)
+                undone.callback(signal.signal, signal.SIGINT, earlier)
             if _HAS_TIMERS:
                 began = time.monotonic()
                 left, again = signal.setitimer(signal.ITIMER_REAL, first, _TICK_SECONDS)
@@ -110,11 +118,22 @@ class Limit:
                 threading.Thread(target=_knock, args=[ended, first], daemon=True).start()
             yield
 
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        """Ctrl-C; said again with each tick to code that takes it for one of its own exceptions."""
+        if self._running is not None:
+            self._running.is_interrupted = True
+            if _HAS_TIMERS:
+                signal.setitimer(signal.ITIMER_REAL, _TICK_SECONDS, _TICK_SECONDS)
+        raise KeyboardInterrupt
+
     def _ring(self, _number: int, frame: FrameType | None) -> None:
         running = self._running
         own = self._own_frames(frame)
         if running is None or not own:
             return
+        if running.is_interrupted:
+            _insist(own, KeyboardInterrupt)
+            raise KeyboardInterrupt
         if self._heeds_debuggers and is_debugged():
             self._running = None
             return
@@ -128,7 +147,7 @@ class Limit:
             running.is_known = own[0].f_code in self._hung
             running.place = self._place(own[0])
         else:
-            _insist(own)
+            _insist(own, TooLong)
         raise TooLong
 
     def _allowed(self, frames: Iterable[FrameType]) -> float:
@@ -168,7 +187,7 @@ def is_debugged() -> bool:
     return bool(registered) or any(part.lstrip("_").startswith(_DEBUGGERS) for part in parts)
 
 
-def _insist(frames: Iterable[FrameType]) -> None:
+def _insist(frames: Iterable[FrameType], raised: type[BaseException]) -> None:
     """Has the next line of any of these functions raise as well: one that handles what was raised.
 
     A loop around a `try` may otherwise meet every exception where it takes no notice of it.
@@ -176,7 +195,7 @@ def _insist(frames: Iterable[FrameType]) -> None:
 
     def raise_again(_frame: FrameType, event: str, _argument: object) -> object:
         if event == "line":
-            raise TooLong
+            raise raised
         return raise_again
 
     for frame in frames:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import resource
 import signal
 import sys
 import time
@@ -10,12 +11,18 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from grader.parentage import end_with_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+# Beyond what its parent holds: an edit may ask for all there is.
+_MEMORY = 2 << 30
+# What programs that were loaded once leave behind is let go with the child that loaded them.
+_MOST_TASKS = 250
 
 ENDED = "when it was ended: it took too long"
 DIED = "when its process died"
@@ -25,7 +32,8 @@ class Children(Generic[Task, Result]):
     """Children of this process that know all it knows, and do tasks of one kind.
 
     One that takes more than `seconds` for a task, or more of a processor than it `may_take` (0:
-    any), is ended, and another takes its place. What the work raises comes out as a RuntimeError.
+    any), is ended, and another takes its place, as of one that has done many. What the work raises
+    comes out as a RuntimeError.
     """
 
     def __init__(
@@ -55,7 +63,7 @@ class Children(Generic[Task, Result]):
                 for one in [one for one in busy.values() if one.connection in ready]:
                     del busy[one.connection]
                     try:
-                        came, child = _result(one.connection.recv()), one.child
+                        came, child = _result(one.connection.recv()), self._after(one)
                     except (EOFError, ConnectionError):
                         child = self._replaced(one)
                         is_late = one.child.process.exitcode == -signal.SIGPROF
@@ -79,6 +87,11 @@ class Children(Generic[Task, Result]):
         self._processes.append(process)
         theirs.close()
         return _Child(process, ours)
+
+    def _after(self, one: _Busy) -> _Child:
+        """Who does the next task."""
+        one.child.tasks += 1
+        return one.child if one.child.tasks < _MOST_TASKS else self._replaced(one)
 
     def _replaced(self, one: _Busy) -> _Child:
         self._let_go(one.child)
@@ -106,6 +119,7 @@ class Children(Generic[Task, Result]):
 
     def _serve(self, connection: Connection) -> None:
         end_with_parent()
+        _bound_memory()
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         # The parent's was closed for this process, and who asks about it must find an open one.
         vars(sys)["__stdin__"] = sys.stdin
@@ -121,6 +135,15 @@ class Children(Generic[Task, Result]):
                 connection.send(RuntimeError("".join(traceback.format_exception(exception))))
 
 
+def _bound_memory() -> None:
+    """Lets an allocation that would take all of the machine's memory fail."""
+    if sys.platform == "linux":
+        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        most = held + _MEMORY if hard == resource.RLIM_INFINITY else min(held + _MEMORY, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
 def _result(came: Any) -> Any:
     if isinstance(came, RuntimeError):
         raise came
@@ -128,11 +151,12 @@ def _result(came: Any) -> Any:
 
 
 class _Child:
-    """A child and the line to it."""
+    """A child, the line to it, and how many tasks it has done."""
 
     def __init__(self, process: ForkProcess, connection: Connection) -> None:
         self.process = process
         self.connection = connection
+        self.tasks = 0
 
 
 class _Busy:

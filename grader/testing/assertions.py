@@ -150,7 +150,8 @@ def assert_matches(
     for part in differences(actual, expected):
         name = f"{what}{part.place}" if part.place.startswith((".", "[")) else what
         if part.tensors is None:
-            shown = f": {part.expected}" if part.expected and shows_expected() else ""
+            wanted_words = part.expected if shows_expected() else "something else was expected"
+            shown = f": {wanted_words}" if part.expected else ""
             raise WrongParts(f"{name} {part.words}{shown}", actual, expected, part.place)
         got, wanted = part.tensors
         comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))

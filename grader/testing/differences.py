@@ -191,6 +191,7 @@ def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[s
 
 
 def _number(value: float, digits: int = 6) -> str:
+    # Added to zero, -0.0 is 0.0.
     return f"{value + 0.0:.{digits}g}" if math.isfinite(value) else str(value)
 
 

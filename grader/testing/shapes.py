@@ -62,7 +62,7 @@ def _reordered(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]
     ]
     if len(swaps) == 1:
         one, other = (names[place] for place in swaps[0])
-        yield f"{_as_subject(one)} and {other} have changed places."
+        yield f"{_as_subjects(one, other)} have changed places."
         return
     orders = [
         order
@@ -123,7 +123,7 @@ def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
     if len(merged) == 1:
         (place,) = merged
         one, other = names[place : place + 2]
-        both = f"{_as_subject(one)} and {other}" if one != other else f"The two axes {one}"
+        both = _as_subjects(one, other) if one != other else f"The two axes {one}"
         yield f"{both} have become one axis, {got[place]} long."
 
 
@@ -169,6 +169,17 @@ def _of_another_length(
     shares = [one for one, size in sizes.items() if length > 1 and size * length == wanted[place]]
     if not alike and len(shares) == 1:
         yield f"{_as_subject(name)} is as long as {name} / {shares[0]} ({length})."
+    elif not alike and not shares and 2 * length == wanted[place]:
+        yield f"{_as_subject(name)} is {length} long, half of what it should be."
+    elif not alike and length == 2 * wanted[place]:
+        yield f"{_as_subject(name)} is {length} long, twice what it should be."
+
+
+def _as_subjects(one: str, other: str) -> str:
+    """Two names at the beginning of a sentence."""
+    if any(name.startswith(("the ", "axis ")) for name in (one, other)):
+        return f"{_as_subject(one)} and {other}"
+    return f"The axes {one} and {other}"
 
 
 def _as_subject(name: str) -> str:

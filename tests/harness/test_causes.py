@@ -221,3 +221,16 @@ def test_the_text_that_a_case_asked_about_makes_no_cause_of_its_own():
         )
         == 2
     )
+
+
+def test_what_did_not_end_is_one_cause_by_whichever_clock():
+    """A busy machine runs out of one clock here and of the other one there."""
+    by = ("30 seconds by the clock", "10 seconds of processor time")
+    said = [f"run_mask(...) took longer than {limit} and was stopped" for limit in by]
+    only(*(failed("run_mask", one, status=Status.TIMEOUT, message=one) for one in said))
+
+
+def test_what_is_not_written_has_tests_and_no_failures():
+    """Nothing of it has failed yet."""
+    missing = [failed(name, status=Status.MISSING, message="") for name in ORDER[:2]]
+    assert only(*missing).extent == "2 tests in 2 exercises"

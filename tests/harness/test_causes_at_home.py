@@ -8,14 +8,12 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.harness.conftest import ROOT
+from tests.harness.planted import OF_ONE_EXERCISE, RIGHT, SLIPS, WARMUP, Slip
 
-HEADS, WARMUP = "assignment/heads.py", "assignment/warmup.py"
 COLUMNS, SCREEN = 100, 45
 # What an editor's panel reads.
 CONFTEST = """
@@ -29,112 +27,6 @@ def pytest_runtest_logreport(report):
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Slip:
-    """One line of a right submission made wrong, and what a student is told, wherever it is seen.
-
-    `test` is one of those that fail, and far from the root.
-    """
-
-    file: str
-    right: str
-    wrong: str
-    sentence: str
-    hint: str
-    test: str
-
-    def told(self) -> list[str]:
-        """The sentence, the hint and the line."""
-        return [self.sentence, self.hint, f"{self.file}, line "]
-
-
-MHA = "tests/public/test_multihead_attention.py::test_multihead_attention"
-ROPE = "tests/public/test_multihead_self_attention_with_rope.py::test_multihead_with_rope"
-STACKED = "tests/public/test_multihead_attention_stacked.py::test_stacked_heads"
-SLIPS = {
-    "mask-inverted": Slip(
-        HEADS,
-        "torch.where(mask, scores",
-        "torch.where(~mask, scores",
-        "mask works the wrong way round",
-        "What does True in a mask stand for here",
-        f"{MHA}_to_itself_causal",
-    ),
-    "softmax-over-queries": Slip(
-        HEADS,
-        "softmax(scores, dim=-1)",
-        "softmax(scores, dim=-2)",
-        "softmax runs along the queries",
-        "Whose shares must add up to 1",
-        f"{MHA}_to_itself",
-    ),
-    "no-scale": Slip(
-        HEADS,
-        "scores = scores / d_k ** 0.5",
-        "scores = scores",
-        "scores are not scaled before the softmax",
-        "How does the spread of a dot product grow",
-        f"{ROPE}_without_positions",
-    ),
-    "scale-by-d_k": Slip(
-        HEADS,
-        "d_k ** 0.5",
-        "d_k",
-        "scores are divided by d_k itself",
-        "Look at the denominator in the formula",
-        f"{STACKED}_with_other_weights",
-    ),
-    "causal-reversed": Slip(
-        WARMUP,
-        "column <= row",
-        "column >= row",
-        "causal mask is turned round",
-        "Write down the mask for three tokens",
-        f"{STACKED}_of_a_batch",
-    ),
-    "causal-sees-next": Slip(
-        WARMUP,
-        "column <= row",
-        "column <= row + 1",
-        "lets each token see the one after it",
-        "Count what the first token may see",
-        f"{MHA}_to_itself_causal",
-    ),
-    "projection-transposed": Slip(
-        HEADS,
-        "torch.matmul(torch.cat(outputs, dim=-1), Wo.T)",
-        "torch.matmul(torch.cat(outputs, dim=-1), Wo)",
-        "output projection uses its weight the other way round",
-        "Over which axis of the output weight",
-        f"{ROPE}_with_other_weights",
-    ),
-    "dropout-unscaled": Slip(
-        WARMUP,
-        "survivors / (1 - p)",
-        "survivors",
-        "weights that your dropout keeps are not scaled",
-        "what must happen to the others for the mean to stay",
-        "tests/public/test_attention_dropout.py::test_dropout_scales_what_it_keeps[0.5]",
-    ),
-    "an exception": Slip(
-        HEADS,
-        "torch.cat(outputs, dim=-1)",
-        "torch.cat(outputs, dim=-2)",
-        "mat1 and mat2 shapes cannot be multiplied",
-        "Look at an axis of `cat`",
-        f"{MHA}_to_itself",
-    ),
-    "no known mistake": Slip(
-        WARMUP,
-        "torch.sum(numerator, dim=dim",
-        "torch.sum(numerator, dim=-1",
-        "24 of 24 numbers in the result are wrong",
-        "ook at a value that is written out",
-        "tests/public/test_softmax.py::test_softmax_along_any_axis[(3, 4, 2)--2]",
-    ),
-}
-SHARED = [name for name in SLIPS if name not in ("dropout-unscaled", "no known mistake")]
-
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -144,7 +36,7 @@ def right(grader, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("handout") / "attention"
     done = grader("handout", folder)
     assert done.returncode == 0, done.stderr
-    shutil.copytree(ROOT / "examples/class/dana-okafor", folder, dirs_exist_ok=True)
+    shutil.copytree(RIGHT, folder, dirs_exist_ok=True)
     (folder / "conftest.py").write_text(CONFTEST)
     return folder
 
@@ -156,10 +48,7 @@ def with_slip(right, warm, tmp_path) -> Callable[[str], Run]:
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def plant(name: str) -> Run:
-        slip = SLIPS[name]
-        text = (mine / slip.file).read_text()
-        assert slip.right in text
-        (mine / slip.file).write_text(text.replace(slip.right, slip.wrong, 1))
+        SLIPS[name].plant(mine)
 
         def run(*options: str) -> subprocess.CompletedProcess[str]:
             (mine / "panel.txt").unlink(missing_ok=True)
@@ -202,17 +91,19 @@ def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, name):
         assert_all_told(slip, printed, panel, told)
 
 
-@pytest.mark.parametrize("name", SHARED)
-def test_a_slip_in_a_shared_helper_fills_one_screen_and_is_one_cause(with_slip, name):
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
     """However many exercises it fails; and every failure of a run has the sentence and the line."""
     run, slip = with_slip(name), SLIPS[name]
     printed = run("--locate").stdout
     height = sum(max(1, math.ceil(len(line) / COLUMNS)) for line in printed.splitlines())
     assert height <= SCREEN, printed
     assert "\n1 cause, " in printed, printed
+    first = printed.partition("causes ===")[2].splitlines()[1:9]
+    assert slip.sentence in " ".join(" ".join(first).split()), printed
     assert_all_told(slip, printed)
     failures = junit_failures(with_slip.folder)
-    assert len(failures) > 15
+    assert len(failures) > (0 if name in OF_ONE_EXERCISE else 15)
     unsaid = [told for told in failures if f"{slip.file}, line " not in told]
     assert not unsaid, unsaid[0]
 

@@ -254,6 +254,20 @@ def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
     assert text == mail["body"]
 
 
+def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
+    """Exercises of which nothing is to be said come last, in a line, wherever they stand."""
+    wrong = a_verdict("run_rope", 0.0, message="all numbers are NaN")
+    grade = a_grade("jane", a_verdict("run_softmax"), wrong, a_verdict("run_mask"))
+    with Store.open(tmp_path / "results", "attention") as store:
+        add(store, grade, "key", 0)
+    ran(tmp_path / "results")
+    text = (tmp_path / "results/feedback-folders/jane/feedback.txt").read_text("utf-8")
+    score, why, *_, right = text.strip().split("\n\n")
+    assert score == "attention: 8 of 12 points"
+    assert why.startswith("run_rope: 0 of 4\n  all numbers are NaN")
+    assert right == "Right: run_softmax (4 of 4), run_mask (4 of 4)"
+
+
 def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path):
     """One sentence, and no empty zip that goes up without anybody noticing."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")

@@ -109,6 +109,26 @@ def test_ctrl_c_ends_the_run_at_once(at_home):
     assert "passed" not in printed
 
 
+PRESSED = """
+import os, signal, threading
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Timer(2, press).start()
+"""
+
+
+@pytest.mark.parametrize("body", [LOOP, STUBBORN, ASLEEP], ids=["loop", "stubborn", "asleep"])
+def test_ctrl_c_ends_what_never_ends(at_home, body):
+    """Long before its limit, and even if it takes that for one of its own exceptions."""
+    pressing = textwrap.indent(PRESSED, "    ")
+    printed = at_home(f"{pressing}{body}", "--call-timeout", "100")
+    assert "KeyboardInterrupt" in printed
+    assert "still running" not in printed
+    assert "passed" not in printed
+
+
 def sleeping(folder: Path) -> Callable[[], str]:
     """A student's function that takes half a second."""
     (folder / "sleepy.py").write_text(

@@ -77,17 +77,18 @@ def test_a_wrong_shape_is_told_with_the_names_of_its_axes():
 @pytest.mark.parametrize(
     ("got", "why"),
     [
-        ((2, 6, 5), "The axis queries and d_v have changed places."),
+        ((2, 6, 5), "The axes queries and d_v have changed places."),
         ((5, 2, 6), "The leading axis and queries have changed places."),
         ((6, 2, 5), "Its axes are all there, in the order d_v, the leading axis, queries."),
         ((2, 7, 6), "The axis queries is as long as keys (7)."),
         ((2, 5, 8), "The axis d_v is as long as d_k (8)."),
         ((5, 6), "The leading axis, 2 long here, is missing"),
+        ((2, 10, 6), "The axis queries is 10 long, twice what it should be."),
         ((2, 5), "The axis d_v, 6 long here, is missing: was it summed up, or one of it picked?"),
         ((2, 1, 5, 6), "Its second axis, 1 long, is one too many."),
         ((4, 2, 5, 6), "Its first axis, 4 long, is one too many."),
         ((10, 6), "The leading axis and queries have become one axis, 10 long."),
-        ((2, 30), "The axis queries and d_v have become one axis, 30 long."),
+        ((2, 30), "The axes queries and d_v have become one axis, 30 long."),
         ((), "It is a single number: was everything summed up?"),
     ],
 )
@@ -108,6 +109,12 @@ def test_what_explains_a_wrong_shape_is_said(got, why):
 def test_heads_that_were_not_merged_are_recognised(got, why):
     """Without knowing what a head is: one axis is still two."""
     assert why in of_heads(*got)[1]
+
+
+def test_a_half_is_told_where_nothing_else_is_as_long():
+    """Cosines that were not appended to the sines."""
+    said = of_heads(3, 5, 6, x=(3, 5, 12))
+    assert said[1] == "The axis d_model is 6 long, half of what it should be."
 
 
 def test_a_missing_axis_of_length_one_is_named():
@@ -210,6 +217,13 @@ def test_wrong_numbers_are_counted_and_the_worst_are_shown():
         "    [1, 3, 0]       2.1   1.85    0.25",
         "    [1, 0, 1]       1.3  1.175   0.125",
     ]
+
+
+def test_a_zero_has_no_sign():
+    """A product with a negative number may be -0.0, which is no other number."""
+    answer = RIGHT.clone()
+    answer[1, 3, 0] = -0.0
+    assert told(answer)[-1].split() == ["[1,", "3,", "0]", "2.1", "0", "2.1"]
 
 
 def test_a_hidden_test_does_not_show_what_it_expects():

@@ -63,6 +63,11 @@ RAISED = [
         "Here axis 1 is 3 in one tensor and 4 in the other.",
     ),
     (
+        "other = x.T\nreturn x + other",
+        "The last two axes of x are 2 and 3 long, those of other 3 and 2: one of them has them the "
+        "other way round.",
+    ),
+    (
         "heads = 2\nreturn x.view(2, heads, 3)",
         "with x = float32[2, 3], heads = 2",
         "[2, 2, 3] would be 12 numbers, and the tensor holds 6.",

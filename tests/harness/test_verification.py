@@ -131,6 +131,32 @@ def _deadly(number: int) -> int:
     return number
 
 
+def _greedy(number: int) -> str:
+    try:
+        return f"{len(bytearray(number << 30))} bytes"
+    except MemoryError:
+        return "too much"
+
+
+def _own(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
+    """`torch.zeros(n ** n)` is an edit, too; what it got would be the machine's."""
+    assert dict(Children(_greedy, jobs=1, seconds=60.0).done([0, 64])) == {
+        0: "0 bytes",
+        1: "too much",
+    }
+
+
+def test_who_has_done_much_makes_room_for_another():
+    """Thousands of programs that are loaded one after another leave some of themselves behind."""
+    came = dict(Children(_own, jobs=1, seconds=20.0).done(list(range(600))))
+    assert [came[number][0] for number in range(600)] == list(range(600))
+    assert len({process for _, process in came.values()}) == 3
+
+
 def test_work_that_never_ends_is_ended_and_the_rest_is_done():
     """`while i < n: i -= 1` is an edit, too."""
     came = dict(Children(_slow, jobs=2, seconds=2.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))

@@ -78,7 +78,7 @@ def test_the_method_and_what_it_was_asked_are_told():
 def test_a_hidden_test_tells_the_method_alone():
     """What it asks is nobody's, and neither is what it expects."""
     said = said_of(lambda own: own.encode("the"), [116, 104, 257], public=False)
-    assert str(said) == "encode(…)[2] is 101"
+    assert str(said) == "encode(…)[2] is 101: something else was expected"
     assert "257" not in said.in_full
 
 

@@ -4,6 +4,7 @@ Papers: Elfwing et al. 2018, "Sigmoid-Weighted Linear Units for Neural Network F
 Approximation in Reinforcement Learning"; Shazeer 2020, "GLU Variants Improve Transformer".
 """
 
+import torch
 from torch import Tensor
 
 

@@ -4,6 +4,7 @@ Papers: Ba et al. 2016, "Layer Normalization"; Zhang and Sennrich 2019, "Root Me
 Normalization".
 """
 
+import torch
 from torch import Tensor
 
 

@@ -4,6 +4,7 @@ Papers: Vaswani et al. 2017, "Attention Is All You Need"; Su et al. 2021, "RoFor
 Transformer with Rotary Position Embedding".
 """
 
+import torch
 from torch import Tensor
 
 

@@ -1,6 +1,7 @@
 """Part 7, the data: windows into a text that is one long row of token ids."""
 
 import numpy
+import torch
 from torch import Tensor
 
 

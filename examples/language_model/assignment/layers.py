@@ -8,6 +8,7 @@ Approximation in Reinforcement Learning"; Shazeer 2020, "GLU Variants Improve Tr
 and Sennrich 2019, "Root Mean Square Layer Normalization".
 """
 
+import torch
 from torch import Tensor
 
 

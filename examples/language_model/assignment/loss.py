@@ -1,5 +1,6 @@
 """Part 4, the loss: how surprised a model is by the tokens that really came."""
 
+import torch
 from torch import Tensor
 
 

@@ -6,6 +6,7 @@ stand before the layers and not behind them.
 
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor
 
 

@@ -36,8 +36,15 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             span = (program.outer_span(first).start, program.outer_span(second).end)
             piece = Replacement(*span, ", ".join(pair))
             subject = "the axes that a transposition exchanges"
+            if _from_the_other_end(own, pair):
+                subject += ", and from which end they are counted"
             alike = ("turned", *sorted(map(str, own)), pair)
             yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0], alike)
+
+
+def _from_the_other_end(own: tuple[int | None, ...], pair: tuple[str, ...]) -> bool:
+    """Whether axes that were counted from the front would be counted from the end."""
+    return all(axis is not None and axis >= 0 for axis in own) and pair[0].startswith("-")
 
 
 def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:

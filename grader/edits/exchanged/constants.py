@@ -104,7 +104,8 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     subject = f"a number in {named(given[0])}" if given else "a number"
     if given and (callee(given[0]) in ("tril", "triu") or given[1] == "diagonal"):
         subject = f"the diagonal of {named(given[0])}"
-    others = {value + 1: SLIP, value - 1: SLIP, -value: SLIP, 0: CHANGE, 1: CHANGE, 2: CHANGE}
+    sign = _cost_of_sign(setting, node)
+    others = {value + 1: SLIP, value - 1: SLIP, -value: sign, 0: CHANGE, 1: CHANGE, 2: CHANGE}
     for other, cost in others.items():
         yield _other(setting, node, str(other), "constant", cost, subject)
     for other in (2 * value, value + 2, value - 2):
@@ -121,6 +122,15 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield _other(setting, node, text, "constant", CHANGE, subject)
 
 
+def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
+    """What it costs to turn round a number's sign: a factor's is forgotten as that of any other."""
+    match setting.parent(node):
+        case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
+            return CHANGE
+        case _:
+            return SLIP
+
+
 def _around(setting: Setting, node: ast.AST) -> str:
     """The call or the shape that an axis belongs to."""
     while not isinstance(node, ast.stmt):
@@ -135,7 +145,7 @@ def _around(setting: Setting, node: ast.AST) -> str:
 def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]:
     given = argument_of(setting, node)
     subject = f"a number in {named(given[0])}" if given else "a number"
-    others: dict[float, float] = {-value: SLIP}
+    others: dict[float, float] = {-value: _cost_of_sign(setting, node)}
     if abs(value) == 0.5:
         others |= {1.0: CHANGE, 2.0: CHANGE, 0.25: WRAP}
     elif 0 < abs(value) < 0.1:

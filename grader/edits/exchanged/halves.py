@@ -82,6 +82,22 @@ def twice(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield put(program, node, text, "halves", CHANGE, subject, "twice")
 
 
+def parities(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
+    """`k % 2 == 0`, every other feature, for `k < n // 2`, the first half of them."""
+    match node:
+        case ast.Compare(
+            left=left,
+            ops=[ast.Lt() | ast.GtE() as op],
+            comparators=[ast.BinOp(op=ast.FloorDiv(), right=ast.Constant(value=2))],
+        ):
+            whole = setting.program.outer_text(left)
+            text = f"{whole} % 2 == {int(isinstance(op, ast.GtE))}"
+            subject = "which half of the features is which"
+            yield put(setting.program, node, text, "halves", WRAP, subject)
+        case _:
+            pass
+
+
 def unflattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """`unflatten(-1, (2, -1))`, whose pairs are turned, for `unflatten(-1, (-1, 2))`."""
     if callee(node) != "unflatten" or len(node.args) != 2:

@@ -99,7 +99,7 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             continue
         if in_function and names.first.get(name, 0) >= node.lineno:
             continue
-        kin = kinship(own, name)
+        kin = names.kin(own, name)
         unread = name in names.own and not names.read.get(name)
         if kin == 0 and other not in like and not unread:
             continue
@@ -108,8 +108,10 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             cost = min(cost, CHANGE)
         if kin == 0 and other is nature and nature is not Nature.TENSOR:
             cost = WRAP
-        if kin == 2 and nature is Nature.SIZE is not other:
+        if kin == 2 and nature is Nature.SIZE and (other is not nature or not kinship(own, name)):
             cost = CHANGE
+        if own in names.made_of.get(name, ()) and other in like:
+            cost = min(cost, CHANGE)
         if name == latest and nature is other is Nature.TENSOR:
             cost = min(cost, CHANGE)
         if name in beside:

@@ -75,6 +75,7 @@ _SIBLINGS = (
     ("hstack", "vstack", "dstack"),
     ("fliplr", "flipud"),
     ("arcsin", "arccos"),
+    ("append", "extend"),
 )
 _OTHERS: dict[str, tuple[str, ...]] = {}
 for _group in _SIBLINGS:

@@ -73,6 +73,8 @@ def _others(
     if "//" in bound or "half" in bound or not (upper and lower):
         yield ("0", None, "2"), CHANGE
         yield ("1", None, "2"), CHANGE
+    if step is None and upper is not None and upper.isdigit() and upper != "1":
+        yield (lower, None, upper), SLIP
     if step is None:
         for begin, end in setting.seen.slices(node):
             yield (begin, end, None), SLIP if {lower, upper} & {begin, end} else CHANGE

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
-from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee, known
 
@@ -64,9 +63,10 @@ def counterpart(setting: Setting, node: ast.AST, text: str) -> str:
     names = [one.name for one in setting.seen.variables(node)]
     if len(names) > _MOST_NAMES:
         return text
+    known_names = setting.scopes.names(node)
     became: dict[str, str] = {}
     for name in names:
-        kin = [one for one in names if one != name and kinship(name, one) == 2]
+        kin = [one for one in names if one != name and known_names.kin(name, one) == 2]
         if len(kin) == 1 and re.search(rf"\b{re.escape(name)}\b", text):
             became[name] = kin[0]
     became |= {one: other for one, other in _PARTS.items() if one in text}

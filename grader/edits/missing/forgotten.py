@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature, nature_of_parameter
 from grader.edits.reading.setting import Setting, callee
@@ -135,9 +135,8 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         start = program.span(node.func).end + 1 + len(before)
         lead = ", " if before and not before.endswith(",") else " " if before else ""
         piece = Replacement(start, start, f"{lead}{text}")
-        yield Draft(
-            "argument-added", cost, subject, node, (piece,), start, ("argument", name, text)
-        )
+        at = place_of_arguments(program, node)
+        yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
 
 
 def _sized(setting: Setting, node: ast.Call) -> list[str]:

@@ -26,7 +26,7 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A method of a tensor that is stored or returned as it is."""
     if not _is_whole(setting, node) or setting.scopes.nature(node) is not Nature.TENSOR:
         return
-    program = setting.program
+    program, parent = setting.program, setting.parent(node)
     subject = "a call that is missing"
     told = _told_by_target(setting, node)
     if told is not None:
@@ -35,10 +35,11 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         is_call = isinstance(node, ast.Call)
         for after, cost in ((".exp()", CHANGE), (".sqrt()", WRAP), (".softmax(-1)", WRAP)):
             yield wrap(program, node, "", after, "method", WRAP if is_call else cost, subject)
-    if isinstance(setting.parent(node), ast.Return):
+    if isinstance(parent, ast.Return):
         for name in _tensors(setting, node)[:1]:
             yield wrap(program, node, "", f".to({name}.dtype)", "method", WRAP, subject)
-    if callee(node) in _TURNED:
+    is_idle = isinstance(node, ast.Name) and isinstance(parent, ast.Assign)
+    if callee(node) in _TURNED or is_idle:
         yield wrap(program, node, "", ".flatten(-2)", "method", CHANGE, subject)
     if callee(node) in ("tril", "triu"):
         yield wrap(program, node, "", ".bool()", "method", CHANGE, subject)

@@ -8,7 +8,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments
 from grader.edits.edit import Replacement
 from grader.edits.reading.declared import Parameter, Signature
 from grader.edits.reading.kinship import kinship
@@ -209,5 +209,5 @@ def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft
     else:
         place = program.span(node).end - 1
         piece = Replacement(place, place, text)
-    subject = f"what `{name}` is given"
-    return Draft("argument-added", cost, subject, node, (piece,), place, ("argument", name, text))
+    subject, at = f"what `{name}` is given", place_of_arguments(program, node)
+    return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))

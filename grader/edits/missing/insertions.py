@@ -30,6 +30,7 @@ _FACTORS = (
 _OF_COUNTS = (("", " ** 0.5"), ("3 * ", ""))
 _RARELY = (("", " ** 2"), ("1 / ", ""))
 _RARE = 2.5
+_SELECTING = ("index_select", "gather", "take", "take_along_dim")
 
 
 def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -100,6 +101,41 @@ def steps(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(
             setting, node, "", after, "step", WRAP, "a number that may be too large or small"
         )
+
+
+def indices(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Of a tensor of indices the next ones; of a number in two indices its double."""
+    if not isinstance(node, ast.Name):
+        return
+    given, nature = argument_of(setting, node), setting.scopes.nature(node)
+    if given is not None and callee(given[0]) in _SELECTING and nature is Nature.TENSOR:
+        for after in (" + 1", " - 1"):
+            yield _around(setting, node, "", after, "step", CHANGE, "which entries are taken")
+    if nature is Nature.SIZE and _is_in_index(setting, node):
+        text = f"2 * {node.id}"
+        yield put(setting.program, node, text, "doubled", CHANGE, "an index", "index")
+
+
+def flips(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """The other way round, of one of two factors in a sum that are the same."""
+    parent = setting.parent(node)
+    if not isinstance(node, ast.Name) or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult):
+        return
+    statement = setting.program.home(node).statement
+    same = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == node.id]
+    if len(same) > 1:
+        yield _around(setting, node, "", ".flip(-1)", "flip", WRAP, "the order of features")
+
+
+def _is_in_index(setting: Setting, node: ast.expr) -> bool:
+    parent = setting.parent(node)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub)):
+        node, parent = parent, setting.parent(parent)
+    if isinstance(parent, ast.Tuple):
+        node, parent = parent, setting.parent(parent)
+    return isinstance(parent, ast.Subscript) and node is parent.slice
 
 
 def negations(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
 from grader.edits.exchanged.statements import block_after
-from grader.edits.reading.kinship import kinship
+from grader.edits.reading.kinship import comes_first, kinship
 from grader.edits.reading.setting import Setting, callee
 
 _MOST = 3
@@ -38,7 +38,7 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
 
 
 def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`k = f(k)` after `q = f(q)`, on the same line."""
+    """`k = f(k)` beside `q = f(q)`, on the same line."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)]) if node.lineno == node.end_lineno:
             pass
@@ -64,7 +64,9 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     for other in kin[:_MOST]:
         again = f"{other} = {word.sub(other, value)}"
         if again != next_text:
-            piece = Replacement(span.end, span.end, f"; {again}")
+            first = comes_first(other, name)
+            place, text = (span.start, f"{again}; ") if first else (span.end, f"; {again}")
+            piece = Replacement(place, place, text)
             subject = f"what is done to `{name}` alone"
             yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
 
@@ -74,6 +76,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) or node.value is None:
         return
     program = setting.program
+    names = setting.scopes.names(node)
     places: dict[str, list[ast.Name]] = {}
     for one in ast.walk(node.value):
         if isinstance(one, ast.Name):
@@ -81,7 +84,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     known = list(places)
     for place, first in enumerate(known):
         for second in known[place + 1 :]:
-            if kinship(first, second) != 2:
+            if names.kin(first, second) != 2:
                 continue
             pieces = sorted(
                 Replacement(span.start, span.end, new)

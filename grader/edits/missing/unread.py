@@ -77,6 +77,29 @@ def steps(setting: Setting, node: ast.Assign | ast.AugAssign) -> Iterator[Draft]
         yield Draft("step", CHANGE, "a step that is missing", node, (piece,), at)
 
 
+def entries(setting: Setting, node: ast.Tuple | ast.List | ast.Call) -> Iterator[Draft]:
+    """A function that nothing mentions, among others that are listed; first those near them."""
+    listed = node.args if isinstance(node, ast.Call) else node.elts
+    known = setting.scopes.functions
+    names = {one.id for one in listed if isinstance(one, ast.Name) and one.id in known}
+    if len(listed) < 2 or len(names) < len(listed):
+        return
+    starts = [setting.program.outer_span(one).start for one in listed]
+    end = setting.program.outer_span(listed[-1]).end
+    subject = "a step that is missing"
+    lines = [one.lineno for one in setting.program.tree.body if getattr(one, "name", "") in names]
+    found = sorted(
+        (min(abs(function.lineno - line) for line in lines), name)
+        for name, function in _uncalled(setting, node)
+    )
+    for _, name in found[:_MOST]:
+        for start in starts:
+            piece = Replacement(start, start, f"{name}, ")
+            yield Draft("step", CHANGE, subject, node, (piece,), starts[0])
+        piece = Replacement(end, end, f", {name}")
+        yield Draft("step", CHANGE, subject, node, (piece,), starts[0])
+
+
 def _unread_attributes(setting: Setting, node: ast.expr) -> list[tuple[str, Nature]]:
     natures = setting.scopes.names(node).natures
     found = (

@@ -49,6 +49,15 @@ def kinship(one: str, other: str) -> int:
     return 1 if set(ours) & set(theirs) else 0
 
 
+def comes_first(one: str, other: str) -> bool:
+    """Whether of two names that differ in one word the first usually stands before the second."""
+    for own, their in zip(words(one), words(other), strict=False):
+        for kin in _KIN:
+            if own != their and own in kin and their in kin:
+                return kin.index(own) < kin.index(their)
+    return False
+
+
 def kin_of(word: str) -> list[str]:
     """The words of which one is easily written for another."""
     return [other for kin in _KIN if word in kin for other in kin if other != word]

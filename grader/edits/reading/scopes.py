@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from grader.edits.reading.captured import captured
+from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import (
     Nature,
     nature_of,
@@ -36,12 +37,23 @@ class Callee:
 
 @dataclass(slots=True)
 class Names:
-    """The variables of a scope and what they are, in the order in which they appear."""
+    """The variables of a scope and what they are, in the order in which they appear.
+
+    `siblings` are those that one statement unpacks together, `made_of` those that another is
+    computed from.
+    """
 
     natures: dict[str, Nature] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     first: dict[str, int] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
+    siblings: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    made_of: dict[str, set[str]] = field(default_factory=dict)
+
+    def kin(self, one: str, other: str) -> int:
+        """How near two variables are: 2 for siblings, and those of which kinship says so."""
+        return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
 
 
 class Scopes:
@@ -215,10 +227,14 @@ def _learn(statement: ast.stmt, names: Names) -> None:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             told = nature_of(value, names.natures)
             by_name = nature_of_name(name)
+            names.made_of[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
             if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
                 told = by_name or told
             _set(names, name, told, statement.lineno)
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+            unpacked = {one.id for one in targets if isinstance(one, ast.Name)} - {"_"}
+            for name in unpacked:
+                names.siblings[name] |= unpacked - {name}
             for place, target in enumerate(targets):
                 inner = target.value if isinstance(target, ast.Starred) else target
                 if isinstance(inner, ast.Name):

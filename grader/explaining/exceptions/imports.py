@@ -36,7 +36,7 @@ def _no_name(match: re.Match[str], raised: Raised) -> str:
     name, module = match.groups()
     if raised.suggestion:
         return f"{module} has no {name}: did you mean {raised.suggestion}?"
-    return f"{module} has no {name}: is it called otherwise there, or was an older file handed in?"
+    return f"{module} has no {name}: is it called otherwise there, or is that an older file?"
 
 
 def _relative(_: re.Match[str], raised: Raised) -> str:

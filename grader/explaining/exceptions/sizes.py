@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
@@ -61,7 +62,7 @@ def _broadcast(match: re.Match[str], raised: Raised) -> str:
     return (
         "Shapes are lined up from the right; two axes go together if they are equally long, or one "
         f"of them is 1 long. Here axis {axis} is {one} in one tensor and {other} in the other."
-        f"{_elementwise(raised) or _advice(raised)}"
+        f"{_elementwise(raised) or _advice(raised) or _the_other_way_round(raised)}"
     )
 
 
@@ -72,6 +73,18 @@ def _elementwise(raised: Raised) -> str:
     left, right = (shapes.get(name, []) for name in (factors.groups() if factors else "  "))
     if len(left) > 1 < len(right) and left[-1] == right[-2]:
         return " * multiplies number by number; @ is the matrix product."
+    return ""
+
+
+def _the_other_way_round(raised: Raised) -> str:
+    """Whether one of two tensors has its last two axes as the other has them, but exchanged."""
+    shapes = {one.name: shape for one in raised.operands if (shape := shape_of(one))}
+    for (one, left), (other, right) in itertools.combinations(shapes.items(), 2):
+        if len(left) > 1 < len(right) and left[-1] != left[-2] and left[-2:] == right[:-3:-1]:
+            return (
+                f" The last two axes of {one} are {left[-2]} and {left[-1]} long, those of {other} "
+                f"{right[-2]} and {right[-1]}: one of them has them the other way round."
+            )
     return ""
 
 

@@ -33,6 +33,10 @@ _PLACES = {
 }
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"[^\W\d]\w*")
+# What stands on either side of one is in no order.
+_COMPARED = re.compile(r"[<>]=?|[=!]=")
+# As in a quarter turn, which puts what is second first, and turns its sign.
+_TURNED = re.compile(r"(?<=[(\[,])\s*-\s*[\w.]+")
 
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
@@ -141,11 +145,12 @@ def _names_in(text: str) -> list[str]:
 def disorder(text: str) -> Counter[int]:
     """By family, how often a name stands right after one that it usually stands before."""
     count: Counter[int] = Counter()
-    last: dict[int, int] = {}
-    for name in _NAME.findall(text):
-        for family, place in _families_of(name).items():
-            count[family] += place < last.get(family, place)
-            last[family] = place
+    for part in _COMPARED.split(_TURNED.sub("", text)):
+        last: dict[int, int] = {}
+        for name in _NAME.findall(part):
+            for family, place in _families_of(name).items():
+                count[family] += place < last.get(family, place)
+                last[family] = place
     return count
 
 
