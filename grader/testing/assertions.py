@@ -16,6 +16,7 @@ from grader.testing.differences import (
     Conversion,
     as_before,
     difference_in_words,
+    dropout_in_words,
     overflow_in_words,
     worst_in_a_table,
 )
@@ -104,6 +105,7 @@ class WrongNumbers(AssertionError):
         if self._untouched:
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
+        words += dropout_in_words(self.comparison)
         words += overflow_in_words(self.comparison, self._dtype)
         if self._conversion is None:
             return "\n".join(words)

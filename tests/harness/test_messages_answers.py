@@ -59,6 +59,17 @@ def test_other_wrong_numbers_are_no_overflow(dtype, wrong):
     assert "65504" not in str(raised.value)
 
 
+def test_dropout_that_is_on_is_asked_after():
+    """Some numbers are 0, the others are larger by 1 / (1 - p)."""
+    want = torch.arange(1.0, 25.0).view(4, 6)
+    kept = torch.arange(24).view(4, 6) % 5 > 0
+    with pytest.raises(AssertionError, match=r"5 of them are 0, .* by one factor: is dropout on\?"):
+        assert_matches(want * kept / 0.8, want)
+    with pytest.raises(AssertionError) as raised:
+        assert_matches(want * kept, want)
+    assert "dropout" not in str(raised.value)
+
+
 def of_heads(*got: int, x=(2, 5, 12), heads: int = 3) -> list[str]:
     """What is said when multi-head attention returns this shape."""
     arguments = {"num_heads": heads, "x": torch.zeros(x)}
