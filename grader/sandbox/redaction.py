@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import site
 import sys
 import sysconfig
@@ -16,6 +17,8 @@ _RULE = (
     " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
     "starts no other program and no connection)"
 )
+# The folder of a file that a test made (`grader/worker/making.py`).
+_GIVEN = re.compile(r"[^\s'\"=]*-given-\w+/\d+/")
 _ENGINE = Path(__file__).resolve().parents[2]
 
 
@@ -38,12 +41,12 @@ def without_places(text: str, root: Path, scratch: Path) -> str:
     """The text without the places of this machine.
 
     A path below `root` becomes the submission's own, one below `scratch` says so, packages and
-    the standard library keep what follows their folder.
+    the standard library keep what follows their folder, files that a test made their name.
     """
     names = _names(root, scratch)
     for folder in sorted(names, key=len, reverse=True):
         text = text.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
-    return text
+    return _GIVEN.sub("…/", text)
 
 
 def _is_refusal(raised: Raised) -> bool:

@@ -16,6 +16,8 @@ from grader.testing.differences import (
     Conversion,
     as_before,
     difference_in_words,
+    dropout_in_words,
+    overflow_in_words,
     worst_in_a_table,
 )
 from grader.testing.handle import Reference, Student
@@ -79,6 +81,7 @@ class WrongNumbers(AssertionError):
         axes: Sequence[str],
         conversion: Conversion | None = None,
         untouched: str = "",
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -86,6 +89,7 @@ class WrongNumbers(AssertionError):
         self.axes = axes
         self._conversion = conversion
         self._untouched = untouched
+        self._dtype = dtype
         self._shows_expected = shows_expected()
 
     def __str__(self) -> str:
@@ -101,6 +105,8 @@ class WrongNumbers(AssertionError):
         if self._untouched:
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
+        words += dropout_in_words(self.comparison)
+        words += overflow_in_words(self.comparison, self._dtype)
         if self._conversion is None:
             return "\n".join(words)
         converted = self._conversion.in_words(self.what)
@@ -155,7 +161,7 @@ def assert_matches(
         if not comparison.ok:
             known = known_of(got)
             form = Conversion.of(got, wanted), known.untouched if known is not None else ""
-            raise WrongNumbers(name, comparison, axes_of(got), *form)
+            raise WrongNumbers(name, comparison, axes_of(got), *form, dtype=got.dtype)
 
 
 def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:

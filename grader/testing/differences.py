@@ -22,6 +22,9 @@ from grader.wire.records import Line
 # What an answer is called that nobody gave a name.
 RESULT = "the result"
 _ROWS = 5
+# Of dropped numbers and of others; how far factors may be apart that are one.
+_TELLING = 3
+_ROUNDED = 1e-2
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
 _NAN = "NaN comes of 0 / 0, inf / inf, inf - inf, and of a softmax over nothing but -inf."
 
@@ -74,12 +77,34 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
     return [*lines, *_where(comparison.ratio > 1, axes)]
 
 
+def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
+    """What is behind answers in half precision that are all 0, infinite or NaN where wrong."""
+    got, wrong = comparison.got, comparison.ratio > 1
+    if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
+        yield (
+            "float16 holds no number above 65504: does a square or a sum on the way become "
+            "infinite? Compute in float32 (x.float()), and give only the result the input's dtype."
+        )
+
+
+def dropout_in_words(comparison: Comparison) -> Iterator[str]:
+    """That some numbers are 0, and the others too large by one factor: inverted dropout is on."""
+    got, want = comparison.got, comparison.want
+    dropped, kept = int(((got == 0) & (want != 0)).sum()), got != 0
+    factors = got[kept] / want[kept]
+    if dropped < _TELLING or len(factors) < _TELLING or not bool(factors.isfinite().all()):
+        return
+    least = float(factors.min())
+    if least > 1 + _ROUNDED and float(factors.max()) < least * (1 + _ROUNDED):
+        yield f"{dropped} of them are 0, and all others too large by one factor: is dropout on?"
+
+
 def as_before(what: str, kind: str) -> str:
     """That a parameter, or a gradient, which a step should have changed is what it was."""
     is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
     return (
         f"{is_it} was before the step: nothing was written into it "
-        "(p = … makes a new tensor; p.add_(…) or p.copy_(…) change it)"
+        "(p = … makes a new tensor, p.add_(…) or p.copy_(…) change it)"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from grader.testing.kinds import Kind, ListType, Misfit, Sizes, with_article
+from grader.testing.kinds import Kind, ListType, Misfit, Sizes, plural, with_article
 from grader.wire.values import Foreign, Local, Value
 
 # What handles say of themselves in arguments.
@@ -86,7 +86,7 @@ class IteratorType(_Staying):
             yield Misfit(place, self, value)
 
     def __str__(self) -> str:
-        return f"an iterator over {self.item}"
+        return f"an iterator over {plural(self.item)}"
 
 
 @dataclass(frozen=True, slots=True)

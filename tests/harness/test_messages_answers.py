@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from grader.testing.assertions import assert_matches
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.differences import difference_in_words, worst_in_a_table
@@ -40,6 +41,33 @@ def of_attention(*got: int, q=Q, k=K, v=V) -> list[str]:
     arguments = {"Q": q, "K": k, "V": v}
     shape = ATTENTION.expected_shape(arguments)
     return wrong_shape(ATTENTION, ATTENTION.result, arguments, shape, got)
+
+
+@pytest.mark.parametrize("wrong", [0.0, torch.inf, torch.nan])
+def test_an_overflow_in_half_precision_is_asked_after(wrong):
+    """`x.pow(2)` is infinite from 256 on; divided by its root, everything is 0."""
+    got = torch.tensor([[wrong, wrong], [1.0, 2.0]], dtype=torch.float16)
+    with pytest.raises(AssertionError, match="float16 holds no number above 65504"):
+        assert_matches(got, torch.tensor([[0.5, -1.5], [1.0, 2.0]]))
+
+
+@pytest.mark.parametrize(("dtype", "wrong"), [(torch.float32, 0.0), (torch.float16, 0.25)], ids=str)
+def test_other_wrong_numbers_are_no_overflow(dtype, wrong):
+    """Where a number came that is only another one, or in a dtype that holds large ones."""
+    with pytest.raises(AssertionError) as raised:
+        assert_matches(torch.tensor([wrong, 0.0], dtype=dtype), torch.tensor([0.5, -1.5]))
+    assert "65504" not in str(raised.value)
+
+
+def test_dropout_that_is_on_is_asked_after():
+    """Some numbers are 0, the others are larger by 1 / (1 - p)."""
+    want = torch.arange(1.0, 25.0).view(4, 6)
+    kept = torch.arange(24).view(4, 6) % 5 > 0
+    with pytest.raises(AssertionError, match=r"5 of them are 0, .* by one factor: is dropout on\?"):
+        assert_matches(want * kept / 0.8, want)
+    with pytest.raises(AssertionError) as raised:
+        assert_matches(want * kept, want)
+    assert "dropout" not in str(raised.value)
 
 
 def of_heads(*got: int, x=(2, 5, 12), heads: int = 3) -> list[str]:

@@ -190,7 +190,7 @@ def test_what_inherits_from_a_plain_type_crosses_as_what_it_is(value, is_really)
         (weakref.proxy(Everything), "ProxyType"),
         (torch.nn.Linear(1, 1), "a module of type Linear"),
         (torch.ones(2).to_sparse(), "a tensor of layout torch.sparse_coo"),
-        (torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), "torch.qint8"),
+        (torch.ones(2, dtype=torch.complex64), "a tensor of dtype torch.complex64"),
         (torch.ones([1] * 40), "a tensor of 40 axes"),
         (torch.empty([1] * 40, device="meta"), "a tensor of 40 axes"),
         (torch.empty(1 << 40, device="meta"), "a tensor of shape [1099511627776], on meta"),

@@ -56,7 +56,7 @@ IMPORTS: tuple[Kind, ...] = (
     kind(r"ImportError: attempted relative import with no known parent package", _relative),
     # Where the tests make files: `grader/worker/making.py`.
     kind(
-        r"FileNotFoundError: .*No such file or directory: '[^'\n]*-given-\w+/\d+/([^'\n]+)'",
+        r"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*-given-\w+/\d+)/([^'\n]+)'",
         "The tests gave the path of {0}, and nothing was written there before.",
     ),
     kind(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 KNOWN_PACKAGES = frozenset({
-    "accelerate", "apex", "bitsandbytes", "black", "cv2", "datasets", "debugpy", "deepspeed",
-    "einx", "evaluate", "fire", "flash_attn", "ftfy", "huggingface_hub", "hydra", "ipdb",
-    "ipykernel", "IPython", "jax", "joblib", "keras", "line_profiler", "loguru", "matplotlib",
-    "memory_profiler", "nltk", "numba", "omegaconf", "pandas", "PIL", "plotly", "psutil",
-    "pydantic", "regex", "requests", "rich", "safetensors", "scipy", "seaborn", "sentencepiece",
-    "sklearn", "submitit", "tensorboard", "tensorboardX", "tensorflow", "tiktoken", "tokenizers",
-    "torchaudio", "torchinfo", "torchtext", "torchvision", "tqdm", "transformers", "triton",
-    "typer", "wandb", "xformers", "yaml"
+    "accelerate", "apex", "bitsandbytes", "black", "colorama", "cv2", "datasets", "debugpy",
+    "deepspeed", "einx", "equinox", "evaluate", "fire", "flash_attn", "flax", "ftfy",
+    "huggingface_hub", "humanize", "hydra", "icecream", "ipdb", "ipykernel", "IPython", "jax",
+    "joblib", "keras", "lightning", "line_profiler", "loguru", "matplotlib", "memory_profiler",
+    "mlflow", "nltk", "numba", "nvtx", "omegaconf", "optax", "orjson", "pandas", "PIL", "plotly",
+    "polars", "psutil", "pyarrow", "pydantic", "ray", "regex", "requests", "rich", "safetensors",
+    "scipy", "seaborn", "sentencepiece", "sklearn", "structlog", "submitit", "tabulate",
+    "tensorboard", "tensorboardX", "tensorflow", "termcolor", "tiktoken", "tokenizers",
+    "torchaudio", "torchinfo", "torchmetrics", "torchtext", "torchvision", "tqdm", "transformers",
+    "triton", "typer", "tyro", "ujson", "viztracer", "wandb", "xformers", "yaml", "zstandard"
 })  # fmt: skip
 
-SILENT = ("tqdm", "wandb", "loguru", "tensorboard", "tensorboardX")
+SILENT = ("tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX")
 """Those that show or keep something for whoever looks on, and nothing else."""
 
 DO_WITHOUT = frozenset({*SILENT, "joblib"})
