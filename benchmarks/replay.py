@@ -15,7 +15,13 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grader.job.lines import Lines
+    from grader.verdict import Grade
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -51,23 +57,41 @@ def batch(grades: Path, arguments: list[str]) -> None:
     command_line()
 
 
-def judge(grades: Path, _: list[str]) -> None:
-    """Answers a coordinator: the recorded grades in turn, each as that of whom is asked for."""
-    from grader.job.shorthand import ShorthandWriter
+def judge(grades: Path, pairs: list[str]) -> None:
+    """Is the process that jobs are forked from: each answers with the recorded grades in turn."""
+    from grader.job.lines import Lines
     from grader.verdict import Grade
 
-    settings, shorthand = json.loads(sys.stdin.readline()), ShorthandWriter()
+    ends = [Lines(*map(int, pair.split(","))) for pair in ("0,1", *pairs)]
+    suite_hash = (ends[0].next() or {})["suite_hash"]
     lines = grades.read_text().splitlines()
-    recorded = itertools.cycle([Grade.from_json(json.loads(line)) for line in lines])
-    print(json.dumps({"collected": {"max_score": 0.0}}), flush=True)
-    seed = json.loads(sys.stdin.readline())["seed"]
-    print(json.dumps({"ready": {"pid": os.getpid()}}), flush=True)
-    for line in sys.stdin:
-        job = json.loads(line)
+    recorded = [Grade.from_json(json.loads(line)) for line in lines]
+    for end in ends:
+        if os.fork() == 0:
+            os.setsid()
+            for other in ends:
+                if other is not end:
+                    other.close()
+            serve(end, recorded, suite_hash)
+            os._exit(0)
+    for end in ends:
+        end.close()
+    for _ in ends:
+        os.wait()
+
+
+def serve(end: Lines, recorded: Sequence[Grade], suite_hash: str) -> None:
+    """Answers a coordinator: each grade as that of whom is asked for."""
+    from grader.job.shorthand import ShorthandWriter
+
+    shorthand, grades = ShorthandWriter(), itertools.cycle(recorded)
+    end.say({"collected": {"max_score": 0.0, "pid": os.getpid()}})
+    seed = (end.next() or {})["seed"]
+    end.say({"ready": {"pid": os.getpid()}})
+    for job in end:
         own = {"submission": job["entry"]["name"], "submission_hash": job["submission_hash"]}
-        shared = {"seed": seed, "suite_hash": settings["suite_hash"]}
-        grade = dataclasses.replace(next(recorded), **own, **shared)
-        print(json.dumps({"grade": shorthand.written(grade)}), flush=True)
+        grade = dataclasses.replace(next(grades), **own, seed=seed, suite_hash=suite_hash)
+        end.say({"grade": shorthand.written(grade)})
 
 
 if __name__ == "__main__":
