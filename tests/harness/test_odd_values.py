@@ -216,7 +216,11 @@ def test_of_what_cannot_cross_a_description_does(value, words):
         assert words in came.description
 
 
-@pytest.mark.parametrize("key", [KEY, (1, KEY), frozenset([KEY]), Color.RED], ids=repr)
+@pytest.mark.parametrize(
+    "key",
+    [KEY, (1, KEY), frozenset([KEY]), Color.RED],
+    ids=["object", "in a tuple", "in a set", "enum"],
+)
 def test_a_key_that_cannot_cross_stays_a_key(key):
     """What stands beside it is looked at all the same."""
     came = crossed({key: [1, 2]})
