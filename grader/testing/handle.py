@@ -211,8 +211,12 @@ class Student(Maker):
     ) -> None:
         """Remembers where a tensor comes from, for what may have to be said about it.
 
-        Its line is found by its `call`, if that is told; `steps` are those that were taken.
+        Its line is found by its `call`, if that is told; `steps` are those that were taken. Of
+        tensors in something else it is remembered in which dtype they were asked for.
         """
+        if isinstance(tensor, list | tuple | dict):
+            for part in tensor.values() if isinstance(tensor, dict) else tensor:
+                self._remember(part, None, arguments)
         if not isinstance(tensor, torch.Tensor):
             return
 

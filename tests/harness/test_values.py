@@ -58,6 +58,7 @@ WRONG = [
     ("layers", "return right[0], {'scale': weights['scale']}", "'shift' is missing"),
     ("layers", "return right[0][0], right[1]", "[0] must be a floating-point tensor (... d)"),
     ("layers", "return right[0] + 1, right[1]", "the result[0]"),
+    ("layers", "return right[0].half(), right[1]", "float16"),
     ("layers", "given['x'].add_(1); return right", "changes its input x"),
     ("layers", "weights['shift'] = 1; return right", "changes its input weights"),
     ("layers", "weights['more'] = 1; return right", "changes its input weights"),
