@@ -193,13 +193,11 @@ def _neighbours(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combina
                 ast.Assign(targets=[ast.Name(id=one)], value=value),
                 ast.Assign(targets=[ast.Name(id=other)], value=next_value),
             ) if one != other:
-                spans = program.outer_span(value), program.outer_span(next_value)
+                spans = [program.span(target) for target in (first.targets[0], second.targets[0])]
                 pieces = (
-                    Replacement(spans[0].start, spans[0].end, program.outer_text(next_value)),
-                    Replacement(spans[1].start, spans[1].end, program.outer_text(value)),
+                    Replacement(spans[0].start, spans[0].end, other),
+                    Replacement(spans[1].start, spans[1].end, one),
                 )
-                if any("\n" in piece.text for piece in pieces):
-                    continue
                 are_kin = kinship(one, other) == 2
                 are_alike = are_kin and callee(value) == callee(next_value) != ""
                 yield Combination(

@@ -47,6 +47,8 @@ _LEAVES_UNUSED = 1.0
 # A variable that is set to itself, or to another one: something is missing there.
 _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None\b)[a-z]\w*\s*")
 _MENDS_WHAT_IS_IDLE = -0.6
+# Whose values take each other's places keep their own order, whatever the edit's text says.
+_TARGETS = "targets"
 # What gives a value that goes nowhere to a variable.
 _GOES_NOWHERE = "result"
 # Who masks already has not forgotten to.
@@ -70,7 +72,8 @@ class Weighing:
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
-        weight += _by_order(before, after)
+        if edit.kind != _TARGETS:
+            weight += _by_order(before, after)
         if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
         names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
