@@ -73,7 +73,8 @@ class Outcomes:
 
     def add(self, edit: int, call: int, answer: torch.Tensor) -> None:
         """One more answer; equal ones are kept once."""
-        raw = answer.reshape(-1).view(torch.uint8).numpy().tobytes()
+        laid_out = answer.clone(memory_format=torch.contiguous_format)
+        raw = laid_out.reshape(-1).view(torch.uint8).numpy().tobytes()
         key = (answer.dtype, tuple(answer.shape), raw)
         number = self._known.setdefault(key, len(self.answers))
         if number == len(self.answers):

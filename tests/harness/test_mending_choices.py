@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -95,16 +95,17 @@ def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
 
 @dataclass
 class Found:
-    """What a search found: mends, and the lines that wrong calls pass."""
+    """What a search found: likely mends, unlikely ones, and the lines that wrong calls pass."""
 
     found: Sequence[Mend]
     passed: Mapping[str, Lines]
+    unlikely: Sequence[Mend] = ()
     cost: Cost = field(default_factory=Cost)
     left_out: int = 0
 
-    def mends(self, _sources: Sources) -> Sequence[Mend]:
+    def mends(self, _sources: Sources, suffice: Callable[[Sequence[Mend]], bool]) -> Sequence[Mend]:
         """What was found."""
-        return self.found
+        return self.found if suffice(self.found) else [*self.found, *self.unlikely]
 
 
 def asked(*names: str) -> dict[str, list[Asked]]:
@@ -115,7 +116,12 @@ def asked(*names: str) -> dict[str, list[Asked]]:
     }
 
 
-def told(sources: Sources, by_exercise: Mapping[str, Sequence[Mend]], lines: Mapping[str, Lines]):
+def told(
+    sources: Sources,
+    by_exercise: Mapping[str, Sequence[Mend]],
+    lines: Mapping[str, Lines],
+    unlikely: Sequence[Mend] = (),
+):
     """The exercises for which a line is told, and the number of it."""
     mender = Mender(
         sources,
@@ -123,6 +129,7 @@ def told(sources: Sources, by_exercise: Mapping[str, Sequence[Mend]], lines: Map
         lambda exercise, besides, _: Found(
             by_exercise.get(exercise, ()) if besides is None else by_exercise.get("second", ()),
             lines,
+            unlikely if exercise == "run_a" else (),
         ),
     )
     return {
@@ -166,3 +173,17 @@ def test_what_was_held_back_is_told_where_a_plain_slip_beside_it_mends_the_rest(
     both = mends("return weights * 3", exercises=FIRST | SECOND)
     found = told(sources, {"run_a": mends(FACTOR), "second": both}, SHARED)
     assert found == {"run_a": 7, "run_b": 19}
+
+
+def test_where_likely_edits_tell_no_line_the_unlikely_ones_are_tried(sources):
+    """What only keeps calls from what is wrong is no end of the search for it."""
+    unlikely = mends("found = parts[0] * 4")
+    by_chance = {"run_a": mends(CONTRARY, DROPPED)}
+    assert told(sources, by_chance, APART) == {}
+    assert told(sources, by_chance, APART, unlikely) == {"run_a": 7}
+
+
+def test_where_likely_edits_tell_a_line_no_others_are_tried(sources):
+    """They would only cost time."""
+    plain, other = mends("found = parts[0] * 4"), mends("return weights * 3")
+    assert told(sources, {"run_a": plain}, APART, other) == {"run_a": 7}

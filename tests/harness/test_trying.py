@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import einops  # noqa: F401  (what a worker has loaded before a submission)
 import pytest
 import torch
 
@@ -93,6 +95,14 @@ def run_double(x):
 import dataclasses
 @dataclasses.dataclass
 class By:
+    one: float = 1.0
+    by: float = 3
+def run_double(x):
+    return x * By().by
+""",
+    "the fields of a named tuple": """
+import typing
+class By(typing.NamedTuple):
     one: float = 1.0
     by: float = 3
 def run_double(x):
@@ -186,6 +196,31 @@ def test_an_edit_leaves_nothing_behind(loaded, tmp_path, way):
     assert again.of(0, 0) is None or torch.equal(again.of(0, 0), 3 * CALL.arguments["x"])
     module = sys.modules[file.removesuffix(".py")]
     assert torch.equal(module.run_double(CALL.arguments["x"]), 3 * CALL.arguments["x"])
+
+
+def test_an_answer_may_lie_in_memory_as_it_likes(loaded):
+    """A single number of a transposed table counts as laid out, whatever its stride."""
+    program = "def run_double(x):\n    return x.repeat(3, 1)[:2, :1].T\n"
+    trying, file = loaded(program)
+    outcomes = changed(trying, file, program, "[:2", "[:1")
+    assert torch.equal(outcomes.of(0, 0), torch.ones(1, 1))
+
+
+def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
+    """einops finds what it noted of 2.0 parts when it is asked for 2: they are equal."""
+    program = (
+        'import einops\ndef run_double(x):\n    return einops.rearrange(x, "(n d) -> n d", n=1)\n'
+    )
+    gc.freeze()  # as a fork server does, after what it loads ahead
+    try:
+        trying, file = loaded(program)
+    finally:
+        gc.unfreeze()
+    start = program.index("1)")
+    edits = [{file: [Change(start, start + 1, new)]} for new in ("2.0", "2")]
+    outcomes = trying.perform(Trials([CALL], 1, edits, 10.0))
+    assert outcomes.of(0, 0) is None
+    assert torch.equal(outcomes.of(1, 0), torch.tensor([[1.0], [2.0]]))
 
 
 @pytest.mark.parametrize(

@@ -142,31 +142,58 @@ def shaped_after_turning(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Heads split in another order, then brought into place."""
-    name = callee(node)
-    if name not in ("view", "reshape"):
-        return
-    sizes = node.args
-    if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
-        sizes = sizes[0].elts
+    """Heads split in another order, then brought into place; or so that they are in place."""
+    name, sizes = callee(node), _sizes(node)
     count = len(sizes)
-    if count < 3:
+    is_whole = _is_listed_whole(node)
+    if name not in ("view", "reshape") or count < (3 if is_whole else 2):
         return
     program = setting.program
     end = program.span(node).end
     subject = f"how `{name}` splits an axis"
     texts = [program.text(size) for size in sizes]
-    starred = any(isinstance(size, ast.Starred) for size in sizes)
+    from_end = not is_whole or any(isinstance(size, ast.Starred) for size in sizes)
+    turned = _turn_after(setting, node)
     for place in range(max(0, count - 3), count - 1):
         if texts[place] == texts[place + 1] or isinstance(sizes[place], ast.Starred):
             continue
         order = list(range(count))
         order[place], order[place + 1] = place + 1, place
         swap = exchange(program, node, sizes, order, "split", CHANGE, subject)
-        axes = (place - count, place + 1 - count) if starred or place > 1 else (place, place + 1)
+        axes = (place - count, place + 1 - count) if from_end or place > 1 else (place, place + 1)
         turn = Replacement(end, end, f".transpose({axes[0]}, {axes[1]})")
         pieces = (*swap.pieces, turn)
         yield Draft("split", CHANGE, subject, node, pieces, swap.at, ("split", name, place))
+        if turned is not None:
+            pieces = (*swap.pieces, Replacement(end, program.span(turned).end, ""))
+            yield Draft("split", CHANGE, subject, turned, pieces, swap.at)
+
+
+def _sizes(node: ast.Call) -> list[ast.expr]:
+    """The sizes that a shape is listed by, as far as they are written out."""
+    given = list(node.args)
+    match node.func:
+        case ast.Attribute(value=ast.Name(id="torch")):
+            given = given[1:]
+    if len(given) == 1 and isinstance(given[0], ast.BinOp) and isinstance(given[0].op, ast.Add):
+        given = [given[0].right]
+    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+        return given[0].elts
+    return given
+
+
+def _is_listed_whole(node: ast.Call) -> bool:
+    """Whether nothing stands before the sizes that are written out."""
+    return not (node.args and isinstance(node.args[-1], ast.BinOp))
+
+
+def _turn_after(setting: Setting, node: ast.Call) -> ast.Call | None:
+    """The transposition of what a call returns, if one follows at once."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Attribute) and parent.attr in _TURNING:
+        around = setting.parent(parent)
+        return around if isinstance(around, ast.Call) and len(around.args) == 2 else None
+    return None
 
 
 def product_order(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:

@@ -58,6 +58,25 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield put(setting.program, node, name, "name", cost, subject, ("constant", own))
 
 
+def instead_of_sizes(setting: Setting, node: ast.Call | ast.Subscript) -> Iterator[Draft]:
+    """A size that has a name, in the place of one that is asked for: `d` for `len(heads)`."""
+    if not _asks_for_a_size(node) or setting.scopes.nature(node) is not Nature.SIZE:
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.Assign, ast.Slice)):
+        return
+    names = setting.scopes.names(node)
+    own = setting.program.text(node)
+    found = [
+        (CHANGE if not names.read.get(name) else WRAP, -names.first.get(name, 0), name)
+        for name, nature in names.natures.items()
+        if nature is Nature.SIZE
+        and (name.startswith("self.") or names.first.get(name, 0) < node.lineno)
+    ]
+    for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
+        yield put(setting.program, node, name, "name", cost, f"which size `{own}` is", own)
+
+
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     """Another variable that is assigned to."""
     parent = setting.parent(node)
@@ -68,6 +87,16 @@ def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
         if other != node.id and kinship(node.id, other) == 2 and not other.startswith("self."):
             subject = f"what `{node.id}` is assigned"
             yield put(setting.program, node, other, "target", CHANGE, subject)
+
+
+def _asks_for_a_size(node: ast.Call | ast.Subscript) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="len") | ast.Attribute(attr="size" | "numel")):
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="shape"), ctx=ast.Load()):
+            return not isinstance(node.slice, ast.Slice)
+        case _:
+            return False
 
 
 def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:

@@ -20,6 +20,7 @@ _TURNED = frozenset({"transpose", "swapaxes", "movedim", "moveaxis", "permute", 
 _SCALING = frozenset({"div", "divide", "true_divide", "mul", "multiply", "div_", "mul_"})
 _TOLD = frozenset({"log", "exp", "sqrt", "cos", "sin"})
 _REDUCING = frozenset({"max", "min", "sum", "mean", "amax", "amin"})
+_ROOTS = frozenset({"root", "sqrt", "scale", "scaling", "temperature", "divisor"})
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -142,13 +143,30 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             ("", f" * {name}", CHANGE if not is_count else WRAP),
         ):
             yield wrap(program, node, before, after, "share", cost, "a number of one part only")
-    if isinstance(node, ast.Name) and set(words(node.id)) & _COUNTS:
+    named = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if set(words(named)) & _COUNTS:
         for name in [one for one in counts if not set(words(one)) & _COUNTS][:2]:
             text = f"{name} // "
             yield wrap(program, node, text, "", "share", CHANGE, "a number of one part only")
     for factor in (2, 3):
         if isinstance(parent, ast.AugAssign):
             yield wrap(program, node, f"{factor} * ", "", "factor", WRAP, "a factor")
+
+
+def roots(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """The root of what a name says is one, or a scale: `root = torch.tensor(float(d_k))`."""
+    match node.targets:
+        case [ast.Name(id=name) | ast.Attribute(attr=name)] if _ROOTS & set(words(name)):
+            pass
+        case _:
+            return
+    if not isinstance(node.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
+        return
+    if callee(node.value) in ("sqrt", "rsqrt", "pow"):
+        return
+    subject = "a root that is missing"
+    yield wrap(setting.program, node.value, "", " ** 0.5", "root", SLIP, subject)
+    yield wrap(setting.program, node.value, "", " ** -0.5", "root", CHANGE, subject)
 
 
 def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:

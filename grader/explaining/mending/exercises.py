@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.explaining.mending.choosing import Mended, chosen
-from grader.explaining.mending.mending import Cost, FileEdit, Search
+from grader.explaining.mending.mending import Cost, FileEdit, Mend, Search
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 
@@ -88,7 +88,7 @@ class Mender:
             if search is None:
                 is_whole = False
                 break
-            choice = chosen(search.mends(self._sources), self._sources, self._adapters)
+            choice = self._chosen(search.mends(self._sources, self._tell))
             cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
             if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
@@ -112,13 +112,20 @@ class Mender:
         search = self._search(before.exercise, None, True)
         if search is None:
             return replace(before, is_whole=False)
-        choice = chosen(search.mends(self._sources), self._sources, self._adapters)
+        choice = self._chosen(search.mends(self._sources, self._tell))
         cost, is_whole = before.cost.plus(search.cost), not search.left_out
         if choice is None or not choice.is_plain:
             return replace(before, cost=cost, is_whole=is_whole)
         choice = replace(choice, answers_only=True)
         anew = _anew(before.exercise, choice, found)
         return Attempt(before.exercise, choice, anew, cost, is_whole)
+
+    def _chosen(self, mends: Sequence[Mend]) -> Mended | None:
+        return chosen(mends, self._sources, self._adapters)
+
+    def _tell(self, mends: Sequence[Mend]) -> bool:
+        """Whether mends tell a line: where they are all unlikely, another edit may be likelier."""
+        return self._chosen(mends) is not None
 
     def _alike(self, exercise: str, search: Search) -> set[str]:
         """The wrong exercises that run lines that this one runs, but for those of the adapters."""

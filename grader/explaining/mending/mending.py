@@ -155,11 +155,11 @@ class Search:
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
 
-    def mends(self, sources: Sources) -> list[Mend]:
+    def mends(self, sources: Sources, suffice: Callable[[Sequence[Mend]], bool]) -> list[Mend]:
         """The edits that make the exercise's wrong answers right, in the order of their cost.
 
         The likely ones are tried on a few calls first, all of them, whatever comes of the first;
-        those that are left are proven in another worker. Where that leaves none, the unlikely
+        those that are left are proven in another worker. Where they do not `suffice`, the unlikely
         ones follow, in one more.
         """
         with self._bench() as bench:
@@ -171,7 +171,7 @@ class Search:
             likely = sum(one.edit.cost <= _LIKELY for one in edits)
             left = self._mending(bench, edits, 0, likely)
         mends = self._proven(edits, left)
-        if any(one.is_whole for one in mends):
+        if suffice(mends):
             return mends
         with self._bench() as bench:
             left += self._mending(bench, edits, likely, len(edits))

@@ -130,7 +130,8 @@ class KeptSteps(dict[str, Sequence[torch.Tensor]]):
 
 def _digest(tensor: torch.Tensor) -> bytes:
     """Equal digests are equal tensors, to the last bit."""
-    numbers = tensor.detach().flatten().view(torch.uint8).numpy().tobytes()
+    laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
+    numbers = laid_out.flatten().view(torch.uint8).numpy().tobytes()
     head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()
     return hashlib.blake2b(head + numbers, digest_size=16).digest()
 

@@ -228,6 +228,10 @@ def _unwrapped(value: object) -> object:
     return inspect.unwrap(value) if callable(value) else None
 
 
+def _unbound(value: object) -> object:
+    return value.__func__ if isinstance(value, staticmethod) else value
+
+
 def _default_swaps(old: object, new: object) -> Iterator[Swap]:
     if isinstance(old, FunctionType) and isinstance(new, FunctionType):
         for name in ("__defaults__", "__kwdefaults__"):
@@ -240,7 +244,9 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
     yield from _renamed(old, new)
     for name, value in vars(new).items():
         held = vars(old).get(name)
-        if isinstance(value, FunctionType):
+        if isinstance(value, staticmethod):  # as `__new__` is, which is made for a named tuple
+            yield from _default_swaps(_unbound(held), value.__func__)
+        elif isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
             yield from _made_swaps(held, value)
         elif name in vars(old) and (isinstance(value, _PLAIN) or _is_field(value)):

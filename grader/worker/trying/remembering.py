@@ -11,13 +11,16 @@ from typing import Any
 
 _Cached = type(functools.lru_cache(lambda: None))
 _MOST = 2000
+# Their caches take 2.0 for 2, and keep what came of whichever was first.
+_CACHE_BY_NUMBERS = ("einops", "einx")
 
 
 class State:
     """What modules hold: their names, and what containers there hold.
 
     Two levels deep: a cache in a module, in a class or in an object that a module made. And what
-    is cached of functions of files below `root`, `within` these modules if that is told.
+    is cached of functions of files below `root`, `within` these modules if that is told, and of
+    packages that remember shapes.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class State:
             and _file_of(one).startswith(root)
             and (within is None or id(one.__wrapped__.__globals__) in within)
         ]
+        self._caches += _caches_of_packages()
 
     def restore(self) -> None:
         """Puts everything back to how it was."""
@@ -78,6 +82,17 @@ def modules_below(root: str) -> list[ModuleType]:
         module
         for module in list(sys.modules.values())
         if str(getattr(module, "__file__", None) or "").startswith(root)
+    ]
+
+
+def _caches_of_packages() -> list[Any]:
+    """What packages cache by numbers: the collector no longer knows what was loaded ahead."""
+    return [
+        one
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in _CACHE_BY_NUMBERS
+        for one in vars(module).values()
+        if type(one) is _Cached
     ]
 
 
