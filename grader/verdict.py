@@ -187,7 +187,7 @@ class Carried:
     """Points that an exercise gets back, since its mistake is paid for at another one, its `root`.
 
     The answers of the exercise are exactly those of right code that is built on the root's wrong
-    part.
+    part. Of two mistakes with two roots, both names hold a ` + `.
     """
 
     exercise: str
@@ -198,10 +198,14 @@ class Carried:
     @property
     def sentence(self) -> str:
         """Why, as people read it."""
-        return (
-            f"right but for the mistake in {self.root} ({self.mistake}) that it builds on, which "
-            "is paid for there"
-        )
+        roots = self.root.split(" + ")
+        if len(roots) == 1:
+            made, verb = f"mistake in {self.root} ({self.mistake})", "is"
+        else:
+            each = zip(roots, self.mistake.split(" + "), strict=False)
+            made = f"mistakes in {' and '.join(f'{root} ({mistake})' for root, mistake in each)}"
+            verb = "are"
+        return f"right but for the {made} that it builds on, which {verb} paid for there"
 
 
 @dataclass(frozen=True, slots=True)

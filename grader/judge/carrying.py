@@ -5,6 +5,7 @@ That is told from answers alone, on the graded draw, which nobody can have met b
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from grader.judge.variants import Variants, Way, tells
 from grader.points import hundredths, points_of
 from grader.sandbox.uses import Uses
 from grader.suite.memory import Ask, Asked
-from grader.testing.foundations import Foundations
+from grader.testing.foundations import AND, Foundations
 from grader.verdict import Aspect, Carried, Status, Verdict
 
 # Large scores and low precision blur what tells mistakes apart.
@@ -37,7 +38,10 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The exercise at which a mistake is paid for, its `root`, and how it accounts for another."""
+    """The exercise at which a mistake is paid for, its `root`, and how it accounts for another.
+
+    Two mistakes that are made together have two roots.
+    """
 
     root: str
     account: Account
@@ -58,7 +62,7 @@ class Earlier:
         if not self.kept:
             return False
         wrong = {one.exercise for one in verdicts if one.status is Status.FAILED}
-        wrong |= {name for one in self.carried for name in (one.exercise, one.root)}
+        wrong |= {name for one in self.carried for name in (one.exercise, *one.root.split(AND))}
         known = {name: verdict.max_score for name, verdict in self.kept.items()}
         concerned = (one for one in verdicts if one.exercise in wrong)
         return all(known.get(one.id) == one.max_score for one in concerned)
@@ -91,21 +95,75 @@ class Carrying:
 
     def _paid_for(self, exercise: str) -> Paid | None:
         if exercise not in self._paid:
-            self._paid[exercise] = next(self._ways_to_the_root(exercise), None)
+            ways = itertools.chain(self._ways_to_the_root(exercise), self._to_two_roots(exercise))
+            self._paid[exercise] = next(ways, None)
         return self._paid[exercise]
 
     def _ways_to_the_root(self, exercise: str) -> Iterator[Paid]:
         """Through what the exercise builds on, down to where the same mistake is made."""
-        for below in self.foundations.builds_on.get(exercise, ()):
-            if below not in self._failed:
+        for mistake, below in self._shared(exercise):
+            account = self._built_on(mistake, exercise, below)
+            root = None if account is None else self._root(mistake, below)
+            if account is not None and root is not None:
+                yield Paid(root, account)
+
+    def _to_two_roots(self, exercise: str) -> Iterator[Paid]:
+        """Where two mistakes are made in what the exercise builds on, each at a root of its own.
+
+        One of them at least is known from a place in which it is made alone.
+        """
+        roots = self._roots(exercise)
+        for two in itertools.combinations(self.foundations.mistakes, 2):
+            if roots.keys().isdisjoint(two):
                 continue
-            for mistake in self.foundations.shared(exercise, below):
-                account = self._built_on(mistake, exercise, below)
-                further = None if account is None else self._paid_for(below)
-                if account is not None and further is None:
-                    yield Paid(below, account)
-                elif account is not None and further and further.account.way.mistake == mistake:
-                    yield Paid(further.root, account)
+            for account in self._fitting(exercise, self._ways(AND.join(two), exercise)):
+                further = self._where_both_show(AND.join(two), exercise)
+                first, second = (roots.get(mistake, further) for mistake in two)
+                if first and second and first != second:
+                    yield Paid(first + AND + second, account)
+
+    def _roots(self, exercise: str) -> dict[str, str]:
+        """By mistake, where it is paid for that shows alone in what the exercise builds on.
+
+        It is made there in the way in which it is known to be made with others: the plainest.
+        """
+        roots: dict[str, str] = {}
+        for mistake, below in self._shared(exercise):
+            if mistake not in roots and self._is_made_plainly(mistake, exercise, below):
+                root = self._root(mistake, below)
+                roots |= {mistake: root} if root is not None else {}
+        return roots
+
+    def _where_both_show(self, two: str, exercise: str) -> str | None:
+        """An exercise below that shows two mistakes, and has no points back: so one is its own."""
+        for below in self.foundations.builds_on.get(exercise, ()):
+            pays = below in self._failed and self._paid_for(below) is None
+            if pays and any(self._fitting(below, self._ways(two, below))):
+                return below
+        return None
+
+    def _shared(self, exercise: str) -> Iterator[tuple[str, str]]:
+        """Mistakes that can be made in an exercise and in one below it, and that one."""
+        for below in self.foundations.builds_on.get(exercise, ()):
+            if below in self._failed:
+                yield from ((name, below) for name in self.foundations.shared(exercise, below))
+
+    def _root(self, mistake: str, below: str) -> str | None:
+        """Where a mistake is paid for that is seen in the exercise below; None if in no such place.
+
+        Not there, if that one has its points back for another mistake.
+        """
+        further = self._paid_for(below)
+        if further is None:
+            return below
+        return further.root if further.account.way.mistake == mistake else None
+
+    def _is_made_plainly(self, mistake: str, exercise: str, below: str) -> bool:
+        """Whether the exercise below shows the mistake, as far as can be told in its first way."""
+        ways_below = self._ways(mistake, below)
+        if len(ways_below) == len(self._ways(mistake, exercise)):
+            ways_below = ways_below[:1]
+        return any(self._fitting(below, ways_below))
 
     def _built_on(self, mistake: str, exercise: str, below: str) -> Account | None:
         """What accounts for an exercise if the one below shows the mistake.
@@ -122,7 +180,7 @@ class Carrying:
         return next(self._fitting(exercise, ways), None)
 
     def _ways(self, mistake: str, exercise: str) -> list[Way]:
-        count = len(self.foundations.mistakes[mistake][exercise])
+        count = len(self.foundations.variants(mistake, exercise))
         return [Way(mistake, exercise, number) for number in range(count)]
 
     def _fitting(self, exercise: str, ways: Iterable[Way]) -> Iterator[Account]:

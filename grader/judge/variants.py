@@ -27,7 +27,7 @@ _MOST_REMEMBERED = 1 << 14
 
 
 class Way(NamedTuple):
-    """One way of making a mistake in an exercise: the `number`-th of its variants there."""
+    """One way of making a mistake (or two) in an exercise: the `number`-th variant there."""
 
     mistake: str
     exercise: str
@@ -47,12 +47,7 @@ class Variants:
         self._seed = seed
         self._device = device
         self._case_of = case_of
-        self._functions = {
-            Way(mistake, exercise, number): function
-            for mistake, variants in suite.foundations.mistakes.items()
-            for exercise, functions in variants.items()
-            for number, function in enumerate(functions)
-        }
+        self._functions: dict[Way, Callable[..., Any]] = {}
         self._cases: dict[tuple[str, Way], Case] = {}
         self._alone: dict[tuple[str, Way], Status] = {}
         self._consistent: dict[tuple[str, Way], bool] = {}
@@ -101,7 +96,7 @@ class Variants:
 
     def _passes_against(self, test: str, way: Way, ask: Callable[[Call], Answer]) -> bool:
         """Whether answers pass a test in which the mistake stands in the reference's place."""
-        references = {**self._suite.references, way.exercise: self._functions[way]}
+        references = {**self._suite.references, way.exercise: self._function(way)}
         bench = self._bench(ask, references, lambda test: self._case(test, way))
         return self._suite.run(test, bench).raised is None
 
@@ -124,8 +119,14 @@ class Variants:
         return self._cases[test, way]
 
     def _performing(self, way: Way) -> Callable[[Call], Answer]:
-        function, root = self._functions[way], self._suite.assignment.root
+        function, root = self._function(way), self._suite.assignment.root
         return lambda call: perform(function, call, root)
+
+    def _function(self, way: Way) -> Callable[..., Any]:
+        if way not in self._functions:
+            known = self._suite.foundations.variants(way.mistake, way.exercise)
+            self._functions[way] = known[way.number]
+        return self._functions[way]
 
     def _is_answer(self, way: Way, asked: Asked) -> bool:
         """Whether an answer is the mistake's, of the same dtype and within its tolerance."""

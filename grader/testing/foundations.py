@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import graphlib
 import importlib
 import importlib.util
@@ -14,17 +15,28 @@ from grader.assignment import BadAssignment, meant
 from grader.testing.course import course_code, make_importable
 
 Variants = Sequence[Callable[..., Any]]
+# Between the names of two mistakes that are made together.
+AND = " + "
 
 
 @dataclass(frozen=True, slots=True)
 class Foundations:
     """By exercise those that it may build on, the likeliest first; by mistake its variants.
 
-    Variants are functions that make the mistake, by exercise.
+    Variants are functions that make the mistake, by exercise; `combined` tells those that make two
+    mistakes at once.
     """
 
     builds_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     mistakes: Mapping[str, Mapping[str, Variants]] = field(default_factory=dict)
+    combined: Callable[[str, str], Mapping[str, Variants]] = lambda _one, _other: {}
+
+    def variants(self, mistake: str, exercise: str) -> Variants:
+        """The functions that make a mistake in an exercise, or two of which this is the name."""
+        if mistake in self.mistakes:
+            return self.mistakes[mistake].get(exercise, ())
+        one, _, other = mistake.partition(AND)
+        return self.combined(one, other).get(exercise, ())
 
     def shared(self, exercise: str, root: str) -> list[str]:
         """The mistakes that can be made in both of two exercises."""
@@ -55,7 +67,13 @@ def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
         _require_no_circle(builds_on)
         if not builds_on:
             return Foundations()
-        return Foundations(builds_on, {one.id: one.variants for one in module.MISTAKES})
+        known = {one.id: one for one in module.MISTAKES}
+        combined = getattr(module, "combined", None)
+        variants = {name: one.variants for name, one in known.items()}
+        if combined is None:
+            return Foundations(builds_on, variants)
+        together = functools.cache(lambda one, other: combined(known[one], known[other]))
+        return Foundations(builds_on, variants, together)
 
 
 def _require_no_circle(builds_on: Mapping[str, Sequence[str]]) -> None:

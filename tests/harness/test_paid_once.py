@@ -41,6 +41,18 @@ COMMON = {
     "rope-half-split": (written.ROPE_HALF_SPLIT, ("run_rope", WITH_ROPE)),
     "rope-frequency": (written.ROPE_FREQUENCY, ("run_rope", WITH_ROPE)),
 }
+# Of those, some that can be made together in one program.
+PAIRS = (
+    ("no-scale", "causal-missing"),
+    ("no-scale", "rope-half-split"),
+    ("scale-by-d_k", "causal-reversed"),
+    ("mask-inverted", "causal-reversed"),
+    ("softmax-over-queries", "rope-half-split"),
+    ("causal-missing", "rope-half-split"),
+    ("heads-split-without-transpose", "rope-half-split"),
+    ("no-scale", "heads-split-without-transpose"),
+    ("causal-missing", "projection-transposed"),
+)
 
 GradeProgram = Callable[[str], Grade]
 
@@ -144,6 +156,33 @@ def test_a_settlement_begins_with_what_is_carried(tmp_path):
     (own,) = open_settling(Store.read(tmp_path)).settle(grade)
     assert (own.machine, own.hundredths, own.of_kind(Kind.CARRIED)) == (0, 200, 200)
     assert own.changes[0].source == "[tool.grader] carry_over"
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_two_wrong_helpers_cost_their_two_roots(graded, one, other):
+    """What builds on both is right code on two wrong parts: there are two lines to mend."""
+    (wrong, _), (too, _) = COMMON[one], COMMON[other]
+    lost = lost_in(graded(modular(wrong))) | lost_in(graded(modular(too)))
+    assert lost_in(graded(modular(wrong | too))) == lost
+
+
+def test_who_makes_two_mistakes_is_told_both(graded):
+    """Each with the place in which it is paid for."""
+    grade = graded(modular(written.NO_SCALE | written.ROPE_HALF_SPLIT))
+    assert of(MULTIHEAD, grade) == WEIGHTS
+    assert of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
+    sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
+    assert sentence == (
+        "right but for the mistakes in run_attention_weights (no-scale) and run_rope "
+        "(rope-half-split) that it builds on, which are paid for there"
+    )
+
+
+def test_of_two_mistakes_both_must_be_paid_for(graded):
+    """Where one of the parts is right when it is asked for by itself, nothing comes back."""
+    both = written.NO_SCALE | written.ROPE_HALF_SPLIT
+    for right in ([WEIGHTS, ATTENTION, SELF, MULTIHEAD_SELF], ["run_rope"]):
+        assert of(WITH_ROPE, graded(modular(both, others=right))) is None
 
 
 def test_where_the_root_is_right_nothing_comes_back(graded):
