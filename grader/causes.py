@@ -16,8 +16,9 @@ _CALL = re.compile(r"(\w)\([^()]*\)")
 # What an answer is called: by its method, or as a test's author has it.
 _NAMED = re.compile(r"^.*?(?= (?:is (?:#|…|right up to)|has # ))")
 _PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
-# What the judge says of a test for which it did not wait any more.
-_NOT_CALLED = " was not called again after this happened twice: "
+# What the judge says of tests for which it did not wait any more.
+NOT_CALLED = " was not called again after this happened twice: "
+USED_UP = " seconds were used up before this test"
 # Of a first line; a submission can raise whatever it likes.
 _LONGEST = 2000
 # What is not found is one slip, at however many lines it is met.
@@ -187,9 +188,9 @@ def causes(
 
     `order` lists exercises before those that build on them; without it they come in the order of
     their tests. Tests have a cause in common if they have the mistake, the line, or in one exercise
-    the message. Gradients of an exercise are wrong because its values are; and wrong answers of
-    which nothing else is known because of what is known of that exercise's values, or of those
-    of an exercise which theirs `builds_on`.
+    the message, or that it did not end. Gradients of an exercise are wrong because its values are;
+    and wrong answers of which nothing else is known because of what is known of that exercise's
+    values, or of those of an exercise which theirs `builds_on`.
     """
     ranked = _ranked(failed, order)
     place = {id(test): number for number, test in enumerate(ranked)}
@@ -237,15 +238,17 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield "mistake", test.mistake.mistake
     if test.places:
         yield "line", test.places[0]
-    said = without_numbers(_PLACE.sub("", test.outcome).rpartition(_NOT_CALLED)[2])
+    said = without_numbers(_PLACE.sub("", test.outcome).rpartition(NOT_CALLED)[2])
     if test.status is Status.ERROR:
         yield from (("raised", place) for place in _PLACE.findall(test.headline))
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
         yield "not found", said
     elif test.status is Status.NOT_GRADED:
         yield test.status, said
-    elif test.status is Status.TIMEOUT and not test.places:
-        yield test.exercise, test.status  # by which of two clocks is no other cause
+    elif test.status is Status.TIMEOUT:
+        # By which of two clocks is no other cause, nor which of a loop's lines was running.
+        yield test.exercise, test.status
+        yield from ["used up"] * (USED_UP in test.headline)
     elif test.mistake is None and not test.places:
         is_wrong = test.status is Status.FAILED
         yield test.exercise, test.status, _without_inputs(said) if is_wrong else said

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.evidence import Evidence, Picture, Walk
+from grader.explainer.losses import Losses, Lost
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
@@ -43,8 +44,6 @@ from grader.words import Told, Words
 from grader.wrong_answers import WrongAnswers
 
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
-# Of each exercise one hang or crash is repeated, after all else, for what was printed before.
-LOST = (Status.TIMEOUT, Status.CRASHED)
 _OTHERWISE = {
     Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "
     "drawn for grading: it is right for some inputs only, or an answer comes by chance",
@@ -55,7 +54,6 @@ _OTHERWISE = {
 # What a class's answers are remembered for is kept small: each is kept with its numbers.
 _MOST_OUTCOMES = 12
 _MOST_NUMBERS = 1 << 14
-_NOTHING_LOST: Mapping[str, str] = {}
 
 Ask = Callable[[Call], Reply]
 
@@ -100,13 +98,15 @@ class Explainer:
         ask: Ask,
         statuses: Mapping[str, Status],
         deadline: Deadline,
-        lost: Mapping[str, str] = _NOTHING_LOST,
-        workshop: Workshop | None = None,
+        lost: Mapping[str, str],
+        workshop: Workshop,
+        losses: Losses,
     ) -> Iterator[Words]:
         """The words for the tests of a submission that were not passed; more with each step.
 
         `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are;
-        `lost` is what the judge said where no answer came. Lines are proved in a `workshop`.
+        `lost` is what the judge said where no answer came: that is repeated last, by `losses`.
+        Lines are proved in a `workshop`.
         """
         told: dict[str, Told] = {}
         seen: dict[str, Seen] = {}
@@ -127,8 +127,8 @@ class Explainer:
         if told and not deadline.passed:
             for words in self._with_reasons(ask, statuses, seen, first, deadline, workshop):
                 yield words
-        if lost and not deadline.passed:
-            yield replace(words, tests={**words.tests, **self._printed(ask, lost)})
+        for of_lost in losses.told(self._lost(statuses, lost), self._repeated, deadline):
+            yield replace(words, tests={**words.tests, **of_lost})
 
     def _with_reasons(
         self,
@@ -137,7 +137,7 @@ class Explainer:
         seen: Mapping[str, Seen],
         words: Words,
         deadline: Deadline,
-        workshop: Workshop | None,
+        workshop: Workshop,
     ) -> Iterator[Words]:
         """The words with the mistakes that explain wrong answers, then with the steps, then lines.
 
@@ -163,7 +163,7 @@ class Explainer:
         evidence = replace(words.evidence, walks=walks)
         words = replace(words, wrong=_suspected(words.wrong, {}, walks))
         yield replace(words, tests=placed, evidence=evidence)
-        if workshop is None or deadline.passed:
+        if deadline.passed:
             return
         mended = workshop.mended(self._mistakes, self._asked(statuses, seen), deadline)
         for test, told in named.items():
@@ -193,20 +193,18 @@ class Explainer:
                 own.append(that_raised(self._mistakes, test.exercise, unanswered))
         return asked
 
-    def _printed(self, ask: Ask, lost: Mapping[str, str]) -> dict[str, Told]:
-        """What the judge said of the first of each exercise's lost tests, and what was printed."""
-        first: dict[str, str] = {}
-        for test in lost:
-            if test in self._suite.tests:
-                first.setdefault(self._suite.tests[test].exercise, test)
-        told = {}
-        for test in first.values():
-            self._interview = Interview(ask, ())
-            raised = self._suite.run(test, self._bench).raised
-            if isinstance(raised, StudentFault) and raised.status in LOST:
-                said = [lost[test], *raised.message.splitlines()[1:]]
-                told[test] = Told(plain("\n".join(said)))
-        return told
+    def _lost(self, statuses: Mapping[str, Status], said: Mapping[str, str]) -> list[Lost]:
+        tests = self._suite.tests
+        return [
+            Lost(test, tests[test].exercise, statuses[test], said[test])
+            for test in said
+            if test in tests
+        ]
+
+    def _repeated(self, test: str, ask: Ask) -> BaseException | None:
+        """What a test raises now."""
+        self._interview = Interview(ask, ())
+        return self._suite.run(test, self._bench).raised
 
     def names(
         self, ask: Ask, statuses: Mapping[str, Status]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from grader.evidence import Evidence, Excerpt
-from grader.explainer.explainer import LOST, REPEATED, Explainer
+from grader.explainer.explainer import REPEATED, Explainer
+from grader.explainer.losses import LOST, Losses, hang_told
 from grader.explainer.program import Program
 from grader.explainer.retelling import Retelling
 from grader.explainer.workshop import Workshop
@@ -28,8 +29,10 @@ from grader.sandbox.sitting import Limits
 from grader.settings import Settings
 from grader.submission import Submission, Unreadable
 from grader.suite.suite import Suite
+from grader.testing.outcome import StudentFault
 from grader.testing.uses import WISH, in_words
-from grader.verdict import GradeStatus, Status, Where
+from grader.verdict import GradeStatus, Status
+from grader.wire.records import Line
 from grader.words import Told, Words
 from grader.wrong_answers import WrongAnswers
 
@@ -67,7 +70,8 @@ class ExplainerService:
         deadline = Deadline.after(self._settings.explain_seconds)
         words = Words()
         try:
-            with self._seats.taken(Entry.from_json(job["entry"]), self._limits) as seat:
+            entry, limits = Entry.from_json(job["entry"]), self._limits(job)
+            with self._seats.taken(entry, limits) as seat:
                 for words in self._words(seat, job, deadline):
                     yield words
             if deadline.passed:
@@ -85,13 +89,15 @@ class ExplainerService:
             why = f"the explainer could not deal with it ({type(problem).__name__})"
             yield replace(words, missing=why)
 
-    @property
-    def _limits(self) -> Limits:
+    def _limits(self, job: Mapping[str, Any]) -> Limits:
         settings, call_timeout = self._settings, self._suite.assignment.call_timeout
         # Who is late is stopped, whatever the submission has left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
-        return Limits(whole, call, call, settings.memory_mb << 20, settings.device)
+        # Of an import that took all its time it is to be seen where it is.
+        own = call if job["lost"] and job["status"] == GradeStatus.UNREADABLE else whole
+        memory = settings.memory_mb << 20
+        return Limits(whole, call, call, memory, settings.device, own, tells_where=True)
 
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
         submission, sitting, remarks = seat.submission, seat.sitting, job["remarks"]
@@ -108,14 +114,14 @@ class ExplainerService:
             if known is not None:
                 yield _completed(known, submission.root, remark, remarks)
                 return
+        losses = Losses(sitting, submission.root, self._suite.assignment.call_timeout)
         problem = sitting.open()
         if problem is not None:
-            root = submission.root
-            yield self._of_import(root, job, statuses, problem.message, problem.where)
+            yield self._of_import(submission.root, job, statuses, problem, losses.line())
             return
         words, workshop = Words(), Workshop(sitting, submission)
         for found in self._explainer.explain(
-            sitting.ask, statuses, deadline, job["lost"], workshop
+            sitting.ask, statuses, deadline, job["lost"], workshop, losses
         ):
             words = replace(found, evidence=replace(found.evidence, printed=sitting.printed))
             yield _completed(words, submission.root, remark, remarks)
@@ -126,16 +132,26 @@ class ExplainerService:
         self,
         root: Path,
         job: Mapping[str, Any],
-        tests: Iterable[str],
-        message: str,
-        where: Where | None,
+        statuses: Mapping[str, Status],
+        problem: StudentFault,
+        line: Line | None,
     ) -> Words:
         """The words for a submission that cannot be imported: the same for every test."""
         if job["status"] != GradeStatus.UNREADABLE:
-            return Words(missing=f"it was imported once, and not again: {plain(message)}")
-        said = Told(plain(message), where=where)
-        evidence = Evidence(excerpts=excerpts(root, [where]))
-        return Words(dict.fromkeys(tests, said), said.message, evidence)
+            return Words(missing=f"it was imported once, and not again: {plain(problem.message)}")
+        said = Told(plain(problem.message), where=problem.where)
+        if {problem.status, *statuses.values()} == {Status.TIMEOUT}:
+            said = self._of_endless_import(job["message"], problem, line)
+        evidence = Evidence(excerpts=excerpts(root, [said.where]))
+        return Words(dict.fromkeys(statuses, said), said.message, evidence)
+
+    def _of_endless_import(self, said: str, problem: StudentFault, line: Line | None) -> Told:
+        """What the judge `said` of it, with the line if that is known."""
+        printed = problem.message.splitlines()[1:]
+        if line is None:
+            return Told(plain("\n".join([said, *printed])))
+        told = hang_told(said, self._settings.timeout, line, printed)
+        return told._replace(message=f"it cannot be imported: {told.message}")
 
     def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
         """What the source names of what is forbidden, beside what was `called` of it."""

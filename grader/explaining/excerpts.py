@@ -31,7 +31,7 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
             wanted.setdefault(place.file, set()).add(place.line)
     found: list[Excerpt] = []
     for file, numbers in wanted.items():
-        lines = _lines(root, file)
+        lines = lines_of(root, file)
         for number in sorted(numbers):
             if 1 <= number <= len(lines) and len(found) < _MOST:
                 first = max(number - _AROUND, 1)
@@ -46,12 +46,12 @@ def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
     A name is looked for in the files at the top and one folder below.
     """
     if where is not None:
-        lines = _lines(root, where.file)
+        lines = lines_of(root, where.file)
         if 1 <= where.line <= len(lines):
             return _function(where.file, lines, _start(lines, where.line - 1))
     opening = re.compile(rf"\s*def {re.escape(name)}\b")
     for file in sorted([*root.glob("*.py"), *root.glob("*/*.py")])[:_MOST_FILES]:
-        lines = _lines(root, file.relative_to(root).as_posix())
+        lines = lines_of(root, file.relative_to(root).as_posix())
         first = next((place for place, line in enumerate(lines) if opening.match(line)), None)
         if first is not None:
             return _function(file.relative_to(root).as_posix(), lines, first)
@@ -84,7 +84,8 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _lines(root: Path, file: str) -> list[str]:
+def lines_of(root: Path, file: str) -> list[str]:
+    """The lines of a file below `root`; none of what is no file there."""
     try:
         path = (root / file).resolve()
         if not path.is_relative_to(root.resolve()):

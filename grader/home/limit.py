@@ -16,6 +16,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import TypeVar, cast
 
+from grader.explaining.hanging import still_running, what_runs
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status, Where
 from grader.wire.records import Line
@@ -205,14 +206,11 @@ def _insist(frames: Iterable[FrameType], raised: type[BaseException]) -> None:
 
 def _fault(running: _Running) -> StudentFault:
     assert running.place is not None
-    file, line = running.place.file, running.place.line
-    seconds = f"{round(running.took, 0 if running.took > 1 else 1):g}"
-    again = ", as before" if running.is_known else ""
+    said = still_running(running.took, running.place, running.is_known)
     return StudentFault(
         Status.TIMEOUT,
-        f"after {seconds} s still running {file}, line {line}{again}\n    {running.place.source}\n"
-        "Does it end at all? Look at what the loops and calls around this line wait for.",
-        Where(file, line),
+        "\n".join([said, *what_runs(running.place)]),
+        Where(running.place.file, running.place.line),
     )
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from grader.causes import FailedTest, Place
+from grader.causes import FailedTest
 from grader.home.bench import Home
 from grader.home.failure import Failure
 from grader.home.picture import ink_for, picture
 from grader.home.reasons import Reasons
 from grader.home.tally import MISSING, ExerciseTally
 from grader.points import hundredths
-from grader.testing.assertions import WrongNumbers, WrongParts
+from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import Membership, membership
 from grader.testing.outcome import StudentFault, observing
@@ -103,10 +103,11 @@ class HomeReport:
         """What is said of a test that failed."""
         drawing: list[str] = []
         status = Status.FAILED
-        places: tuple[Place, ...] = ()
+        where = None
+        if isinstance(exception, StudentFault | WrongNumbers | WrongForm):
+            where = exception.where
         if isinstance(exception, StudentFault):
-            message, status, where = exception.message, exception.status, exception.where
-            places = () if where is None else ((where.file, where.line),)
+            message, status = exception.message, exception.status
         elif isinstance(exception, WrongNumbers):
             message = str(exception) if self._verbose else exception.words
             if self._verbose:
@@ -128,7 +129,7 @@ class HomeReport:
             status,
             message or "the test failed",
             belongs.aspect,
-            places=places,
+            places=() if where is None else ((where.file, where.line),),
         )
         return Failure(_about(item), said, (path, (line or 0) + 1), drawing=drawing)
 

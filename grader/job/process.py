@@ -63,3 +63,5 @@ def _granted(assignment: Assignment) -> tuple[str, ...]:
 
 if __name__ == "__main__":
     main()
+    sys.stdout.flush()
+    os._exit(0)  # to take torch and the tests apart would take a tenth of a second

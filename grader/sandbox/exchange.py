@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import sys
+import time
 from collections.abc import Callable
 
 from grader.wire.frames import Received, receive
@@ -53,6 +54,20 @@ class Exchange:
         except BaseException:
             self._drain()
             raise
+
+    def rest(self, at_most: int, seconds: float) -> bytes:
+        """What still comes before the worker hangs up: so many bytes, in so many seconds."""
+        data, end = b"", time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        with contextlib.suppress(OSError):
+            while len(data) < at_most and (left := end - time.monotonic()) > 0:
+                if poll.poll(1000 * left):
+                    more = self._channel.recv(at_most - len(data))
+                    if not more:
+                        break
+                    data += more
+        return data
 
     def close(self) -> None:
         """Hangs up."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.causes import NOT_CALLED, USED_UP
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.limits.allowance import Allowance, Patience
@@ -35,7 +37,8 @@ class Limits:
     """What a submission may use: seconds in all, bytes of memory, a device.
 
     And the seconds for one call, which may take `call_wall` seconds on the wall while the machine
-    is busy.
+    is busy, and for the import, if these are fewer than all. If one `tells_where`, a worker is
+    asked where it is when they are over.
     """
 
     submission_seconds: float
@@ -43,6 +46,8 @@ class Limits:
     call_wall: float
     memory: int
     device: str = CPU
+    import_seconds: float = math.inf
+    tells_where: bool = False
 
 
 class Workbench:
@@ -72,7 +77,8 @@ class Sitting:
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
     the submission's own process takes is counted, and none in which it waits for this machine. An
     exercise that lost two workers is not asked again, so that one endless loop does not use up the
-    others' time; and none is asked where another one left too little memory.
+    others' time; and none is asked where another one left too little memory. `whereabouts` is the
+    traceback of what took too long last, as far as its worker told it: a claim.
     """
 
     def __init__(
@@ -102,6 +108,7 @@ class Sitting:
         self._closed: dict[str, StudentFault] = {}
         self._printed = ""
         self.problem: StudentFault | None = None
+        self.whereabouts = ""
         self.isolation: Mapping[str, str] = {}
         self.cell_errors: tuple[Raised, ...] = ()
         self.import_seconds: Mapping[str, float] = {}
@@ -116,13 +123,16 @@ class Sitting:
             self._running_worker()
         return self.problem
 
-    def ask(self, call: Call) -> Reply:
+    def ask(self, call: Call, seconds: float = math.inf) -> Reply:
         """The submission's answer to a call; one that came before may be sealed.
+
+        It may take so many `seconds` if these are fewer than those of any call.
 
         Raises:
             StudentFault: if there is none.
             ForkServerLost: if no worker could be had.
         """
+        self.whereabouts = ""
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()
         if call.adapter != self._asked and self._worker is not None and self._worker.hoards:
@@ -130,7 +140,8 @@ class Sitting:
         self._asked = call.adapter
         worker = self._running_worker()
         limits = self._limits
-        patience, whole = self._patience(limits.call_seconds, limits.call_wall)
+        seconds = min(seconds, limits.call_seconds)
+        patience, whole = self._patience(seconds, limits.call_wall)
         try:
             answer = worker.ask(call, patience, self._familiar)
             if isinstance(answer, Sealed):
@@ -147,6 +158,7 @@ class Sitting:
             digest = hashlib.sha256(repr(raised).encode("utf-8", "backslashreplace")).digest()
             return dataclasses.replace(answer, raised=raised, digest=digest)
         except WorkerLost as lost:
+            self.whereabouts = self._whereabouts(lost, worker)
             fault = self._fault(lost, whole, worker)
             self._lose(call.adapter, fault)
             raise fault from None
@@ -201,7 +213,7 @@ class Sitting:
         return self._worker
 
     def _start(self) -> Worker:
-        seconds = self._limits.submission_seconds
+        seconds = min(self._limits.import_seconds, self._limits.submission_seconds)
         patience, whole = self._patience(seconds, WALL_FACTOR * seconds)
         worker = self._new_worker()
         try:
@@ -210,6 +222,7 @@ class Sitting:
             self.import_seconds = loaded.seconds
             self._environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:
+            self.whereabouts = self._whereabouts(lost, worker)
             self._end(worker)
             self.problem = self._fault(lost, whole, worker)
             raise self.problem.again() from None
@@ -249,9 +262,13 @@ class Sitting:
         if min(left, wall_left) <= 0:
             raise StudentFault(
                 Status.TIMEOUT,
-                f"the submission's {seconds:.4g} seconds were used up before this test",
+                f"the submission's {seconds:.4g}{USED_UP}",
             )
         return Patience(min(wanted, left), min(wall, wall_left)), left <= wanted
+
+    def _whereabouts(self, lost: WorkerLost, worker: Worker) -> str:
+        asked = self._limits.tells_where and lost.status is Status.TIMEOUT
+        return worker.whereabouts() if asked else ""
 
     def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
         message = lost.message
@@ -266,7 +283,7 @@ class Sitting:
             self._worker = None
         self._losses[adapter] += 1
         if self._losses[adapter] >= _LOSSES:
-            message = f"{adapter} was not called again after this happened twice: {fault.headline}"
+            message = f"{adapter}{NOT_CALLED}{fault.headline}"
             self._closed[adapter] = StudentFault(fault.status, message)
 
     def _end(self, worker: Worker) -> None:

@@ -36,10 +36,14 @@ from grader.wire.following import Sending
 from grader.wire.frames import Received, decode, encode
 from grader.wire.importing import absent_from_json, imports_from_json
 from grader.wire.payload import BadFrame
+from grader.wire.signals import TELL_WHERE, TELL_WHERE_SOON
 from grader.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 
 _WATCH_SECONDS = 0.02
 _CHANGED_PAGES = 48 << 20
+# A hundred frames, with long names.
+_TRACEBACK = 1 << 16
+_TELLING = {TELL_WHERE_SOON: 0.3, TELL_WHERE: 1.0}
 _CONFINING = Patience(30.0, 60.0)
 
 
@@ -198,6 +202,19 @@ class Worker:
         """Whether calls left in it more than half of the memory that its import had left."""
         at_first = self._held_at_first
         return 2 * (self._watch.held - at_first) > self._allowance.memory - at_first
+
+    def whereabouts(self) -> str:
+        """A traceback of where it is, as it says, late as it is; it ends by that, or must be ended.
+
+        It may say anything, or nothing.
+        """
+        told = b""
+        for number, seconds in _TELLING.items():
+            with contextlib.suppress(OSError):
+                if not told and is_alive(self._pid):
+                    os.kill(self._pid, number)
+                    told = self._exchange.rest(_TRACEBACK, seconds)
+        return told.decode("utf-8", "replace")
 
     def end(self) -> None:
         """Kills the worker and everything that it started."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import faulthandler
 import io
 import os
 import signal
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from grader.wire.calls import (
@@ -26,6 +28,7 @@ from grader.wire.following import Receiving
 from grader.wire.frames import decode, encode, receive
 from grader.wire.importing import imports_as_json
 from grader.wire.payload import BadFrame
+from grader.wire.signals import TELL_WHERE, TELL_WHERE_SOON
 from grader.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.wire.values import Foreign
 from grader.worker.carrying_out import Living
@@ -57,6 +60,7 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     territory = Territory.around(root, scratch, order["device"])
     confined = confine(territory, Bounds(**order["bounds"]), heritage)
     channel.sendall(encode(dataclasses.asdict(confined), {}))
+    _tell_where_if_asked(channel.fileno())
     do_without_forking()
     do_without_compiling()
     watch = Watch(order["forbidden"], root)
@@ -81,6 +85,18 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
         else:
             call = calls.call_in(header, values)
             channel.sendall(_answer(call, loaded, root, watch, living))
+
+
+def _tell_where_if_asked(channel: int) -> None:
+    """Has a signal answered with a traceback, and this process end by that."""
+
+    def tell(_number: int, _frame: FrameType | None) -> None:
+        faulthandler.dump_traceback(channel, all_threads=False)
+        os._exit(1)
+
+    signal.signal(TELL_WHERE_SOON, tell)
+    # That takes no turn of Python's: a loop in C does not put it off.
+    faulthandler.register(TELL_WHERE, channel, all_threads=False, chain=True)
 
 
 def receive_exactly(channel: socket.socket, size: int) -> bytearray:

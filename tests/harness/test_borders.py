@@ -24,6 +24,7 @@ LOADED_IN_WORKERS = {
     "grader.wire.payload",
     "grader.wire.records",
     "grader.wire.scripts",
+    "grader.wire.signals",
     "grader.wire.tensors",
     "grader.wire.trees",
     "grader.wire.trials",

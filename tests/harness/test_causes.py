@@ -230,6 +230,21 @@ def test_what_did_not_end_is_one_cause_by_whichever_clock():
     only(*(failed("run_mask", one, status=Status.TIMEOUT, message=one) for one in said))
 
 
+def test_what_had_no_time_left_is_due_to_what_hung_before():
+    """Whichever exercise that was, its line is what there is to mend."""
+    late = {
+        "status": Status.TIMEOUT,
+        "message": "the submission's 120 seconds were used up before this test",
+    }
+    hung = {"status": Status.TIMEOUT, "message": "after 10 s still running a.py, line 3"}
+    cause = only(
+        failed("run_mask", places=(("a.py", 3),), **hung),
+        failed("run_weights", places=(("a.py", 3),), **late),
+        failed("run_rope", **late),
+    )
+    assert cause.sentence == hung["message"]
+
+
 def test_what_is_not_written_has_tests_and_no_failures():
     """Nothing of it has failed yet."""
     missing = [failed(name, status=Status.MISSING, message="") for name in ORDER[:2]]

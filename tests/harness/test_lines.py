@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-import torch
 
 from grader.assignment import find_assignment
 from grader.explainer.explainer import Explainer
+from grader.explainer.losses import Losses
+from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import NEVER
 from grader.explaining.naming.mistakes import load_mistakes
-from grader.intake import Entry
+from grader.explaining.wording import InFull
+from grader.intake import Entry, IntakeClient
 from grader.judge.judge import Judge
+from grader.removal import removed_afterwards
+from grader.sandbox.forkservers import ForkServers, warm_zygote
+from grader.sandbox.replies import Reply
+from grader.sandbox.scratch import new_scratch
+from grader.sandbox.seat import Seat, Seats
+from grader.sandbox.sitting import Limits, Sitting
 from grader.settings import Settings
 from grader.suite.suite import Suite
 from grader.verdict import Grade, Verdict
-from grader.verification import Functions
-from grader.wire.calls import Answer, Call
+from grader.wire.calls import Call
 from tests.harness.conftest import write_files
 from tests.harness.grading import GradingJob
 
@@ -397,44 +405,54 @@ def run_softmax(in_features, dim):
 
 
 class CountedCalls:
-    """Answers with the references, save for a few functions, and counts the recorded calls."""
+    """Asks a sitting, and counts the recorded calls."""
 
-    def __init__(self, functions: Mapping[str, Callable[..., object]]) -> None:
-        self._functions = Functions(ROOT, functions)
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
         self.recorded: list[str] = []
 
-    def ask(self, call: Call) -> Answer:
-        """What the function of the call's exercise answers."""
+    def ask(self, call: Call) -> Reply:
+        """What the submission answers."""
         if call.record:
             self.recorded.append(call.adapter)
-        return self._functions.ask(call)
+        return self._sitting.ask(call)
 
 
-def recorded_calls(functions: Mapping[str, Callable[..., object]]) -> list[str]:
-    """The exercises whose calls are repeated when these functions are graded."""
-    counted = CountedCalls(functions)
+@contextlib.contextmanager
+def seated(suite: Suite, folder: Path) -> Iterator[Seat]:
+    """A submission in a worker."""
+    with (
+        removed_afterwards(new_scratch()) as scratch,
+        warm_zygote() as zygote,
+        ForkServers(zygote, scratch) as servers,
+        IntakeClient() as intake,
+    ):
+        seats = Seats(suite.assignment, "adapters.py", servers, intake, scratch, InFull())
+        with seats.taken(Entry("one", folder), Limits(100, 10, 10, 1 << 30)) as seat:
+            yield seat
+
+
+def recorded_calls(folder: Path, adapters: str) -> list[str]:
+    """The exercises whose calls are repeated when attention is graded and explained."""
+    write_files(folder, astray(adapters))
+    recorded: list[str] = []
 
     def grade(suite: Suite) -> None:
-        statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, functions)}
-        explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
-        assert [*explainer.explain(counted.ask, statuses, NEVER)]
+        with seated(suite, folder) as seat:
+            counted = CountedCalls(seat.sitting)
+            statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
+            explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
+            workshop = Workshop(seat.sitting, seat.submission)
+            losses = Losses(seat.sitting, seat.submission.root, 10)
+            assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
+            recorded.extend(counted.recorded)
 
     Suite(find_assignment(ROOT)).open(grade)
-    return counted.recorded
+    return recorded
 
 
-def test_it_costs_nothing_when_every_test_passes():
+def test_it_costs_nothing_when_every_test_passes(tmp_path):
     """No call is repeated for a submission that is right; of each wrong exercise, one is."""
-
-    def attend(
-        Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor, mask: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        return torch.nn.functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
-
-    def attend_unscaled(
-        Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor, mask: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        return attend(Q * Q.shape[-1] ** 0.5, K, V, mask)
-
-    assert recorded_calls({SDPA: attend}) == []
-    assert recorded_calls({SDPA: attend_unscaled}) == [SDPA]
+    unscaled = ATTEND.replace(" / math.sqrt(q.shape[-1])", "")
+    assert recorded_calls(tmp_path / "right", ATTEND) == []
+    assert recorded_calls(tmp_path / "wrong", unscaled) == [SDPA]

@@ -186,7 +186,7 @@ TOLD = {
     ),
     "training_at_import": (
         "import torch\nwhile True:\n    torch.ones(3).sum()\n",
-        ("import", "longer than"),
+        ("cannot be imported", "still running", "adapters.py, line"),
     ),
 }
 

@@ -4,7 +4,7 @@ import gc
 import types
 
 
-def claim(function, call, root):
+def claim(*order):
     answer = found["Answer"]
     return answer(value=0, changed_inputs=(), work=found["Work"](1, 1))
 
