@@ -27,6 +27,7 @@ _AGAIN_SECONDS = 0.5
 # As `faulthandler` writes it, the innermost frame first.
 _FRAME = re.compile(r'^ *File "(.{1,500})", line (\d{1,7}) in ', re.MULTILINE)
 _ESCAPED = re.compile(r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})")
+_TOOK = re.compile(r" took longer than (?P<seconds>[\d.]+) seconds.* was stopped(?P<why>.*)$")
 _LONGEST_LINE = 300
 
 Ask = Callable[[Call], Reply]
@@ -51,10 +52,9 @@ class Losses:
     may have several.
     """
 
-    def __init__(self, sitting: Sitting, root: Path, call_seconds: float) -> None:
+    def __init__(self, sitting: Sitting, root: Path) -> None:
         self._sitting = sitting
         self._root = root
-        self._call_seconds = call_seconds
         self._places: dict[tuple[str, int], Line] = {}
 
     def told(
@@ -84,7 +84,7 @@ class Losses:
     def _hang(self, one: Lost, line: Line, is_known: bool, printed: Sequence[str] = ()) -> Told:
         adapter, not_called, said = one.said.rpartition(NOT_CALLED)
         is_known = is_known and not not_called
-        told = hang_told(said, self._call_seconds, line, printed, is_known)
+        told = hang_told(said, line, printed, is_known)
         return told._replace(message=f"{adapter}{not_called}{told.message}")
 
     def line(self) -> Line | None:
@@ -123,17 +123,13 @@ class Losses:
         return line.file, line.line if around is None else around.first
 
 
-def hang_told(
-    said: str,
-    seconds: float,
-    line: Line,
-    printed: Sequence[str] = (),
-    is_known: bool = False,
-) -> Told:
-    """What is said of a hang: as at home, where the judge `said` that it had so many `seconds`."""
-    place = plain(f"{line.file}, line {line.line}")
-    had_all = f" took longer than {seconds:.3g} seconds" in said
-    headline = still_running(seconds, line, is_known) if had_all else f"{said} ({place})"
+def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool = False) -> Told:
+    """What is said of a hang: as at home, with why it had fewer seconds if the judge `said` so."""
+    took = _TOOK.search(said)
+    if took is None:
+        headline = f"{said} ({plain(f'{line.file}, line {line.line}')})"
+    else:
+        headline = f"{still_running(float(took['seconds']), line, is_known)}{took['why']}"
     message = plain("\n".join([headline, *what_runs(line), *printed]))
     return Told(message, where=Where(plain(line.file), line.line))
 

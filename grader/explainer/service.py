@@ -114,7 +114,7 @@ class ExplainerService:
             if known is not None:
                 yield _completed(known, submission.root, remark, remarks)
                 return
-        losses = Losses(sitting, submission.root, self._suite.assignment.call_timeout)
+        losses = Losses(sitting, submission.root)
         problem = sitting.open()
         if problem is not None:
             yield self._of_import(submission.root, job, statuses, problem, losses.line())
@@ -150,7 +150,7 @@ class ExplainerService:
         printed = problem.message.splitlines()[1:]
         if line is None:
             return Told(plain("\n".join([said, *printed])))
-        told = hang_told(said, self._settings.timeout, line, printed)
+        told = hang_told(said, line, printed)
         return told._replace(message=f"it cannot be imported: {told.message}")
 
     def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:

@@ -28,6 +28,9 @@ from grader.wire.calls import Call, Raised
 from grader.wire.trials import Outcomes, Trials
 
 _LOSSES = 2
+# So many calls may take all their time. Who hangs as often has one part that is asked by many.
+_HANGS = 4
+_SHARE_AFTER_HANGS = 0.25
 _SPARE_SECONDS = 10
 _PRINTED = 4096
 
@@ -76,8 +79,9 @@ class Sitting:
 
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
     the submission's own process takes is counted, and none in which it waits for this machine. An
-    exercise that lost two workers is not asked again, so that one endless loop does not use up the
-    others' time; and none is asked where another one left too little memory. `whereabouts` is the
+    exercise that lost two workers is not asked again, and after a few calls that took too long the
+    next may take less, so that one endless loop does not use up the others' time; and none is asked
+    where another one left too little memory. `whereabouts` is the
     traceback of what took too long last, as far as its worker told it: a claim.
     """
 
@@ -105,6 +109,7 @@ class Sitting:
         self._wall = 0.0
         self._asked = ""
         self._losses: Counter[str] = Counter()
+        self._hangs = 0
         self._closed: dict[str, StudentFault] = {}
         self._printed = ""
         self.problem: StudentFault | None = None
@@ -140,8 +145,9 @@ class Sitting:
         self._asked = call.adapter
         worker = self._running_worker()
         limits = self._limits
-        seconds = min(seconds, limits.call_seconds)
-        patience, whole = self._patience(seconds, limits.call_wall)
+        share = 1.0 if self._hangs < _HANGS else _SHARE_AFTER_HANGS
+        seconds = min(seconds, share * limits.call_seconds)
+        patience, whole = self._patience(seconds, share * limits.call_wall)
         try:
             answer = worker.ask(call, patience, self._familiar)
             if isinstance(answer, Sealed):
@@ -159,7 +165,7 @@ class Sitting:
             return dataclasses.replace(answer, raised=raised, digest=digest)
         except WorkerLost as lost:
             self.whereabouts = self._whereabouts(lost, worker)
-            fault = self._fault(lost, whole, worker)
+            fault = self._fault(lost, whole, worker, hurried=share < 1)
             self._lose(call.adapter, fault)
             raise fault from None
         finally:
@@ -270,10 +276,14 @@ class Sitting:
         asked = self._limits.tells_where and lost.status is Status.TIMEOUT
         return worker.whereabouts() if asked else ""
 
-    def _fault(self, lost: WorkerLost, whole: bool, worker: Worker) -> StudentFault:
+    def _fault(
+        self, lost: WorkerLost, whole: bool, worker: Worker, hurried: bool = False
+    ) -> StudentFault:
         message = lost.message
         if lost.status is Status.TIMEOUT and whole:
             message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
+        elif lost.status is Status.TIMEOUT and hurried:
+            message += f" ({_HANGS} calls before had {self._limits.call_seconds:.4g} s)"
         printed = without_places(worker.printed_text, self._submission.root, self._scratch)
         return StudentFault(lost.status, "\n".join([message, *self._wording.printed(printed)]))
 
@@ -281,6 +291,7 @@ class Sitting:
         if self._worker is not None:
             self._end(self._worker)
             self._worker = None
+        self._hangs += fault.status is Status.TIMEOUT
         self._losses[adapter] += 1
         if self._losses[adapter] >= _LOSSES:
             message = f"{adapter}{NOT_CALLED}{fault.headline}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -16,14 +15,9 @@ from grader.explainer.losses import Losses
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import NEVER
 from grader.explaining.naming.mistakes import load_mistakes
-from grader.explaining.wording import InFull
-from grader.intake import Entry, IntakeClient
+from grader.intake import Entry
 from grader.judge.judge import Judge
-from grader.removal import removed_afterwards
-from grader.sandbox.forkservers import ForkServers, warm_zygote
 from grader.sandbox.replies import Reply
-from grader.sandbox.scratch import new_scratch
-from grader.sandbox.seat import Seat, Seats
 from grader.sandbox.sitting import Limits, Sitting
 from grader.settings import Settings
 from grader.suite.suite import Suite
@@ -31,6 +25,7 @@ from grader.verdict import Grade, Verdict
 from grader.wire.calls import Call
 from tests.harness.conftest import write_files
 from tests.harness.grading import GradingJob
+from tests.harness.seating import seated
 
 ROOT = Path(__file__).parents[2]
 HERE = "# astray"
@@ -418,32 +413,19 @@ class CountedCalls:
         return self._sitting.ask(call)
 
 
-@contextlib.contextmanager
-def seated(suite: Suite, folder: Path) -> Iterator[Seat]:
-    """A submission in a worker."""
-    with (
-        removed_afterwards(new_scratch()) as scratch,
-        warm_zygote() as zygote,
-        ForkServers(zygote, scratch) as servers,
-        IntakeClient() as intake,
-    ):
-        seats = Seats(suite.assignment, "adapters.py", servers, intake, scratch, InFull())
-        with seats.taken(Entry("one", folder), Limits(100, 10, 10, 1 << 30)) as seat:
-            yield seat
-
-
 def recorded_calls(folder: Path, adapters: str) -> list[str]:
     """The exercises whose calls are repeated when attention is graded and explained."""
     write_files(folder, astray(adapters))
     recorded: list[str] = []
 
     def grade(suite: Suite) -> None:
-        with seated(suite, folder) as seat:
+        limits = Limits(100, 10, 10, 1 << 30)
+        with seated(suite.assignment, folder, limits) as seat:
             counted = CountedCalls(seat.sitting)
             statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
             explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
             workshop = Workshop(seat.sitting, seat.submission)
-            losses = Losses(seat.sitting, seat.submission.root, 10)
+            losses = Losses(seat.sitting, seat.submission.root)
             assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
             recorded.extend(counted.recorded)
 

@@ -1,0 +1,30 @@
+"""Submissions that sit in a worker, and are asked without a judge."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.assignment import Assignment
+from grader.explaining.wording import InFull
+from grader.intake import Entry, IntakeClient
+from grader.removal import removed_afterwards
+from grader.sandbox.forkservers import ForkServers, warm_zygote
+from grader.sandbox.scratch import new_scratch
+from grader.sandbox.seat import Seat, Seats
+from grader.sandbox.sitting import Limits
+
+
+@contextlib.contextmanager
+def seated(assignment: Assignment, folder: Path, limits: Limits) -> Iterator[Seat]:
+    """The submission in a folder, with a worker of its own."""
+    with (
+        removed_afterwards(new_scratch()) as scratch,
+        warm_zygote() as zygote,
+        ForkServers(zygote, scratch) as servers,
+        IntakeClient() as intake,
+    ):
+        seats = Seats(assignment, "adapters.py", servers, intake, scratch, InFull())
+        with seats.taken(Entry(folder.name, folder), limits) as seat:
+            yield seat
