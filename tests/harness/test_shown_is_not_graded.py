@@ -336,14 +336,16 @@ def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, t
 def shown(grade: Grade) -> tuple[object, ...]:
     """All that a student may read of a grade.
 
-    How near a right answer came is no part of it, nor how long anything took.
+    How near a right answer came is no part of it, nor how long anything took, nor how many edits
+    could be tried in the time that there was.
     """
     tests = [
         test._replace(duration_s=0.0, measurement=None if passed(test) else test.measurement)
         for test in grade.tests
     ]
     mendings = tuple(
-        dataclasses.replace(mending, seconds=0.0) for mending in grade.evidence.mendings
+        dataclasses.replace(mending, edits=0, calls=0, seconds=0.0)
+        for mending in grade.evidence.mendings
     )
     evidence = dataclasses.replace(grade.evidence, mendings=mendings)
     return tests, grade.message, grade.notes, evidence, grade.score
