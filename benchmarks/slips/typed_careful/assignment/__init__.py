@@ -1,0 +1,1 @@
+"""Attention in small, pure, checked functions."""
