@@ -11,6 +11,7 @@ from grader.edits.draft import Draft
 from grader.edits.edit import Edit, Replacement
 from grader.edits.families import FAMILIES, OF_VALUES
 from grader.edits.finishing import Finished, Finishing
+from grader.edits.moved import moved
 from grader.edits.pairs import pairs
 from grader.edits.reading.program import Program, Statement
 from grader.edits.reading.scopes import Scopes
@@ -61,7 +62,8 @@ class _Generation:
                 break
             finished += self._of_statement(statement)
         combined = together(self._setting, self._finishing, [one.node for one in given], finished)
-        paired = pairs(self._setting, [one.node for one in given])
+        nodes = [one.node for one in given]
+        paired = (*pairs(self._setting, nodes), *moved(self._setting, nodes))
         return self._distinct(finished, (*combined, *paired))
 
     def _of_statement(self, statement: Statement) -> list[Finished]:

@@ -9,6 +9,7 @@ from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, put, wi
 from grader.edits.edit import Replacement
 from grader.edits.exchanged.siblings import siblings
 from grader.edits.reading.kinship import kinship, words
+from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
 
 _REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
@@ -228,3 +229,19 @@ def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
                 piece = instead(setting.program, value, other)
                 at = setting.program.span(value).start
                 yield Draft("fill", CHANGE, subject, node, (piece,), at, ("fill", text, other))
+
+
+def of_module(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Another function of the submission's module of which one is called."""
+    match node.func:
+        case ast.Attribute(value=ast.Name(id=holder), attr=name) if holder not in LIBRARIES:
+            pass
+        case _:
+            return
+    if holder in ("self", "cls") or setting.scopes.nature(node.func.value).is_tensor:
+        return
+    end = setting.program.span(node.func).end
+    for other in setting.signatures.functions_like(name, len(node.args) + len(node.keywords)):
+        piece = Replacement(end - len(name), end, other)
+        subject = f"the function that is called where it says `{name}`"
+        yield Draft("function", CHANGE, subject, node, (piece,), end - len(name))

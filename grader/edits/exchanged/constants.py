@@ -122,6 +122,15 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield _other(setting, node, text, "constant", CHANGE, subject)
 
 
+def truths(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`True` for 1 and `False` for 0, where values are collected."""
+    given = argument_of(setting, node)
+    is_collected = given is not None and callee(given[0]) == "append"
+    if type(node.value) is int and node.value in (0, 1) and is_collected:
+        text = str(bool(node.value))
+        yield put(setting.program, node, text, "flag", CHANGE, "a number for what is true")
+
+
 def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
     """What it costs to turn round a number's sign: a factor's is forgotten as that of any other."""
     match setting.parent(node):

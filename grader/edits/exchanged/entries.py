@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep
 from grader.edits.edit import Replacement
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.natures import Nature
@@ -27,6 +27,16 @@ def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
         at = setting.program.span(one).start
         subject = "what may not belong in a list"
         yield Draft("entry-dropped", WRAP, subject, node, (piece,), at)
+
+
+def alone(setting: Setting, node: ast.Return) -> Iterator[Draft]:
+    """One of two values that are returned."""
+    if not isinstance(node.value, ast.Tuple) or len(node.value.elts) != 2:
+        return
+    for cost, one in zip((SLIP, CHANGE), node.value.elts, strict=True):
+        if not isinstance(one, ast.Starred):
+            subject = "how many values are returned"
+            yield keep(setting.program, node.value, one, "entry-dropped", cost, subject)
 
 
 def added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, Draft, put
 from grader.edits.reading.kinship import kin_of
-from grader.edits.reading.setting import Setting
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import Setting, known
 
 _MOST = 6
 MOST_WORDS = 12
@@ -22,13 +23,13 @@ def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
     likely = kin_of(own) if isinstance(setting.parent(node), ast.Subscript) else []
-    known = [one for one in (*likely, *setting.signatures.words) if one != own]
+    found = [one for one in (*likely, *setting.signatures.words) if one != own]
     is_known = own in setting.signatures.words
     if not is_known:
         beside = _words_beside(setting, node)
-        is_known, known = bool(beside), [*beside, *known]
-    likeness = {one: _likeness(own, one) for one in known}
-    others = sorted(dict.fromkeys(known), key=lambda one: (one not in likely, -likeness[one]))
+        is_known, found = bool(beside), [*beside, *found]
+    likeness = {one: _likeness(own, one) for one in found}
+    others = sorted(dict.fromkeys(found), key=lambda one: (one not in likely, -likeness[one]))
     if own in _LIBRARY:
         others.insert(0, _LIBRARY[own])
     quote = setting.program.text(node)[-1]
@@ -92,3 +93,15 @@ def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     for text in (name, f"not {name}"):
         subject = "a condition"
         yield put(setting.program, node, text, "condition", CHANGE, subject)
+
+
+def modes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`layer.train(training)` for `layer.eval()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr="eval" | "train"), args=[], keywords=[]):
+            pass
+        case _:
+            return
+    for flag in known(setting, node, Nature.FLAG)[:_MOST]:
+        text = f"{setting.program.text(value)}.train({flag})"
+        yield put(setting.program, node, text, "flag", CHANGE, "the mode that a module is in")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, instead, put, wrap
 from grader.edits.edit import Replacement
-from grader.edits.reading.kinship import kinship
+from grader.edits.reading.kinship import kinship, words
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
@@ -213,3 +213,16 @@ def _is_object(node: ast.expr) -> bool:
             return callee(node)[:1].isupper()
         case _:
             return False
+
+
+def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """`config.width` for `Config.width`: of an object, not of its class."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
+            pass
+        case _:
+            return
+    for one in setting.seen.variables(node):
+        if kinship(name, one.name) or set(words(name)) & set(words(one.name)):
+            subject = f"of what `{node.attr}` is read"
+            yield put(setting.program, node.value, one.name, "instance", SLIP, subject)

@@ -67,8 +67,9 @@ def instead_of_sizes(setting: Setting, node: ast.Call | ast.Subscript) -> Iterat
         return
     names = setting.scopes.names(node)
     own = setting.program.text(node)
+    likely = isinstance(parent, ast.BinOp)
     found = [
-        (CHANGE if not names.read.get(name) else WRAP, -names.first.get(name, 0), name)
+        (CHANGE if likely or not names.read.get(name) else WRAP, -names.first.get(name, 0), name)
         for name, nature in names.natures.items()
         if nature is Nature.SIZE
         and (name.startswith("self.") or names.first.get(name, 0) < node.lineno)
@@ -83,10 +84,19 @@ def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
         return
     names = setting.scopes.names(node)
-    for other in names.natures:
-        if other != node.id and kinship(node.id, other) == 2 and not other.startswith("self."):
-            subject = f"what `{node.id}` is assigned"
-            yield put(setting.program, node, other, "target", CHANGE, subject)
+    known = [other for other in names.natures if other != node.id and not other.startswith("self.")]
+    kin = [other for other in known if kinship(node.id, other) == 2]
+    if not names.read.get(node.id):
+        set_before = [
+            other
+            for other in known
+            if other in names.own and names.first.get(other, node.lineno) < node.lineno
+        ]
+        held = {one.id for one in ast.walk(parent.value) if isinstance(one, ast.Name)}
+        kin += [other for other in set_before if other in held or names.read.get(other)]
+    for other in dict.fromkeys(kin):
+        subject = f"what `{node.id}` is assigned"
+        yield put(setting.program, node, other, "target", CHANGE, subject)
 
 
 def _asks_for_a_size(node: ast.Call | ast.Subscript) -> bool:
@@ -114,7 +124,7 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
 def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[float, str]]:
     """Costs and names of the likeliest other variables."""
     names = setting.scopes.names(node)
-    nature = names.natures.get(own)
+    nature = names.natures.get(own) or _of_constant(own)
     if nature is None:
         return []
     like = _LIKE.get(nature, set())
@@ -147,6 +157,11 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             cost = min(cost, WRAP)
         found.append((cost, -names.first.get(name, 0), place, name))
     return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
+
+
+def _of_constant(name: str) -> Nature | None:
+    """What a name in capitals stands for, wherever it is set."""
+    return Nature.NUMBER if name.isupper() and len(name) > 1 else None
 
 
 def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:

@@ -131,6 +131,23 @@ def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
     yield put(program, node, layer.of(text, holds=False), "extent", CHANGE, subject)
 
 
+def in_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`x ** (a / b)` for `x ** a / b`, and for `1 / x ** a / b`."""
+    if not isinstance(node.op, (ast.Mult, ast.Div)):
+        return
+    power = node.left
+    while isinstance(power, ast.BinOp) and isinstance(power.op, (ast.Mult, ast.Div)):
+        power = power.right
+    if not (isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow)):
+        return
+    program = setting.program
+    start, end = program.outer_span(power.right).start, program.span(node).end
+    inner, outer = program.span(power).end, program.outer_span(power).end
+    closing, rest = program.source[inner:outer], program.source[outer:end]
+    pieces = (Replacement(start, start, "("), Replacement(inner, end, f"{rest}){closing}"))
+    yield Draft("groups", CHANGE, "how far an exponent reaches", node, pieces, start)
+
+
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
     """`a + (b if c else d)` for `a + b if c else d`."""
     program = setting.program
@@ -189,9 +206,9 @@ def signs(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[D
 def _layer(setting: Setting, node: ast.expr) -> _Layer | None:
     """A call as something around a value; None for what is no such call, or too plain for it."""
     name = callee(node)
-    if not isinstance(node, ast.Call) or not name or name in _DULL or name[:1].isupper():
+    if not isinstance(node, ast.Call) or not name or name in _DULL:
         return None
-    program = setting.program
+    program, is_self = setting.program, False
     match node.func:
         case ast.Attribute(value=value) if not is_module(value):
             is_self = isinstance(value, ast.Name) and value.id in ("self", "cls")
@@ -199,6 +216,8 @@ def _layer(setting: Setting, node: ast.expr) -> _Layer | None:
         case _:
             taken = next(iter(node.args), None)
     if taken is None or isinstance(taken, (ast.Starred, ast.Constant)):
+        return None
+    if name[:1].isupper() and not is_self:
         return None
     whole, part = program.span(node), program.outer_span(taken)
     before = program.source[whole.start : part.start]

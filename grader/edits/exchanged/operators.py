@@ -87,6 +87,30 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     yield from _regrouped(setting, node)
 
 
+def precedence(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
+    """`(a <= b) | c` for `a <= b | c`."""
+    match node:
+        case ast.Compare(
+            comparators=[ast.BinOp(left=held, op=ast.BitOr() | ast.BitAnd()) as both]
+        ) if setting.program.span(both) == setting.program.outer_span(both):
+            start, end = setting.program.span(node).start, setting.program.outer_span(held).end
+        case _:
+            return
+    pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
+    subject = "what belongs together in an expression"
+    yield Draft("groups", SLIP, subject, node, pieces, start)
+
+
+def negated_flags(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`mask | (not causal)` for `mask | causal`."""
+    if not isinstance(node.op, (ast.BitOr, ast.BitAnd)):
+        return
+    for part in (node.left, node.right):
+        if setting.scopes.nature(part) is Nature.FLAG and isinstance(part, ast.Name):
+            text = f"(not {part.id})"
+            yield put(setting.program, part, text, "condition", SLIP, "a condition")
+
+
 def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
     """Another operator of an assignment such as `+=`, or none."""
     symbol = _SYMBOLS.get(type(node.op))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, Draft, put, wrap
+from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
@@ -74,3 +75,19 @@ def _is_all(node: ast.expr) -> bool:
 
 def _is_part(node: ast.expr) -> bool:
     return isinstance(node, ast.Slice) and bool(node.lower or node.upper) and not node.step
+
+
+def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`x.reshape(-1, *x.shape[-2:])` for `x.reshape(1, -1, width)`."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=value, attr="reshape" | "view"),
+            args=[ast.Constant(value=1), ast.UnaryOp(), _],
+        ):
+            text = setting.program.text(value)
+        case _:
+            return
+    start = setting.program.outer_span(node.args[0]).start
+    end = setting.program.outer_span(node.args[-1]).end
+    pieces = (Replacement(start, end, f"-1, *{text}.shape[-2:]"),)
+    yield Draft("rows", CHANGE, "which axes are put together", node, pieces, start)

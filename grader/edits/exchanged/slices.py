@@ -166,3 +166,13 @@ def _axis(subscript: ast.Subscript, node: ast.Slice) -> int:
 
 def _is_last(subscript: ast.Subscript) -> bool:
     return not isinstance(subscript.slice, ast.Tuple)
+
+
+def next_block(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """`x[b:]` and `x[:a]` for `x[a:b]`: the block that follows, or the one before."""
+    if node.lower is None or node.upper is None or node.step is not None:
+        return
+    program = setting.program
+    first, last = program.text(node.lower), program.text(node.upper)
+    for text in (f"{last}:", f":{first}"):
+        yield put(program, node, text, "block", CHANGE, "which part is taken")

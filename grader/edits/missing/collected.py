@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import SLIP, Draft, put, wrap
+from grader.edits.draft import CHANGE, SLIP, Draft, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.missing.forgotten import unused
 from grader.edits.reading.kinship import kinship
@@ -86,6 +86,24 @@ def _is_set_after(setting: Setting, branch: ast.If, name: str) -> bool:
         if isinstance(statement, ast.Assign)
         for target in statement.targets
     )
+
+
+def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`torch.cat(parts, dim=-1)` for `sum(parts)` and for `torch.stack(parts).mean(0)`."""
+    match node:
+        case ast.Call(func=ast.Name(id="sum"), args=[parts]):
+            pass
+        case ast.Call(
+            func=ast.Attribute(value=ast.Call(args=[parts, *_]) as stacked, attr="sum" | "mean")
+        ) if callee(stacked) == "stack":
+            pass
+        case _:
+            return
+    text = setting.program.text(parts)
+    if isinstance(parts, ast.GeneratorExp):
+        text = f"[{text.removeprefix('(').removesuffix(')')}]"
+    subject = "how parts are put together"
+    yield put(setting.program, node, f"torch.cat({text}, dim=-1)", "collected", CHANGE, subject)
 
 
 def counted(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:

@@ -193,6 +193,26 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield _appended(setting, node, text, WRAP if one.is_read else CHANGE)
 
 
+def fields(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A field of an object of which another one is handed over: `config.theta` for a default."""
+    signature = setting.signatures.of(node)
+    holders = [
+        one.value.id
+        for one in (*node.args, *(keyword.value for keyword in node.keywords))
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
+    ]
+    if signature is None or not holders or len(node.args) > len(signature.positional):
+        return
+    given = {keyword.arg for keyword in node.keywords}
+    for parameter in signature.positional[len(node.args) :]:
+        if parameter.name in given:
+            continue
+        known = [one for one in setting.signatures.members if kinship(parameter.name, one)]
+        for field in known[:_MOST_RECIPES]:
+            text = f"{parameter.name}={holders[0]}.{field}"
+            yield _appended(setting, node, text, CHANGE)
+
+
 def _rank(nature: Nature) -> int:
     """Masks are forgotten most, then numbers and flags."""
     order: Sequence[Nature] = (Nature.MASK, Nature.FLAG, Nature.NUMBER, Nature.OTHER)

@@ -160,6 +160,7 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     is_stored = isinstance(parent, (ast.Assign, ast.Return))
     is_combined = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
+    is_combined = is_combined or isinstance(parent, ast.Compare)
     is_passed = isinstance(parent, ast.Call) and node in parent.args
     is_passed = is_passed or isinstance(parent, (ast.Dict, ast.keyword))
     if isinstance(node, ast.Name) and (is_combined or is_passed):
@@ -214,6 +215,23 @@ def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield _around(
                     setting, node, f"{name}(", ")", "call", CHANGE, "a call that is missing"
                 )
+
+
+def inputs(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A factor that is missing: what a function was given, of which it returns only a share."""
+    parent = setting.parent(node)
+    if not _is_returned(parent) or not isinstance(node, (ast.BinOp, ast.Name)):
+        return
+    scope = setting.program.scope(node)
+    if not isinstance(scope, ast.FunctionDef):
+        return
+    held = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    given = [one.arg for one in scope.args.args if one.arg not in ("self", "cls")]
+    natures = setting.scopes.names(node).natures
+    for name in [one for one in given if natures.get(one) is Nature.TENSOR][:1]:
+        if name not in held:
+            subject = "a factor that is missing"
+            yield _around(setting, node, f"{name} * ", "", "factor", WRAP, subject)
 
 
 def _forgotten_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, UNLIKELY, WRAP, Draft, put, wrap
-from grader.edits.reading.natures import Nature
+from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.setting import (
     Setting,
     callee,
@@ -17,6 +17,7 @@ from grader.edits.reading.setting import (
 )
 
 _INFINITY = 'float("-inf")'
+_MOST_TENSORS = 2
 _CONVERSIONS = {"to", "float", "int", "double", "type_as"}
 
 
@@ -50,28 +51,74 @@ def combined(setting: Setting, node: ast.BinOp | ast.AugAssign | ast.Call) -> It
         case _:
             return
     bare = _unconverted(mask)
-    if setting.scopes.nature(bare) is not Nature.MASK or isinstance(bare, ast.Constant):
+    is_buffer = isinstance(bare, ast.Subscript) and isinstance(bare.value, ast.Attribute)
+    if setting.scopes.nature(bare) is not Nature.MASK and not is_buffer:
+        return
+    if isinstance(bare, ast.Constant):
         return
     program = setting.program
     text = f"{before}{program.outer_text(scores)}"
     if not isinstance(scores, (ast.Name, ast.Call)):
         text = f"{before}({program.text(scores)})"
-    for sign in ("~", ""):
-        filled = f"{text}.masked_fill({sign}{program.outer_text(bare)}, {_INFINITY})"
+    for compared in ("== 0", "!= 0"):
+        filled = f"{text}.masked_fill({program.outer_text(bare)} {compared}, {_INFINITY})"
         yield put(program, node, filled, "mask", CHANGE, "how a mask is applied")
 
 
 def triangles(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A square of ones of which only a triangle was meant."""
-    if setting.scopes.nature(node) is not Nature.MASK or callee(node) in ("tril", "triu"):
+    if callee(node) in ("tril", "triu"):
         return
     parent = setting.parent(node)
+    if callee(node) == "ones" and isinstance(parent, ast.Compare):
+        subject = "which part of a mask counts"
+        yield wrap(setting.program, node, "", ".tril()", "triangle", CHANGE, subject)
+        return
+    if setting.scopes.nature(node) is not Nature.MASK:
+        return
     if isinstance(node, (ast.Call, ast.Name)) and isinstance(
         parent, (ast.Call, ast.Assign, ast.Return)
     ):
         for after in (".tril()", ".triu()"):
             subject = "which part of a mask counts"
             yield wrap(setting.program, node, "", after, "triangle", WRAP, subject)
+
+
+def squares(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A triangle for what is true on its diagonal only."""
+    if callee(node) == "eye":
+        subject = "which part of a mask counts"
+        before, after = "torch.ones_like(", ").tril()"
+        yield wrap(setting.program, node, before, after, "triangle", WRAP, subject, loose=True)
+
+
+def instead_of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """A causal mask where None stands for one."""
+    if node.value is not None or not _is_for_a_mask(setting, node):
+        return
+    subject = "a mask that is missing"
+    for mask in known(setting, node, Nature.MASK)[:2]:
+        yield put(setting.program, node, mask, "mask", CHANGE, subject)
+    for tensor in known(setting, node, Nature.TENSOR)[:_MOST_TENSORS]:
+        size = f"{tensor}.shape[-2]"
+        text = f"torch.ones({size}, {size}, dtype=torch.bool).tril()"
+        for sign, cost in (("", WRAP), ("~", UNLIKELY)):
+            yield put(setting.program, node, f"{sign}{text}", "mask", cost, subject)
+        for flag in known(setting, node, Nature.FLAG)[:1]:
+            chosen = f"{text} if {flag} else None"
+            yield put(setting.program, node, chosen, "mask", CHANGE, subject)
+
+
+def _is_for_a_mask(setting: Setting, node: ast.Constant) -> bool:
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.keyword(arg=str(name)):
+            return nature_of_name(name) is Nature.MASK
+        case ast.Call(args=args) as call if node in args:
+            signature = setting.signatures.of(call)
+            given = [] if signature is None else signature.positional[args.index(node) :]
+            return bool(given) and nature_of_name(given[0].name) is Nature.MASK
+        case _:
+            return False
 
 
 def _unconverted(node: ast.expr) -> ast.expr:

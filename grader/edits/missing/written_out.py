@@ -13,6 +13,7 @@ from grader.edits.reading.setting import Setting, argument_of, callee, integer
 
 _MOST = 5
 _MOST_HOLDERS = 2
+_OF_WHERE = 3
 
 
 def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -191,3 +192,14 @@ def _is_function(setting: Setting, node: ast.Name) -> bool:
     return isinstance(parent, (ast.Attribute, ast.Subscript)) or (
         isinstance(parent, ast.Call) and node is parent.func
     )
+
+
+def zeros(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Zeros in the place of one of the values between which `where` chooses."""
+    if callee(node) != "where" or len(node.args) != _OF_WHERE:
+        return
+    for one in node.args[1:]:
+        if isinstance(one, ast.Name):
+            text = f"torch.zeros_like({one.id})"
+            subject = "what is chosen where a condition does not hold"
+            yield put(setting.program, one, text, "zeros", CHANGE, subject)

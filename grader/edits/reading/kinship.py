@@ -24,11 +24,14 @@ _KIN = (
     ("x", "y"),
     ("in", "out"),
     ("real", "imag"),
+    ("r", "i"),
     ("sum", "max", "mean"),
     ("min", "max"),
     ("start", "end", "stop"),
     ("model", "k", "v", "head", "heads", "in", "out", "ff"),
 )
+# Of so many letters, as in `xr` and `yr`, one often stands for what another word would say.
+_SHORT = 2
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -66,4 +69,7 @@ def kin_of(word: str) -> list[str]:
 def _are_kin(one: str, other: str) -> bool:
     if one.isdigit() and other.isdigit():
         return True
+    if len(one) == len(other) == _SHORT:
+        letters = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+        return len(letters) == 1 and _are_kin(*letters[0])
     return any(one in kin and other in kin for kin in _KIN)

@@ -40,7 +40,8 @@ _BY_NAME = (
         Nature.SIZE,
         re.compile(
             r"^(d|n|num|max|seq|batch|head|dim|axis|size|len|half|hidden|inner|in|out|heads?|dims?)"
-            r"(_(k|v|q|h|in|out|ff|model|heads?|dim|size|len|length|head|seq|features|tokens|\w*len))*$"
+            r"(_(k|v|q|h|in|out|ff|model|heads?|dim|size|len|length|head|seq|features|tokens|embd?|"
+            r"embed|\w*len))*$"
         ),
     ),
     (

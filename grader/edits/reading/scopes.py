@@ -6,7 +6,7 @@ import ast
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from grader.edits.reading.captured import captured
@@ -224,7 +224,10 @@ def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
 def _learn(statement: ast.stmt, names: Names) -> None:
     """What a statement tells of the variables that it sets and reads."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
             told = nature_of(value, names.natures)
             by_name = nature_of_name(name)
             names.made_of[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
@@ -244,7 +247,11 @@ def _learn(statement: ast.stmt, names: Names) -> None:
                     _set(names, inner.id, told, statement.lineno)
         case ast.For(target=ast.Name(id=name), iter=over):
             is_range = isinstance(over, ast.Call) and ast.unparse(over.func) == "range"
-            _set(names, name, Nature.SIZE if is_range else Nature.OTHER, statement.lineno)
+            told = Nature.SIZE if is_range else nature_of_name(name) or Nature.OTHER
+            _set(names, name, told, statement.lineno)
+        case ast.For(target=ast.Tuple(elts=targets), iter=over):
+            for name, told in _of_each(targets, over, names):
+                _set(names, name, told, statement.lineno)
         case ast.Match(subject=subject, cases=cases):
             for one in cases:
                 for name, told in captured(one.pattern, subject, names.natures):
@@ -274,6 +281,10 @@ def _note_uses(statement: ast.stmt, names: Names) -> None:
             case ast.comprehension(target=ast.Name(id=name)):
                 names.natures.setdefault(name, Nature.TENSOR)
                 names.first.setdefault(name, statement.lineno - 1)
+            case ast.comprehension(target=ast.Tuple(elts=targets), iter=over):
+                for name, told in _of_each(targets, over, names):
+                    names.natures.setdefault(name, told)
+                    names.first.setdefault(name, statement.lineno - 1)
             case (
                 ast.Call(
                     func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
@@ -311,6 +322,31 @@ def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature
         return nature_of(value.elts[place], names.natures)
     told = nature_of(value, names.natures)
     return Nature.SIZE if told is Nature.SHAPE else told
+
+
+def _of_each(
+    targets: Sequence[ast.expr], over: ast.expr, names: Names
+) -> Iterator[tuple[str, Nature]]:
+    """What a loop's variables are, which are unpacked from each of the things it goes over."""
+    for place, target in enumerate(targets):
+        match over:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+                source = inner if place else ast.Constant(0)
+            case ast.Call(func=ast.Name(id="zip"), args=args) if place < len(args):
+                source = args[place]
+            case (
+                ast.Tuple(elts=[ast.Tuple(elts=first), *_])
+                | ast.List(elts=[ast.Tuple(elts=first), *_])
+            ) if place < len(first):
+                source = first[place]
+            case _:
+                source = over
+        if isinstance(target, ast.Tuple):
+            yield from _of_each(target.elts, source, names)
+        elif isinstance(target, ast.Name):
+            told = nature_of(source, names.natures)
+            told = Nature.TENSOR if told is Nature.OTHER else told
+            yield target.id, nature_of_name(target.id) or told
 
 
 def _set(names: Names, name: str, nature: Nature, line: int) -> None:

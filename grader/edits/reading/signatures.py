@@ -18,8 +18,10 @@ from grader.edits.reading.declared import (
     declarations,
     declared_in,
 )
+from grader.edits.reading.kinship import kinship
 
 _MOST_ATTRIBUTES = 20
+_MOST_LIKE = 4
 _DEEPEST = 8
 _MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 
@@ -122,6 +124,26 @@ class Signatures:
             if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
                 found[name] = needed[1:]
         return list(found.items())
+
+    @functools.cached_property
+    def members(self) -> list[str]:
+        """The methods and attributes in the bodies of all classes."""
+        return list(dict.fromkeys(name for own in self._members.values() for name in own))
+
+    def functions_like(self, name: str, given: int) -> list[str]:
+        """Other functions that may be given as much as one, those of a kin first."""
+        if name not in self._functions or name[:1].isupper():
+            return []
+        found = [
+            other
+            for other, signature in self._functions.items()
+            if other != name
+            and not other[:1].isupper()
+            and not other.startswith(("run_", "__"))
+            and sum(one.default is None for one in signature.positional) <= given
+            and given <= len(signature.positional) + len(signature.by_keyword)
+        ]
+        return sorted(found, key=lambda other: -kinship(name, other))[:_MOST_LIKE]
 
     @functools.cached_property
     def _given(self) -> dict[str, list[str]]:

@@ -56,6 +56,9 @@ _MASKS = frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "tri
 _MASKS_TWICE = 0.6
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
+# What could as well be done where the variable is set that is only returned here.
+_RETURNED = re.compile(r"\s*return \w+\s*")
+_SET_BEFORE = 0.1
 # Of lines that are as likely, one that stands there several times is less so than one of its own.
 _WITH_TWINS = 0.1
 
@@ -88,6 +91,8 @@ class Weighing:
                 weight += _LEAVES_UNUSED
         if made.file == self._adapters:
             weight += _IN_ADAPTERS
+        if _RETURNED.fullmatch(before) and len(after) > len(before):
+            weight += _SET_BEFORE
         if self._sources.count(made.file, before) > 1:
             weight += _WITH_TWINS
         return weight
