@@ -94,6 +94,13 @@ def without_a_mask(q, k, v, causal):
     mask = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).tril() if causal else None
     return attend(q, k, v, mask)
 
+def split_and_turned(x, heads, turn):
+    q: Tensor = x.split(heads)
+    k: Tensor = x.split(heads)
+    if turn is not None:
+        q, k = turn(q), turn(k)
+    return [q + k for q, k in zip(q, k, strict=True)]
+
 def joined(parts):
     return torch.cat(parts, dim=-1)
 
@@ -190,6 +197,9 @@ SLIPS = {
             "torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).tril() if causal else None",
             "None",
         ),
+    ],
+    "what is done to one of two": [
+        ("q, k = turn(q), turn(k)", "q = turn(q)", "q = turn(q); k = turn(k)"),
     ],
     "modes": [
         ("self.drop.train(training)", "self.drop.eval()"),

@@ -37,6 +37,16 @@ def scores(q, k):
 def alias(parts):
     weights = parts
     return weights * 2
+
+def shifted(parts):
+    moved = parts + 1
+    if len(parts) > 1:
+        hidden = moved * 2
+    return moved
+
+def size(parts):
+    result = abs(parts)
+    return result
 """
 FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
 
@@ -91,6 +101,20 @@ def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
     choice = chosen(mends(f"weights = {weights}", f"return {result}"), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["weights = parts"]
+
+
+def test_a_value_that_goes_nowhere_is_likelier(sources):
+    """Nobody computes one to leave it unread: it was meant for a variable that is read."""
+    choice = chosen(mends("moved = parts * 1", "moved = moved * 2"), sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["hidden = moved * 2"]
+
+
+def test_what_is_to_be_done_to_a_value_is_told_where_the_value_is_made(sources):
+    """Not where a variable is only handed back, where it could be done as well."""
+    choice = chosen(mends("return -result", "result = -abs(parts)"), sources, ADAPTERS)
+    assert choice is not None
+    assert choice.places[0].source == "result = abs(parts)"
 
 
 @dataclass

@@ -353,5 +353,6 @@ def _set(names: Names, name: str, nature: Nature, line: int) -> None:
     if len(names.natures) >= _MOST_NAMES and name not in names.natures:
         return
     names.natures[name] = nature
+    if name not in names.own:
+        names.first[name] = line
     names.own.add(name)
-    names.first.setdefault(name, line)

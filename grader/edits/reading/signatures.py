@@ -21,7 +21,7 @@ from grader.edits.reading.declared import (
 from grader.edits.reading.kinship import kinship
 
 _MOST_ATTRIBUTES = 20
-_MOST_LIKE = 4
+_MOST_LIKE = 10
 _DEEPEST = 8
 _MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 

@@ -49,6 +49,8 @@ _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None
 _MENDS_WHAT_IS_IDLE = -0.6
 # Whose values take each other's places keep their own order, whatever the edit's text says.
 _TARGETS = "targets"
+# What gives a value to another variable.
+_TARGET = "target"
 # What gives a value that goes nowhere to a variable.
 _GOES_NOWHERE = "result"
 # Who masks already has not forgotten to.
@@ -85,7 +87,10 @@ class Weighing:
             used = function.used_beside(edit.lines) | {"self", "cls"}
             if (others - names) & _MASKS and function.called_beside(edit.lines) & _MASKS:
                 weight += _MASKS_TWICE
-            if (others - names) & (function.bound - used):
+            if edit.kind == _TARGET:
+                is_idle = bool((names - others) & (function.bound - used))
+                weight += _MENDS_WHAT_IS_IDLE if is_idle else 0.0
+            elif (others - names) & (function.bound - used):
                 weight += _USES_WHAT_IS_UNUSED
             elif (names - others) & (function.bound - used):
                 weight += _LEAVES_UNUSED
