@@ -84,6 +84,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.trying",
     "grader.worker.trying.alarm",
     "grader.worker.trying.exchanging",
+    "grader.worker.trying.parts",
     "grader.worker.trying.remembering",
     "grader.worker.trying.trying",
     "grader.worker.uncompiled",

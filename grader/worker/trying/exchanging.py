@@ -3,20 +3,17 @@
 from __future__ import annotations
 import __future__
 
-import ast
-import contextlib
 import gc
 import inspect
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
 from grader.wire.trials import Change
-
-Key = tuple[str, int]
+from grader.worker.trying.parts import Part, codes_in, content, likeness, parts_of
 
 _PLAIN = (bool, int, float, str, tuple, list)
 
@@ -50,21 +47,6 @@ class Swap:
         return cls(lambda: holder.update({name: value}), lambda: holder.update({name: old}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Some whole lines of a file that stand at its top level: a function, a class, a constant.
-
-    `codes` are what they compile to, by qualified name and number among those of that name;
-    `reads` are the names that are read as it is loaded: of a function those in its defaults.
-    """
-
-    start: int
-    end: int
-    first: int
-    codes: Mapping[Key, CodeType]
-    reads: frozenset[str]
-
-
 class Source:
     """One file of a submission as it was loaded, and the live functions that were made of it."""
 
@@ -73,7 +55,7 @@ class Source:
         self._text = path.read_text(encoding="utf-8-sig")
         flags = functions[0].__code__.co_flags if functions else 0
         self._flags = flags & __future__.annotations.compiler_flag
-        self._parts = list(self._parts_of(self._text))
+        self._parts = list(parts_of(self._text, self._compiled))
         self._functions = functions
         self._globals = functions[0].__globals__ if functions else _globals_of(self._path)
 
@@ -85,33 +67,40 @@ class Source:
         """
         swaps: list[Swap] = []
         for part in self._parts:
-            own = [one for one in changes if part.start <= one.start and one.end <= part.end]
+            own = [one for one in changes if part.holds(one)]
             if own:
                 swaps += self._swaps(part, own)
         return swaps
 
-    def _swaps(self, part: _Part, changes: Sequence[Change]) -> Iterator[Swap]:
+    def _swaps(self, part: Part, changes: Sequence[Change]) -> list[Swap]:
+        member = next((one for one in part.members if all(map(one.holds, changes))), None)
+        if member is not None:
+            swaps = list(self._code_swaps(member, self._edited(member, changes)))
+            if swaps:
+                return swaps
+        module = self._edited(part, changes)
+        return list(self._code_swaps(part, module)) or list(self._value_swaps(module, part))
+
+    def _edited(self, part: Part, changes: Sequence[Change]) -> CodeType:
         text, end = "", part.start
         for one in changes:
             text += self._text[end : one.start] + one.text
             end = one.end
         try:
-            module = self._compiled(text + self._text[end : part.end], part.first)
+            return self._compiled(part.before + text + self._text[end : part.end])
         except (SyntaxError, ValueError, RecursionError) as error:
             raise CannotExchange from error
-        codes = _codes_in(module)
-        found = False
+
+    def _code_swaps(self, part: Part, module: CodeType) -> Iterator[Swap]:
+        codes = codes_in(module)
         for key, old in part.codes.items():
             new = codes.get(key)
-            if new is not None and _content(new) != _content(old):
+            if new is not None and content(new) != old.content:
                 for function in self._functions:
-                    if _likeness(function.__code__) == _likeness(old):
-                        found = True
+                    if likeness(function.__code__) == old.likeness:
                         yield Swap.of_attribute(function, "__code__", new)
-        if not found:
-            yield from self._value_swaps(module, part)
 
-    def _value_swaps(self, module: CodeType, part: _Part) -> Iterator[Swap]:
+    def _value_swaps(self, module: CodeType, part: Part) -> Iterator[Swap]:
         """Runs a statement of the top level again; its values go to who has the old ones."""
         if self._globals is None:
             raise CannotExchange
@@ -133,33 +122,15 @@ class Source:
                 for holder in _who_hold(name, old, self._globals):
                     yield Swap.of_name(holder, name, value)
 
-    def _load_what_reads(self, fresh: dict[str, Any], changed: _Part) -> None:
+    def _load_what_reads(self, fresh: dict[str, Any], changed: Part) -> None:
         """Runs what stands below once more where it reads a value that is another one now."""
         assert self._globals is not None
         for part in self._parts[self._parts.index(changed) + 1 :]:
             if any(fresh.get(name) is not self._globals.get(name) for name in part.reads):
-                exec(self._compiled(self._text[part.start : part.end], part.first), fresh)
+                exec(self._compiled(part.before + self._text[part.start : part.end]), fresh)
 
-    def _parts_of(self, text: str) -> Iterator[_Part]:
-        lines = text.splitlines(keepends=True)
-        starts = [0]
-        for line in lines:
-            starts.append(starts[-1] + len(line))
-        last = 0
-        for node in ast.parse(text).body:
-            decorators = getattr(node, "decorator_list", [])
-            first = min([node.lineno, *(one.lineno for one in decorators)])
-            if first <= last:  # two statements on one line
-                continue
-            last = node.end_lineno or first
-            start, end = starts[first - 1], starts[min(last, len(lines))]
-            with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-                codes = _codes_in(self._compiled(text[start:end], first))
-                yield _Part(start, end, first, codes, frozenset(_read_as_loaded(node)))
-
-    def _compiled(self, text: str, first: int) -> CodeType:
-        source = "\n" * (first - 1) + text
-        code: CodeType = compile(source, self._path, "exec", self._flags, dont_inherit=True)
+    def _compiled(self, text: str) -> CodeType:
+        code: CodeType = compile(text, self._path, "exec", self._flags, dont_inherit=True)
         return code
 
 
@@ -179,49 +150,6 @@ def functions_below(
         ):
             found.setdefault(one.__code__.co_filename, []).append(one)
     return found
-
-
-def _read_as_loaded(node: ast.stmt) -> Iterator[str]:
-    parts: list[ast.AST] = []
-    if isinstance(node, ast.FunctionDef):
-        parts = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
-    elif isinstance(node, ast.Assign | ast.AnnAssign):
-        parts = [node.value] if node.value is not None else []
-    for one in (inner for part in parts for inner in ast.walk(part)):
-        if isinstance(one, ast.Name):
-            yield one.id
-
-
-def _codes_in(module: CodeType) -> dict[Key, CodeType]:
-    """Every function's code in a module's, by qualified name and number among its namesakes."""
-    found: dict[Key, CodeType] = {}
-    waiting = [module]
-    while waiting:
-        inner = [one for one in waiting.pop().co_consts if isinstance(one, CodeType)]
-        for code in inner:
-            number = 0
-            while (code.co_qualname, number) in found:
-                number += 1
-            found[code.co_qualname, number] = code
-        waiting += reversed(inner)
-    return found
-
-
-def _likeness(code: CodeType) -> tuple[object, ...]:
-    """What two compilations of one function have in common.
-
-    Their instructions may differ: those for `torch.exp` hang on whether the import was seen.
-    """
-    return code.co_qualname, code.co_firstlineno, code.co_names, code.co_varnames
-
-
-def _content(code: CodeType) -> tuple[object, ...]:
-    """What a function does, with those inside it."""
-    constants = tuple(
-        _content(one) if isinstance(one, CodeType) else (type(one), repr(one))
-        for one in code.co_consts
-    )
-    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
 
 
 def _unwrapped(value: object) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import operator
 import sys
 from collections.abc import Callable, Container, Iterable
 from types import ModuleType
@@ -46,8 +47,8 @@ class State:
         """Puts everything back to how it was."""
         for names, before in self._names:
             # By identity: whether two tensors are equal has no one answer.
-            same = names.keys() == before.keys()
-            if not same or any(names[name] is not value for name, value in before.items()):
+            same = list(names) == list(before)
+            if not same or not all(map(operator.is_, names.values(), before.values())):
                 names.clear()
                 names.update(before)
         for clear, fill, content in self._kept:
