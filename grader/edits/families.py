@@ -8,6 +8,7 @@ from typing import Any
 
 from grader.edits.draft import Draft
 from grader.edits.exchanged import (
+    affixes,
     arguments,
     axes,
     blocks,
@@ -16,6 +17,7 @@ from grader.edits.exchanged import (
     cases,
     classes,
     constants,
+    counted,
     entries,
     flags,
     halves,
@@ -35,6 +37,7 @@ from grader.edits.exchanged import (
 )
 from grader.edits.missing import (
     collected,
+    copies,
     counterparts,
     forgotten,
     forgotten_methods,
@@ -102,8 +105,10 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         flags.words,
         masking.instead_of_none,
         constants.truths,
+        masking.weak,
     ),
     ast.UnaryOp: (
+        masking.weak,
         constants.negatives,
         operators.signs,
         names.instead_of_constants,
@@ -113,6 +118,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         operators.operations,
         axes.product_order,
         masking.combined,
+        masking.compared,
         scales.shares,
         scales.divisors,
         nesting.widened,
@@ -122,8 +128,15 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         nesting.in_exponents,
         operators.negated_flags,
         repeated.terms_exchanged,
+        copies.repeated,
     ),
-    ast.Compare: (operators.comparisons, operators.precedence, flags.missing, halves.parities),
+    ast.Compare: (
+        operators.comparisons,
+        operators.of_truth,
+        operators.precedence,
+        flags.missing,
+        halves.parities,
+    ),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices, nesting.choices),
     ast.Name: (
@@ -196,6 +209,13 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         written_out.zeros,
         handed_on.fields,
         calls.of_module,
+        affixes.affixes,
+        counted.numbers,
+        counted.products,
+        masking.none_instead,
+        axes.flattened,
+        halves.interleaved,
+        untangled.reshaped,
     ),
     ast.arguments: (bounds.parameters,),
     ast.Tuple: (
@@ -209,6 +229,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         unread.entries,
         modelled.elements,
         repeated.parts_exchanged,
+        affixes.affixes,
+        entries.words_added,
     ),
     ast.List: (
         arguments.elements,
@@ -218,9 +240,10 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         entries.added,
         unread.entries,
         modelled.elements,
+        entries.words_added,
     ),
-    ast.ListComp: (entries.clauses, collected.counted),
-    ast.GeneratorExp: (entries.clauses, collected.counted),
+    ast.ListComp: (entries.clauses, collected.counted, copies.made_once),
+    ast.GeneratorExp: (entries.clauses, collected.counted, copies.made_once),
     ast.JoinedStr: (patterns.patterns,),
     ast.Dict: (arguments.entries, keys.forgotten, modelled.entries),
     ast.Slice: (slices.slices, members.blocks, slices.next_block),
@@ -234,6 +257,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         written_out.elements,
         keys.entries,
         repeated.overwritten,
+        counted.numbers,
     ),
     ast.AugAssign: (
         operators.augmented,
@@ -278,6 +302,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ),
     ast.Return: (
         repeated.names_exchanged,
+        repeated.receivers_exchanged,
         likes.likes,
         blocks.ends,
         collected.returned,

@@ -15,7 +15,7 @@ from grader.explainer.losses import Losses, Lost
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
-from grader.explaining.mending.questions import Asked, that_raised
+from grader.explaining.mending.questions import Asked, is_of_kind, that_raised
 from grader.explaining.naming.diagnosis import (
     WATCHED_ASPECTS,
     Finding,
@@ -185,6 +185,8 @@ class Explainer:
             own = asked[test.exercise]
             for one in seen[test.id].observations:
                 right = is_right(self._mistakes, one)
+                if right and statuses[test.id] is Status.FAILED:
+                    right = is_of_kind(self._mistakes, one)
                 if right is not None and (right or statuses[test.id] is Status.FAILED):
                     question = Question(one.test, one.number, one.aspect, one.call)
                     own.append(Asked(test.exercise, question, right))

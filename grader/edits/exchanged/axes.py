@@ -14,6 +14,7 @@ from grader.edits.reading.setting import Setting, argument_of, callee, integer
 _TURNING = {"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"}
 _SHAPING = {"view", "reshape", "unflatten", "flatten"}
 _PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
+_FLATTENED = ((-2,), (-2, -1), (-3, -2), (0, 1), (1, 2), (2,), (1,))
 _MISSING = (("1", "2"), ("-3", "-2"), ("-2", "-1"))
 _LAYERS = {"proj", "linear", "matmul", "einsum"}
 
@@ -74,6 +75,20 @@ def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             piece = Replacement(start, end, order)
             subject = "the order of axes in a `permute`"
             yield Draft("transposed-axes", SLIP, subject, node, (piece,), start, ("permute", order))
+
+
+def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Other axes that a `flatten` makes one of."""
+    axes = tuple(map(integer, node.args))
+    if callee(node) != "flatten" or not axes or None in axes:
+        return
+    program = setting.program
+    start, end = program.outer_span(node.args[0]).start, program.outer_span(node.args[-1]).end
+    for order in _FLATTENED:
+        if order != axes:
+            piece = Replacement(start, end, ", ".join(map(str, order)))
+            subject = "which axes a `flatten` makes one of"
+            yield Draft("flattened-axes", CHANGE, subject, node, (piece,), start, order)
 
 
 def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:

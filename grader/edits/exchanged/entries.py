@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep
 from grader.edits.edit import Replacement
-from grader.edits.reading.kinship import kinship
+from grader.edits.reading.kinship import kin_of, kinship
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.program import Program
 from grader.edits.reading.setting import Setting, callee
@@ -55,6 +55,25 @@ def added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
         cost = CHANGE if is_read else SLIP
         subject = "what may be missing in a list"
         yield Draft("entry-added", cost, subject, node, (piece,), end)
+
+
+def words_added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
+    """One word more: `("q", "k", "v")` for `("q", "k")`."""
+    given = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+    words = [one for one in given if isinstance(one, str)]
+    if len(words) != len(node.elts) or not isinstance(node.ctx, ast.Load) or not words:
+        return
+    known = [*setting.signatures.words, *(kin for one in words for kin in kin_of(one))]
+    found = [
+        one
+        for one in dict.fromkeys(known)
+        if one not in words and any(kinship(one, other) == 2 for other in words)
+    ]
+    end = setting.program.outer_span(node.elts[-1]).end
+    for word in found[:_MOST_ADDED]:
+        piece = Replacement(end, end, f", {word!r}")
+        subject = "what may be missing in a list"
+        yield Draft("entry-added", CHANGE, subject, node, (piece,), end)
 
 
 def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

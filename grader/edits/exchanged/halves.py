@@ -32,6 +32,15 @@ def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             yield Draft("halves", CHANGE, subject, node, pieces, pieces[0].start, "strided")
 
 
+def interleaved(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`stack` of pairs instead of halves that `cat` puts one after the other, of one axis."""
+    if callee(node) in ("cat", "concat", "hstack") and len(node.args) == 1 and not node.keywords:
+        program = setting.program
+        text = f"torch.stack({program.text(node.args[0])}, dim=-1).flatten(-2)"
+        subject = "how two halves of the features are put together"
+        yield put(program, node, text, "halves", CHANGE, subject)
+
+
 def _renamed(setting: Setting, call: ast.expr, name: str) -> Replacement:
     assert isinstance(call, ast.Call)
     end = setting.program.span(call.func).end

@@ -140,6 +140,24 @@ def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             yield Draft("operator", cost, subject, node, (piece,), start)
 
 
+def of_truth(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
+    """`x is not None` for `x is True`, which is hardly ever so, and `x`."""
+    match node:
+        case ast.Compare(
+            left=left,
+            ops=[ast.Is() | ast.Eq()],
+            comparators=[ast.Constant(value=bool(value))],
+        ):
+            own = setting.program.outer_text(left)
+        case _:
+            return
+    subject = "a comparison"
+    given = f"{own} is not None" if value else f"{own} is None"
+    truth = own if value else f"not {own}"
+    for text, cost in ((given, SLIP), (truth, CHANGE)):
+        yield put(setting.program, node, text, "comparison", cost, subject)
+
+
 def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     """Another comparison."""
     left = node.left

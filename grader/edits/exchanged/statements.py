@@ -10,6 +10,8 @@ from grader.edits.edit import Replacement
 from grader.edits.reading.program import Program
 from grader.edits.reading.setting import Setting
 
+_MOST_IN_BRANCH = 2
+
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     """A statement that does nothing, as far as something remains to be used."""
@@ -61,11 +63,10 @@ def reads_and_sets(node: ast.AST) -> tuple[set[str], set[str]]:
 def swapped(
     setting: Setting, first: ast.stmt, second: ast.stmt
 ) -> Sequence[tuple[Replacement, Replacement]]:
-    """What exchanges two statements in a row, if the order matters and each is one line."""
-    simple = (ast.Assign, ast.AugAssign, ast.Expr, ast.AnnAssign)
-    if not (isinstance(first, simple) and isinstance(second, simple)):
-        return ()
-    if first.lineno != first.end_lineno or second.lineno != second.end_lineno:
+    """What exchanges two statements in a row, if the order matters: lines, one of them an `if`."""
+    lines = [one for one in (first, second) if _is_line(one)]
+    branches = [one for one in (first, second) if _is_branch(one)]
+    if not lines or len(lines) + len(branches) < 2:
         return ()
     (reads, sets), (other_reads, other_sets) = reads_and_sets(first), reads_and_sets(second)
     if not (sets & (other_reads | other_sets) or reads & other_sets):
@@ -79,6 +80,22 @@ def swapped(
             Replacement(one.start, one.end, program.text(second)),
             Replacement(other.start, other.end, program.text(first)),
         ),
+    )
+
+
+def _is_line(node: ast.stmt) -> bool:
+    simple = isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.AnnAssign))
+    return simple and node.lineno == node.end_lineno
+
+
+def _is_branch(node: ast.stmt) -> bool:
+    """Whether a statement is an `if` of a line or two."""
+    return (
+        isinstance(node, ast.If)
+        and not node.orelse
+        and len(node.body) <= _MOST_IN_BRANCH
+        and all(map(_is_line, node.body))
+        and node.body[0].lineno > node.lineno
     )
 
 

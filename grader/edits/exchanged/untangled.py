@@ -54,6 +54,31 @@ def turned(setting: Setting, node: ast.Call | ast.Attribute) -> Iterator[Draft]:
         yield Draft("split", CHANGE, subject, node, pieces, spans[0].start)
 
 
+def reshaped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`x.transpose(1, 2)` for `x.reshape(x.size(0), x.size(2), x.size(1), -1)`."""
+    if callee(node) not in ("view", "reshape") or not isinstance(node.func, ast.Attribute):
+        return
+    whole = setting.program.outer_text(node.func.value)
+    axes = [_axis_of(setting, one, whole) for one in _sizes(node)]
+    for first, second in itertools.combinations(range(len(axes)), 2):
+        if (axes[first], axes[second]) == (second, first):
+            text = f"{whole}.transpose({first}, {second})"
+            subject = f"how `{callee(node)}` orders the axes"
+            yield put(setting.program, node, text, "transposed-axes", CHANGE, subject)
+
+
+def _axis_of(setting: Setting, node: ast.expr, whole: str) -> int | None:
+    """The axis of a tensor of which a size is."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr="size"), args=[axis]):
+            pass
+        case ast.Subscript(value=ast.Attribute(value=value, attr="shape"), slice=axis):
+            pass
+        case _:
+            return None
+    return integer(axis) if setting.program.outer_text(value) == whole else None
+
+
 def repeated(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """The whole repeated in place of each element, and the other way round."""
     match node:

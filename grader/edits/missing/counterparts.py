@@ -178,6 +178,10 @@ def logarithms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if setting.scopes.nature(node) is not Nature.NUMBER or isinstance(node, ast.BinOp):
         return
     parent = setting.parent(node)
+    if isinstance(parent, ast.UnaryOp):
+        parent = setting.parent(parent)
+    elif isinstance(node, ast.UnaryOp):
+        return
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div)):
         text = f"torch.log(torch.tensor({setting.program.text(node)}))"
         yield put(setting.program, node, text, "logarithm", WRAP, "a logarithm that is missing")

@@ -162,6 +162,8 @@ def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             for before in (f"not {name} or ", f"{name} and "):
                 subject = "the condition of a branch"
                 yield wrap(setting.program, node, before, "", "condition", CHANGE, subject)
+            yield put(setting.program, node, name, "condition", CHANGE, subject)
+            yield put(setting.program, node, f"not {name}", "condition", WRAP, subject)
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
@@ -175,6 +177,20 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
             piece = Replacement(span.start, span.end, name)
             alike = ("index", setting.program.text(node.slice), name)
             yield Draft("index", CHANGE, subject, node, (piece,), span.start, alike)
+            whole = _with_axes(setting, node)
+            if whole is not node:
+                text = f"{setting.program.text(node.value)}[{name}]"
+                yield put(setting.program, whole, text, "index", CHANGE, subject)
+
+
+def _with_axes(setting: Setting, node: ast.expr) -> ast.expr:
+    """A value with the calls that give it axes: `table[:n].unsqueeze(0)`."""
+    match setting.parent(node):
+        case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
+            call = setting.parent(method)
+            return _with_axes(setting, call) if isinstance(call, ast.Call) else node
+        case _:
+            return node
 
 
 def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]:

@@ -187,16 +187,17 @@ def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def complements(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """`1 - p` for a rate, wherever it divides or multiplies."""
+    """`1 - p` for a rate that divides or multiplies, or for a mask that multiplies."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             pass
         case _:
             return
-    if not {"p", "rate", "dropout", "prob", "drop"} & set(words(name)):
-        return
     parent = setting.parent(node)
-    if isinstance(parent, ast.BinOp) and not isinstance(parent.op, (ast.Sub, ast.Add)):
+    if not isinstance(parent, ast.BinOp) or isinstance(parent.op, (ast.Sub, ast.Add)):
+        return
+    is_rate = bool({"p", "rate", "dropout", "prob", "drop"} & set(words(name)))
+    if is_rate or (_MASKS & set(words(name)) and isinstance(parent.op, ast.Mult)):
         subject = "which share is meant"
         yield wrap(setting.program, node, "1 - ", "", "complement", SLIP, subject)
 

@@ -116,6 +116,10 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
         yield CHANGE, other
     if f"self.{name}" in names.natures:
         yield SLIP, f"self.{name}"
+    held = [one for one in names.natures if one.startswith("self.")]
+    idle = [one for one in held if not setting.seen.uses(one.removeprefix("self."))]
+    for attribute in idle[:_MOST_RECIPES]:
+        yield SLIP + 0.25, attribute
     if name in setting.scopes.methods(node):
         tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
         for given in ("", *tensors[:_MOST_RECIPES]):

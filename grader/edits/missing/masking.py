@@ -18,6 +18,8 @@ from grader.edits.reading.setting import (
 
 _INFINITY = 'float("-inf")'
 _MOST_TENSORS = 2
+# What is hidden by less than this is seen all the same.
+_LOW = 1e4
 _CONVERSIONS = {"to", "float", "int", "double", "type_as"}
 
 
@@ -109,7 +111,44 @@ def instead_of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
             yield put(setting.program, node, chosen, "mask", CHANGE, subject)
 
 
-def _is_for_a_mask(setting: Setting, node: ast.Constant) -> bool:
+def none_instead(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """None in the place of a mask that is handed over."""
+    for one in (*node.args, *(keyword.value for keyword in node.keywords)):
+        if isinstance(one, (ast.Name, ast.Call)) and _is_for_a_mask(setting, one):
+            subject = "a mask that may not belong there"
+            yield put(setting.program, one, "None", "mask-dropped", CHANGE, subject)
+
+
+def weak(setting: Setting, node: ast.Constant | ast.UnaryOp) -> Iterator[Draft]:
+    """A number as low as what is masked needs, where a mask is multiplied by a small one."""
+    parent = setting.parent(node)
+    if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult):
+        return
+    value = node.operand if isinstance(node, ast.UnaryOp) else node
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, int | float):
+        return
+    other = parent.left if node is parent.right else parent.right
+    names = [one for one in ast.walk(other) if isinstance(one, ast.Name)]
+    if abs(value.value) < _LOW and any(nature_of_name(one.id) is Nature.MASK for one in names):
+        subject = "how low it is what a mask hides"
+        yield put(setting.program, node, "-1e9", "fill", CHANGE, subject)
+
+
+def compared(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """A mask of truth values for one of numbers: `x == 0` for `1 - x`."""
+    match node:
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=value):
+            pass
+        case _:
+            return
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.Assign, ast.Return)) and setting.scopes.nature(value).is_tensor:
+        text = f"{setting.program.outer_text(value)} == 0"
+        subject = "the type of a mask"
+        yield put(setting.program, node, text, "comparison", CHANGE, subject)
+
+
+def _is_for_a_mask(setting: Setting, node: ast.expr) -> bool:
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.keyword(arg=str(name)):
             return nature_of_name(name) is Nature.MASK

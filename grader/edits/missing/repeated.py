@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, put
 from grader.edits.edit import Replacement
 from grader.edits.exchanged.statements import block_after
 from grader.edits.reading.kinship import comes_first, kinship
@@ -147,6 +147,20 @@ def _exchanged_within(setting: Setting, node: ast.expr, part: ast.expr) -> Itera
             )
             subject = f"where `{first}` and `{second}` are used"
             yield Draft("names", SLIP, subject, node, tuple(pieces), pieces[0].start)
+
+
+def receivers_exchanged(setting: Setting, node: ast.Return) -> Iterator[Draft]:
+    """`turned.to(x.dtype)` for `x.to(turned.dtype)`."""
+    match node.value:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name() as one),
+            args=[ast.Attribute(value=ast.Name() as other) | (ast.Name() as other)],
+        ) if one.id != other.id and setting.scopes.nature(one).is_tensor:
+            subject = f"which of `{one.id}` and `{other.id}` is returned"
+            parts = (one, other)
+            yield exchange(setting.program, node, parts, (1, 0), "names", SLIP, subject)
+        case _:
+            pass
 
 
 def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:

@@ -17,6 +17,7 @@ from grader.edits.reading.setting import (
     meets_softmax,
 )
 
+_RATES = {"p", "rate", "dropout", "prob", "drop"}
 _WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
 
 
@@ -51,6 +52,7 @@ def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     match node:
         case (
             ast.BinOp(op=ast.Mult())
+            | ast.Name()
             | ast.Call(
                 func=ast.Attribute(attr="masked_fill" | "where" | "mul" | "multiply" | "mul_")
             )
@@ -58,11 +60,17 @@ def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             pass
         case _:
             return
-    if not isinstance(setting.parent(node), (ast.Assign, ast.Return)):
+    parent = setting.parent(node)
+    if not isinstance(parent, (ast.Assign, ast.Return)):
+        return
+    if isinstance(node, ast.Name) and not isinstance(parent, ast.Return):
         return
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
-    for rate in known(setting, node, Nature.NUMBER)[:2]:
+    rates = known(setting, node, Nature.NUMBER)
+    if isinstance(node, ast.Name):
+        rates = [one for one in rates if _RATES & set(words(one))]
+    for rate in rates[:2]:
         for after in (f" / (1 - {rate})", f" / {rate}", f" * {rate}", f" * (1 - {rate})"):
             cost = CHANGE if after.startswith(" / (") else WRAP
             yield _after(setting, node, after, "scale", cost, "a factor that is missing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
@@ -14,6 +15,7 @@ from grader.edits.reading.setting import Setting, callee
 
 _MOST = 8
 _MOST_CALLABLES = 4
+_OF_TENSORS = ("dtype", "device")
 _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
 
 
@@ -48,14 +50,21 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             unread = unread and _may_be_called(setting, name)
         if unread:
             found.append((CHANGE, name))
+        if attr != name and _is_gone_through(setting, name):
+            found.append((CHANGE, f"{name}[-1]"))
     for cost, name in found[:_MOST_CALLABLES]:
         yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
     scope = setting.program.scope(node)
     own = "" if isinstance(scope, ast.Module) else scope.name
+    tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
+    first = next(tensors, None)
+    of_tensor = {one: f"{first}.{one}" for one in _OF_TENSORS} if first else {}
     unused = (
-        (name, rest)
+        (name, tuple(one if one in visible else of_tensor.get(one, one) for one in rest))
         for name, rest in setting.signatures.of_first
-        if setting.seen.calls(name) == 0 and name != own and {name, *rest} <= visible
+        if setting.seen.calls(name) == 0
+        and name != own
+        and {name, *rest} <= visible | of_tensor.keys()
     )
     for name, rest in itertools.islice(unused, _MOST_CALLABLES):
         after = "".join(f", {one}" for one in rest)
@@ -139,6 +148,12 @@ def _are_alike(node: ast.expr, other: ast.expr) -> bool:
     if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
         return ast.unparse(node.value) == ast.unparse(other.value) == "self"
     return False
+
+
+def _is_gone_through(setting: Setting, name: str) -> bool:
+    """Whether an attribute holds several things, of which the last is the output's."""
+    own = re.escape(name)
+    return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.program.source))
 
 
 def _may_be_called(setting: Setting, name: str) -> bool:

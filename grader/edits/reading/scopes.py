@@ -22,6 +22,8 @@ from grader.edits.reading.program import Program, Scope
 
 # More names than anyone writes in one scope are looked at by nobody.
 _MOST_NAMES = 100
+# What is called so is not to be read.
+_NOBODY = "_"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -54,6 +56,12 @@ class Names:
     def kin(self, one: str, other: str) -> int:
         """How near two variables are: 2 for siblings, and those of which kinship says so."""
         return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
+
+    def forget(self, name: str) -> None:
+        """Has no such variable."""
+        self.natures.pop(name, None)
+        self.first.pop(name, None)
+        self.own.discard(name)
 
 
 class Scopes:
@@ -122,6 +130,7 @@ class Scopes:
             _note_uses(statement, names)
         for statement in statements:
             _pass_on(statement, names)
+        names.forget(_NOBODY)
         return names
 
     def _outer(self, scope: ast.AST) -> Scope:

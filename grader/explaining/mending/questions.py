@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.explaining.naming.catalogue import Catalogue
+from grader.explaining.naming.prediction import Numbers
 from grader.testing.observation import Observation, Question
 from grader.verdict import Aspect
 from grader.wire.flattening import as_tensor
@@ -45,7 +46,15 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
         return False
     seen = Observation(question.test, question.number, question.aspect, question.call, answer)
     right = catalogue.right(seen)
-    return right is not None and right.agrees(seen, 1)
+    return right is not None and right.agrees(seen, 1) and is_of_kind(catalogue, seen)
+
+
+def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
+    """Whether an answer is of truth values where the right one is, and of numbers elsewhere."""
+    right = catalogue.right(seen)
+    if not isinstance(right, Numbers):
+        return True
+    return (right.value.dtype is torch.bool) == (seen.value.dtype is torch.bool)
 
 
 def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Asked:

@@ -57,17 +57,22 @@ class Sources:
                     files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
         return cls(files)
 
+    @property
+    def texts(self) -> list[str]:
+        """The texts of all files."""
+        return [one.text for one in self._files.values()]
+
     def text(self, file: str) -> str:
         """The text of one of the files."""
         return self._files[file].text
 
     def elsewhere(self, file: str) -> list[str]:
-        """The texts of files that a file may use: those it imports, other cells of its notebook."""
+        """The texts of files that a file may use: those it imports, and others of its folder."""
         imported = set(_imported(self._files[file].body))
         found, left = [], _MOST_READ
         for name, other in self._files.items():
             path = PurePosixPath(name)
-            near = ".ipynb" in name and path.parent == PurePosixPath(file).parent
+            near = path.parent == PurePosixPath(file).parent != PurePosixPath()
             if name != file and (near or {path.stem, path.parent.name} & imported):
                 left -= len(other.text)
                 if left < 0:

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Collection
 from functools import cached_property
 
+from grader.edits.reading.kinship import words
 from grader.explaining.mending.mending import FileEdit
+from grader.explaining.mending.orders import Orders
 from grader.explaining.mending.sources import Sources
 
 # What is written in this order wherever nothing speaks against it.
@@ -40,6 +42,8 @@ _TURNED = re.compile(r"(?<=[(\[,])\s*-\s*[\w.]+")
 
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
+# So does the order in which they stand elsewhere.
+_AS_USUAL, _UNUSUAL = -0.4, 0.4
 # Who exchanges queries and keys that stand in order makes up for what is wrong elsewhere.
 _KEYS_FIRST = 1.6
 _USES_WHAT_IS_UNUSED = -1.0
@@ -49,13 +53,19 @@ _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None
 _MENDS_WHAT_IS_IDLE = -0.6
 # Whose values take each other's places keep their own order, whatever the edit's text says.
 _TARGETS = "targets"
+# What a variable is made of is often called like it.
+_SET = re.compile(r"\s*([\w.]+)\s*=[^=]")
+_LIKE_ITS_TARGET = -0.35
 # What gives a value to another variable.
 _TARGET = "target"
 # What gives a value that goes nowhere to a variable.
 _GOES_NOWHERE = "result"
-# Who masks already has not forgotten to.
-_MASKS = frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"})
-_MASKS_TWICE = 0.6
+# Who masks already has not forgotten to, nor who looks for the greatest to subtract it.
+_DONE_ONCE = (
+    frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"}),
+    frozenset({"max", "amax", "maximum"}),
+)
+_DONE_TWICE = 0.6
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
 # What could as well be done where the variable is set that is only returned here.
@@ -71,22 +81,26 @@ class Weighing:
     def __init__(self, sources: Sources, adapters: str) -> None:
         self._sources = sources
         self._adapters = adapters
+        self._orders = Orders(sources.texts)
 
     def weight(self, made: FileEdit) -> float:
         """The cost of an edit, and what speaks for and against it."""
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
-        if edit.kind != _TARGETS:
-            weight += _by_order(before, after)
+        ordered = 0.0 if edit.kind == _TARGETS else _by_order(before, after)
+        weight += ordered or self._as_usual(made)
         if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
         names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
+        if edit.kind not in (_TARGET, _TARGETS):
+            weight += _by_target(before, names - others, others - names)
         function = self._function(made.file, edit.line)
         if function is not None:
             used = function.used_beside(edit.lines) | {"self", "cls"}
-            if (others - names) & _MASKS and function.called_beside(edit.lines) & _MASKS:
-                weight += _MASKS_TWICE
+            called, added = function.called_beside(edit.lines), others - names
+            if any(added & once and called & once for once in _DONE_ONCE):
+                weight += _DONE_TWICE
             if edit.kind == _TARGET:
                 is_idle = bool((names - others) & (function.bound - used))
                 weight += _MENDS_WHAT_IS_IDLE if is_idle else 0.0
@@ -101,6 +115,12 @@ class Weighing:
         if self._sources.count(made.file, before) > 1:
             weight += _WITH_TWINS
         return weight
+
+    def _as_usual(self, made: FileEdit) -> float:
+        """What it weighs that what goes together stands in the order of other places, or not."""
+        source = self._sources.text(made.file)
+        gained = self._orders.gained(source, made.edit.applied(source), made.edit.lines)
+        return _AS_USUAL if gained > 0 else _UNUSUAL if gained < 0 else 0.0
 
     def _function(self, file: str, line: int) -> _Function | None:
         found = self._sources.node(file, line)
@@ -149,6 +169,17 @@ def _by_order(before: str, after: str) -> float:
         return _KEYS_FIRST
     order = is_now.total() - was.total()
     return 0.0 if not order else _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
+
+
+def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> float:
+    """What it weighs that a variable is made of what is called like it, or no longer is."""
+    target = _SET.match(before)
+    if target is None:
+        return 0.0
+    own = set(words(target[1].rpartition(".")[2]))
+    was = len(own & {word for one in gone for word in words(one)})
+    is_now = len(own & {word for one in come for word in words(one)})
+    return _LIKE_ITS_TARGET * ((is_now > was) - (is_now < was))
 
 
 def _names_in(text: str) -> list[str]:

@@ -1,0 +1,40 @@
+"""How much is counted: all numbers of a tensor for its rows, a product of sizes for their sum."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, Draft, put
+from grader.edits.reading.setting import Setting, callee
+
+_SUBJECT = "what is counted"
+_SUMS = (ast.GeneratorExp, ast.ListComp, ast.AugAssign)
+
+
+def numbers(setting: Setting, node: ast.Subscript | ast.Call) -> Iterator[Draft]:
+    """`p.numel()` for `p.shape[0]`, `p.size(0)` and `len(p)`, where sizes are summed."""
+    parent = setting.parent(node)
+    is_term = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
+    if not (isinstance(parent, _SUMS) or is_term):
+        return
+    match node:
+        case ast.Subscript(value=ast.Attribute(value=whole, attr="shape"), slice=ast.expr()):
+            pass
+        case ast.Call(func=ast.Attribute(value=whole, attr="size" | "dim")):
+            pass
+        case ast.Call(func=ast.Name(id="len"), args=[whole]):
+            pass
+        case _:
+            return
+    text = f"{setting.program.outer_text(whole)}.numel()"
+    yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
+
+
+def products(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`math.prod(shape)` for `sum(shape)`."""
+    if callee(node) != "sum" or len(node.args) != 1 or node.keywords:
+        return
+    if isinstance(node.args[0], (ast.Name, ast.Attribute)):
+        text = f"torch.Size({setting.program.text(node.args[0])}).numel()"
+        yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)

@@ -1,0 +1,76 @@
+"""In which order a submission names things that go together: `sin, cos` everywhere but once."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from grader.edits.reading.kinship import kinship, words
+
+_ALIKE = 2
+# A pair of words, the one that comes first before the other, and the line where they stand.
+_Pair = tuple[str, str]
+
+
+class Orders:
+    """The orders that are usual in some files."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._usual = Counter(pair for text in texts for _, pair in _pairs(text))
+
+    def gained(self, before: str, after: str, lines: Collection[int]) -> int:
+        """How many more pairs stand in their usual order after some lines of a file changed."""
+        was, is_now = (
+            [pair for line, pair in _pairs(text) if line in lines] for text in (before, after)
+        )
+        if was == is_now:
+            return 0
+        usual = self._usual - Counter(was)
+        return sum(_vote(usual, pair) for pair in is_now) - sum(_vote(usual, pair) for pair in was)
+
+
+def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
+    here, there = usual[pair], usual[pair[::-1]]
+    return (here > there) - (here < there)
+
+
+def _pairs(text: str) -> Iterator[tuple[int, _Pair]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        for one, other in itertools.pairwise(_listed(node)):
+            first, second = _name(one), _name(other)
+            if first != second and first and second and kinship(first, second) == _ALIKE:
+                differing = zip(words(first), words(second), strict=True)
+                pair = next((two for two in differing if two[0] != two[1]), None)
+                if pair is not None:
+                    yield one.lineno, pair
+
+
+def _listed(node: ast.AST) -> Sequence[ast.expr | ast.arg]:
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Call(args=parts):
+            return parts
+        case ast.arguments(args=names):
+            return names
+        case _:
+            return []
+
+
+def _name(node: ast.AST) -> str:
+    """The variable that a value is of."""
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name):
+            return name
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=value)) | ast.Attribute(value=value):
+            return _name(value)
+        case ast.Call(args=[value, *_]) | ast.Subscript(value=value):
+            return _name(value)
+        case _:
+            return ""
