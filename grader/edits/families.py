@@ -73,6 +73,7 @@ OF_VALUES: tuple[Family, ...] = (
     insertions.flips,
     scales.rates,
     forgotten.values,
+    forgotten.products,
     forgotten.conditions,
     transplants.transplanted,
     transplants.callables,
@@ -106,6 +107,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         masking.instead_of_none,
         constants.truths,
         masking.weak,
+        counterparts.logarithms,
     ),
     ast.UnaryOp: (
         masking.weak,
@@ -212,6 +214,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         affixes.affixes,
         counted.numbers,
         counted.products,
+        counted.sizes,
         masking.none_instead,
         axes.flattened,
         halves.interleaved,
@@ -295,6 +298,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Expr: (
         statements.statements,
         forgotten.results,
+        forgotten.copied,
         forgotten.mentioned,
         likes.likes,
         collected.appended,

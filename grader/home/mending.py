@@ -129,6 +129,8 @@ class Mending:
 class HomeBench:
     """A copy of the student's modules in this very process, in which edits can be tried.
 
+    `seconds` are those that it took for that.
+
     Raises:
         CannotCopy: if they cannot be imported a second time.
     """
@@ -139,6 +141,7 @@ class HomeBench:
             self.functions, modules = self._copy.functions, self._copy.modules
             self._trying = Trying(self.functions, root, modules, time.monotonic)
         self.sources = Sources.of(root, self._copy.files)
+        self.seconds = 0.0
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
@@ -150,8 +153,12 @@ class HomeBench:
         """What comes of trials, on what would have arrived in a worker."""
         sent = io.BytesIO(encode_trials(trials))
         arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
-        with self.in_place():
-            return self._trying.perform(trials_in(*arrived))
+        began = time.monotonic()
+        try:
+            with self.in_place():
+                return self._trying.perform(trials_in(*arrived))
+        finally:
+            self.seconds += time.monotonic() - began
 
 
 class _Searches:

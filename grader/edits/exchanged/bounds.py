@@ -21,7 +21,7 @@ def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         return
     program = setting.program
     subject = f"where a `{callee(node)}` begins and ends"
-    if len(node.args) >= 2 and integer(node.args[0]) == 1:
+    if len(node.args) >= 2 and integer(node.args[0]) in (1, 2):
         yield from _moved(setting, node, node.args, subject)
     elif len(node.args) == 1 or (len(node.args) > 1 and integer(node.args[0]) == 0):
         stop = node.args[0] if len(node.args) == 1 else node.args[1]
@@ -35,17 +35,20 @@ def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def _moved(
     setting: Setting, node: ast.Call, parts: Sequence[ast.expr], subject: str
 ) -> Iterator[Draft]:
-    """`0, n` for `1, n + 1`."""
+    """`0, n` for `1, n + 1`, and for `2, n + 2`."""
     program = setting.program
     start, stop = parts[:2]
-    if integer(start) == 1:
+    by = integer(start)
+    if by in (1, 2):
         match stop:
-            case ast.BinOp(left=bound, op=ast.Add(), right=ast.Constant(value=1)):
+            case ast.BinOp(left=bound, op=ast.Add(), right=ast.Constant(value=more)):
                 pass
-            case ast.BinOp(left=ast.Constant(value=1), op=ast.Add(), right=bound):
+            case ast.BinOp(left=ast.Constant(value=more), op=ast.Add(), right=bound):
                 pass
             case _:
                 return
+        if more != by:
+            return
         first, second = program.span(start), program.outer_span(stop)
         pieces = (
             Replacement(first.start, first.end, "0"),

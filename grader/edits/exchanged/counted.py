@@ -38,3 +38,18 @@ def products(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     if isinstance(node.args[0], (ast.Name, ast.Attribute)):
         text = f"torch.Size({setting.program.text(node.args[0])}).numel()"
         yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
+
+
+def sizes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`x.shape[-1]` for `len(x)`, `x.dim()` and `x.numel()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=whole, attr="dim" | "numel"), args=[]):
+            pass
+        case ast.Call(func=ast.Name(id="len"), args=[whole]):
+            pass
+        case _:
+            return
+    if isinstance(setting.parent(node), (ast.Assign, ast.BinOp, ast.Call)):
+        for axis in (-1, -2):
+            text = f"{setting.program.outer_text(whole)}.shape[{axis}]"
+            yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)

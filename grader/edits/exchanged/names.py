@@ -132,6 +132,7 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
     tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
     latest = max(tensors, key=lambda one: one.first).name if tensors else None
     beside = _subscripted_beside(setting, node)
+    ancestors = names.ancestors(own)
     found = []
     for place, (name, other) in enumerate(names.natures.items()):
         if name == own or other is Nature.FUNCTION:
@@ -149,8 +150,10 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             cost = WRAP
         if kin == 2 and nature is Nature.SIZE and (other is not nature or not kinship(own, name)):
             cost = CHANGE
-        if own in names.made_of.get(name, ()) and other in like:
+        if other in like and own in names.made_of.get(name, ()):
             cost = min(cost, CHANGE)
+        elif other in like and name in ancestors:
+            cost = min(cost, WRAP)
         if name == latest and nature is other is Nature.TENSOR:
             cost = min(cost, CHANGE)
         if name in beside:

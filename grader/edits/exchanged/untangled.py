@@ -121,6 +121,13 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     program = setting.program
     end = program.span(node.func).end
     renamed = Replacement(end - len(name), end, other)
+    if not given and not change and node.args:
+        place = program.outer_span(node.args[-1]).end
+        beside = "-1" if other.startswith("tril") else "1"
+        pieces = (renamed, Replacement(place, place, f", {beside}"))
+        if callee(node.args[-1]) or isinstance(node.func, ast.Attribute):
+            subject = f"the function that is called where it says `{name}`"
+            yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
     for one in given:
         number, span = integer(one), program.span(one)
         if number is None or (change and number < 0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments, put, wrap
@@ -27,13 +28,15 @@ _TERMS = (
 
 def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
     """Parameters and variables that the function around a node never reads."""
+    return list(itertools.islice(_unread(setting, node), _MOST))
+
+
+def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
     names = setting.scopes.names(node)
     line = getattr(node, "lineno", 0)
-    return [
-        (name, names.natures[name])
-        for name, first in names.first.items()
-        if not names.read.get(name) and 0 < first < line and name in names.own
-    ][:_MOST]
+    for name, first in names.first.items():
+        if not names.read.get(name) and 0 < first < line and name in names.own:
+            yield name, names.natures[name]
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -60,6 +63,19 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield put(
                 setting.program, node, name, "forgotten", cost, _NEVER_USED.format(name), alike
             )
+
+
+def products(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A further term: the product of two tensors that nothing reads."""
+    parent = setting.parent(node)
+    if not isinstance(parent, (ast.Assign, ast.Return)) or not isinstance(node, ast.BinOp):
+        return
+    unread = [name for name, nature in _unread(setting, node) if nature.is_tensor]
+    for one, other in itertools.combinations(unread[:_MOST], 2):
+        for symbol in "+-":
+            after = f" {symbol} {one} * {other}"
+            subject = f"`{one}` and `{other}`, which are never used"
+            yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
@@ -230,6 +246,17 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     for target in [*list(targets)[:_MOST], *several]:
         piece = Replacement(span.start, span.start, f"{target} = ")
         yield Draft("result", SLIP, subject, node, (piece,), span.start)
+
+
+def copied(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
+    """`weight.copy_(w)` for `weight * w`, which changes nothing."""
+    match node.value:
+        case ast.BinOp(left=ast.Attribute() as left, right=right):
+            program = setting.program
+            text = f"{program.outer_text(left)}.copy_({program.text(right)})"
+            yield put(program, node.value, text, "result", SLIP, "a value that goes nowhere")
+        case _:
+            pass
 
 
 def mentioned(setting: Setting, node: ast.Expr) -> Iterator[Draft]:

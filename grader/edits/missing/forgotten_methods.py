@@ -244,7 +244,9 @@ def _is_whole(setting: Setting, node: ast.expr) -> bool:
     if isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign)):
         return home.field == "value"
     return isinstance(parent, ast.keyword) or (
-        isinstance(parent, ast.Call) and home.field == "args" and callee(parent)[:1].isupper()
+        isinstance(parent, ast.Call)
+        and home.field == "args"
+        and (callee(parent)[:1].isupper() or callee(parent) == "register_buffer")
     )
 
 

@@ -113,8 +113,11 @@ def instead_of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 def none_instead(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """None in the place of a mask that is handed over."""
-    for one in (*node.args, *(keyword.value for keyword in node.keywords)):
-        if isinstance(one, (ast.Name, ast.Call)) and _is_for_a_mask(setting, one):
+    given = (*node.args, *(keyword.value for keyword in node.keywords))
+    parts = [part for one in given for part in (one.elts if isinstance(one, ast.Tuple) else (one,))]
+    for one in parts:
+        is_made = callee(one) in setting.signatures.mask_makers
+        if is_made or (isinstance(one, (ast.Name, ast.Call)) and _is_for_a_mask(setting, one)):
             subject = "a mask that may not belong there"
             yield put(setting.program, one, "None", "mask-dropped", CHANGE, subject)
 

@@ -36,7 +36,11 @@ _MOST_SHARE = 0.15
 
 
 class Workbench(Protocol):
-    """A fresh copy of a submission, in which edits can be tried."""
+    """A fresh copy of a submission, in which edits can be tried; that took it so many seconds."""
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that it took so far."""
 
     def try_edits(self, trials: Trials) -> Outcomes:
         """What comes of trials."""
@@ -169,25 +173,32 @@ class Search:
             self.left_out = max(0, len(edits) - self._bounds.edits)
             del edits[self._bounds.edits :]
             likely = sum(one.edit.cost <= _LIKELY for one in edits)
-            left = self._mending(bench, edits, 0, likely)
+            left = self._mending(bench, edits, 0, likely, self._bounds.seconds)
         mends = self._proven(edits, left)
         if suffice(mends):
             return mends
         with self._bench() as bench:
-            left += self._mending(bench, edits, likely, len(edits))
+            seconds = self._bounds.seconds * (1 - likely / len(edits)) if edits else 0.0
+            left += self._mending(bench, edits, likely, len(edits), seconds)
         return self._proven(edits, left)
 
     def _mending(
-        self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int
+        self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
     ) -> list[int]:
-        """Those of a stretch of edits, by number, with which a few calls are answered rightly."""
+        """Those of a stretch of edits, by number, with which a few calls are answered rightly.
+
+        Where the seconds do not suffice, the last ones are left out.
+        """
         few = telling(self._wrong, _WRONG_TRIED)
         calls = [*few, *telling(self._right, _RIGHT_TRIED)]
         left: list[int] = []
+        over = bench.seconds + seconds
         for start in range(first, end, MAX_EDITS):
             chunk = edits[start : min(start + MAX_EDITS, end)]
-            seconds = self._bounds.seconds * len(chunk) / len(edits)
-            outcomes = self._tried(bench, calls, len(few), chunk, seconds)
+            if bench.seconds >= over:
+                self.left_out += len(chunk)
+                continue
+            outcomes = self._tried(bench, calls, len(few), chunk, over - bench.seconds)
             self.left_out += len(chunk) - outcomes.tried
             left += [start + number for number in self._left(calls, len(chunk), outcomes)]
         return left

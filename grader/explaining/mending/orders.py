@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from grader.edits.reading.kinship import kinship, words
 
 _ALIKE = 2
+# Of two places that differ from each other, neither is the usual one.
+_ENOUGH = 2
 # A pair of words, the one that comes first before the other, and the line where they stand.
 _Pair = tuple[str, str]
 
@@ -33,7 +35,7 @@ class Orders:
 
 def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
     here, there = usual[pair], usual[pair[::-1]]
-    return (here > there) - (here < there)
+    return (here >= there + _ENOUGH) - (here + _ENOUGH <= there)
 
 
 def _pairs(text: str) -> Iterator[tuple[int, _Pair]]:

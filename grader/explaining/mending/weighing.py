@@ -174,7 +174,7 @@ def _by_order(before: str, after: str) -> float:
 def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> float:
     """What it weighs that a variable is made of what is called like it, or no longer is."""
     target = _SET.match(before)
-    if target is None:
+    if target is None or not gone or not come:
         return 0.0
     own = set(words(target[1].rpartition(".")[2]))
     was = len(own & {word for one in gone for word in words(one)})
