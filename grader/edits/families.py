@@ -48,6 +48,7 @@ from grader.edits.missing import (
     repeated,
     scales,
     transplants,
+    unfinished,
     unread,
     written_out,
 )
@@ -73,7 +74,9 @@ OF_VALUES: tuple[Family, ...] = (
     insertions.flips,
     scales.rates,
     forgotten.values,
-    forgotten.products,
+    forgotten.terms,
+    unfinished.values,
+    unfinished.chances,
     forgotten.conditions,
     transplants.transplanted,
     transplants.callables,
@@ -111,6 +114,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ),
     ast.UnaryOp: (
         masking.weak,
+        scales.ratios,
         constants.negatives,
         operators.signs,
         names.instead_of_constants,
@@ -131,6 +135,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         operators.negated_flags,
         repeated.terms_exchanged,
         copies.repeated,
+        axes.moved,
+        nesting.whole_exponents,
     ),
     ast.Compare: (
         operators.comparisons,
@@ -215,6 +221,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         counted.numbers,
         counted.products,
         counted.sizes,
+        scales.ratios,
+        scales.bases,
         masking.none_instead,
         axes.flattened,
         halves.interleaved,
@@ -310,6 +318,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         likes.likes,
         blocks.ends,
         collected.returned,
+        collected.all_of,
         entries.alone,
     ),
 }

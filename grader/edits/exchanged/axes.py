@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, exchange, wrap
+from grader.edits.draft import CHANGE, PRIMARY, SLIP, UNLIKELY, WRAP, Draft, exchange, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, argument_of, callee, integer
@@ -75,6 +75,41 @@ def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             piece = Replacement(start, end, order)
             subject = "the order of axes in a `permute`"
             yield Draft("transposed-axes", SLIP, subject, node, (piece,), start, ("permute", order))
+
+
+def moved(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`q @ k.mT` for `q.mT @ k`, and the other way round."""
+    if not isinstance(node.op, ast.MatMult):
+        return
+    program = setting.program
+    sides = [(one, _without_turning(one)) for one in (node.left, node.right)]
+    if (sides[0][1] is None) is (sides[1][1] is None):
+        return
+    for turned_side, other in ((node.left, node.right), (node.right, node.left)):
+        bare = _without_turning(turned_side)
+        if bare is None:
+            continue
+        whole, kept, place = (program.outer_span(one) for one in (turned_side, bare, other))
+        after = program.source[kept.end : whole.end]
+        plain = program.outer_text(other)
+        held = plain if isinstance(other, PRIMARY) or plain.startswith("(") else f"({plain})"
+        pieces = (
+            Replacement(whole.start, whole.end, program.outer_text(bare)),
+            Replacement(place.start, place.end, f"{held}{after}"),
+        )
+        subject = "which of two factors is transposed"
+        yield Draft("transposed-axes", SLIP, subject, node, tuple(sorted(pieces)), whole.start)
+
+
+def _without_turning(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.Attribute(value=value, attr="T" | "mT"):
+            return value
+        case ast.Call(func=ast.Attribute(value=value, attr="transpose" | "swapaxes" | "t")):
+            is_function = isinstance(value, ast.Name) and value.id == "torch"
+            return None if is_function else value
+        case _:
+            return None
 
 
 def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -17,6 +17,8 @@ _WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", 
 # What goes along the first axis, or along all of them, unless it is told another.
 _ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
 _KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
+# Adapters call each other; nothing else calls them.
+_ADAPTER = "run_"
 
 
 def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -58,7 +60,8 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
         for one in known.values()
         if one.name not in (name, around)
         and one.least <= given <= one.most
-        and not one.name.startswith(("__", "run_"))
+        and not one.name.startswith("__")
+        and one.name.startswith(_ADAPTER) <= name.startswith(_ADAPTER)
     ]
     fitting.sort(key=lambda other: -kinship(name, other))
     return {other: SLIP if kinship(name, other) == 2 else WRAP for other in fitting[:4]}

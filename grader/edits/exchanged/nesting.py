@@ -29,6 +29,7 @@ _DULL = frozenset(
         ),
     }
 )
+_FACTORS = (ast.Mult, ast.Div, ast.FloorDiv)
 _SIGNED = (ast.USub, ast.Invert)
 
 
@@ -49,6 +50,23 @@ class _Layer:
     def of(self, text: str, *, holds: bool = True) -> str:
         """The same call of what a text says; it `holds` together without parentheses."""
         return f"{self.before}{text if holds or not self.is_method else f'({text})'}{self.after}"
+
+
+def whole_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`a ** (-2 * i / d)` for `a ** -2 * i / d`."""
+    outer = setting.parent(node)
+    if isinstance(outer, ast.BinOp) and isinstance(outer.op, _FACTORS) and node is outer.left:
+        return
+    first: ast.expr = node
+    while isinstance(first, ast.BinOp) and isinstance(first.op, _FACTORS):
+        if setting.program.outer_span(first) != setting.program.span(first) and first is not node:
+            return
+        first = first.left
+    if first is node or not isinstance(first, ast.BinOp) or not isinstance(first.op, ast.Pow):
+        return
+    start, end = setting.program.outer_span(first.right).start, setting.program.span(node).end
+    pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
+    yield Draft("groups", SLIP, "what belongs to an exponent", node, pieces, start)
 
 
 def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -169,10 +169,29 @@ def _is_last(subscript: ast.Subscript) -> bool:
 
 
 def next_block(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """`x[b:]` and `x[:a]` for `x[a:b]`: the block that follows, or the one before."""
-    if node.lower is None or node.upper is None or node.step is not None:
+    """`x[b:]` and `x[:a]` for `x[a:b]`: the block that follows, or the one before.
+
+    Of a first block that is written into, also the second and the third, and of a last one others.
+    """
+    if node.step is not None:
         return
     program = setting.program
-    first, last = program.text(node.lower), program.text(node.upper)
-    for text in (f"{last}:", f":{first}"):
+    first, last = (None if one is None else program.text(one) for one in (node.lower, node.upper))
+    match first, last:
+        case str(), str():
+            texts = [f"{last}:", f":{first}"]
+        case None, str() if _is_written_into(setting, node):
+            texts = [f"{last} : 2 * {last}", f"2 * {last} :", f"-{last}:"]
+        case str(), None if _is_written_into(setting, node):
+            width = first.removeprefix("2 * ").removeprefix("-")
+            texts = [f"{width} : 2 * {width}", f":{width}", f"2 * {width} :"]
+        case _:
+            return
+    for text in texts:
         yield put(program, node, text, "block", CHANGE, "which part is taken")
+
+
+def _is_written_into(setting: Setting, node: ast.Slice) -> bool:
+    parent = setting.parent(node)
+    parent = setting.parent(parent) if isinstance(parent, ast.Tuple) else parent
+    return isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store)

@@ -9,6 +9,7 @@ from grader.edits.draft import CHANGE, SLIP, Draft, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.missing.forgotten import unused
 from grader.edits.reading.kinship import kinship
+from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
 _COLLECTING = ("append", "extend", "add", "insert", "write")
@@ -56,6 +57,21 @@ def returned(setting: Setting, node: ast.Return) -> Iterator[Draft]:
             yield wrap(
                 setting.program, value, before, after, "entry-added", SLIP, subject, loose=True
             )
+
+
+def all_of(setting: Setting, node: ast.Return) -> Iterator[Draft]:
+    """`torch.cat(parts, dim=-1)` for one of the parts that a loop collected."""
+    match node.value:
+        case (
+            ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp())
+            | ast.Call(func=ast.Attribute(attr="stack"), args=[ast.Name(id=name)], keywords=[])
+        ):
+            if setting.scopes.names(node).natures.get(name) in (Nature.OTHER, Nature.SIZE):
+                subject = f"what becomes of `{name}`"
+                text = f"torch.cat({name}, dim=-1)"
+                yield put(setting.program, node.value, text, "collected", CHANGE, subject)
+        case _:
+            pass
 
 
 def returned_early(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

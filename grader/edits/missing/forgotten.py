@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments, put, wrap
 from grader.edits.edit import Replacement
@@ -65,17 +65,36 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             )
 
 
-def products(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A further term: the product of two tensors that nothing reads."""
+def terms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Further terms that nothing reads: the product of two tensors, two numbers, biases."""
     parent = setting.parent(node)
-    if not isinstance(parent, (ast.Assign, ast.Return)) or not isinstance(node, ast.BinOp):
+    if not isinstance(parent, (ast.Assign, ast.Return)) or parent.value is not node:
         return
-    unread = [name for name, nature in _unread(setting, node) if nature.is_tensor]
-    for one, other in itertools.combinations(unread[:_MOST], 2):
+    unread = list(_unread(setting, node))
+    if setting.scopes.nature(node).is_number:
+        yield from _numbers(setting, node, unread)
+    if not isinstance(node, ast.BinOp):
+        return
+    tensors = [name for name, nature in unread if nature.is_tensor]
+    for one, other in itertools.combinations(tensors[:_MOST], 2):
         for symbol in "+-":
             after = f" {symbol} {one} * {other}"
             subject = f"`{one}` and `{other}`, which are never used"
             yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
+
+
+def _numbers(
+    setting: Setting, node: ast.expr, unread: Sequence[tuple[str, Nature]]
+) -> Iterator[Draft]:
+    numbers = [name for name, nature in unread if nature.is_number]
+    for one, other in itertools.combinations(numbers[:_MOST], 2):
+        subject = f"`{one}` and `{other}`, which are never used"
+        after = f" + {one} + {other}"
+        yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for flag in [name for name, nature in unread if nature is Nature.FLAG][:_MOST]:
+        for size in sizes[:_MOST]:
+            yield _around(setting, node, f" + {size} * {flag}", flag, CHANGE)
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:

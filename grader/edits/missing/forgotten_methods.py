@@ -125,6 +125,8 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         subject = "a root that is missing"
         cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else SLIP + 0.25
         yield wrap(program, node, "", " ** 0.5", "root", cost, subject)
+        if isinstance(parent, (ast.Assign, ast.Return)):
+            yield wrap(program, node, "", " ** 2", "share", CHANGE, "a factor that is missing")
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left:
         return
     names = setting.scopes.names(node)

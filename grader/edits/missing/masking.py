@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, UNLIKELY, WRAP, Draft, put, wrap
+from grader.edits.reading.kinship import words
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.setting import (
     Setting,
@@ -25,7 +26,9 @@ _CONVERSIONS = {"to", "float", "int", "double", "type_as"}
 
 def missing(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Scores masked before they become weights."""
-    if not (is_product(setting, node) or meets_softmax(setting, node)):
+    if not (
+        is_product(setting, node) or meets_softmax(setting, node) or _is_to_be_masked(setting, node)
+    ):
         return
     subject = "a mask that is missing"
     for mask in known(setting, node, Nature.MASK)[:2]:
@@ -41,6 +44,15 @@ def missing(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield wrap(setting.program, node, "", after, "mask", cost, subject)
 
 
+def _is_to_be_masked(setting: Setting, node: ast.expr) -> bool:
+    """Whether scores are stored as they are under a name that says that they are masked."""
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name)]) if isinstance(node, ast.Name):
+            return "masked" in words(name)
+        case _:
+            return False
+
+
 def combined(setting: Setting, node: ast.BinOp | ast.AugAssign | ast.Call) -> Iterator[Draft]:
     """A mask that is added or multiplied, filled in instead."""
     match node:
@@ -54,7 +66,8 @@ def combined(setting: Setting, node: ast.BinOp | ast.AugAssign | ast.Call) -> It
             return
     bare = _unconverted(mask)
     is_buffer = isinstance(bare, ast.Subscript) and isinstance(bare.value, ast.Attribute)
-    if setting.scopes.nature(bare) is not Nature.MASK and not is_buffer:
+    is_made = callee(bare) in setting.signatures.mask_makers
+    if setting.scopes.nature(bare) is not Nature.MASK and not is_buffer and not is_made:
         return
     if isinstance(bare, ast.Constant):
         return

@@ -11,6 +11,7 @@ from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, put
 from grader.edits.edit import Replacement
 from grader.edits.exchanged.statements import block_after
 from grader.edits.reading.kinship import comes_first, kinship
+from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
 _MOST = 3
@@ -176,7 +177,8 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     known = list(places)
     for place, first in enumerate(known):
         for second in known[place + 1 :]:
-            if names.kin(first, second) != 2:
+            are_flags = names.natures.get(first) is names.natures.get(second) is Nature.FLAG
+            if names.kin(first, second) != 2 and not are_flags:
                 continue
             pieces = sorted(
                 Replacement(span.start, span.end, new)

@@ -17,6 +17,8 @@ from grader.edits.reading.setting import (
     meets_softmax,
 )
 
+_KEYS = {"q", "k", "query", "key", "queries", "keys"}
+_SCORES = {"scores", "score", "logits", "attn", "att", "masked", "sim", "similarity", "energy"}
 _RATES = {"p", "rate", "dropout", "prob", "drop"}
 _WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
 
@@ -28,8 +30,14 @@ def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     widths = [name for name in known(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
     first = first_tensor(setting, node)
     own = [f"{first}.shape[-1]"] if first else []
+    if isinstance(node, ast.Name):
+        tensors = known(setting, node, Nature.TENSOR) + known(setting, node, Nature.WEIGHT)
+        keys = [one for one in tensors if _KEYS & set(words(one))]
+        own = [f"{one}.shape[-1]" for one in keys[:1]] or own
     for place, width in enumerate([*own, *widths[:4]]):
         cost = SLIP if place == 0 or "k" in words(width) or "head" in words(width) else CHANGE
+        if cost == SLIP and isinstance(node, ast.Name):  # a product has its scale where it is made
+            cost += 0.25
         root = f"{width} ** 0.5"
         yield _after(setting, node, f" / {root}", "scale", cost, "a factor that is missing")
         yield _after(setting, node, f" * {root}", "scale", WRAP, "a factor that is missing")
@@ -39,9 +47,7 @@ def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 def _is_named_product(setting: Setting, node: ast.expr) -> bool:
     return (
         isinstance(node, ast.Name)
-        and (
-            meets_softmax(setting, node) or bool({"scores", "logits", "attn"} & set(words(node.id)))
-        )
+        and (meets_softmax(setting, node) or bool(_SCORES & set(words(node.id))))
         and isinstance(node.ctx, ast.Load)
         and not isinstance(setting.parent(node), ast.Attribute)
     )
@@ -107,6 +113,29 @@ def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     for axis in axes[:1]:
         text = f"torch.softmax({own}, dim={program.text(axis)})"
         yield put(program, node, text, "softmax", CHANGE, "how weights come from scores")
+
+
+def ratios(setting: Setting, node: ast.Call | ast.UnaryOp) -> Iterator[Draft]:
+    """A logarithm divided by a width, where it multiplies what counts features."""
+    parent = setting.parent(node)
+    value = node.operand if isinstance(node, ast.UnaryOp) else node
+    if callee(value) != "log" or not isinstance(parent, ast.BinOp):
+        return
+    if isinstance(parent.op, ast.Mult):
+        for width in known(setting, node, Nature.SIZE)[:3]:
+            subject = "a division that is missing"
+            yield wrap(setting.program, node, "", f" / {width}", "ratio", CHANGE, subject)
+
+
+def bases(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A power of a number that nothing reads, where it is one of e: `theta ** x`."""
+    if callee(node) != "exp" or len(node.args) != 1:
+        return
+    names = setting.scopes.names(node)
+    for base in known(setting, node, Nature.NUMBER):
+        if not names.read.get(base):
+            text = f"{base} ** ({setting.program.text(node.args[0])})"
+            yield put(setting.program, node, text, "base", SLIP, "the base of a power")
 
 
 def shifts(setting: Setting, node: ast.Name) -> Iterator[Draft]:

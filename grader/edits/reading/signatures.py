@@ -23,6 +23,8 @@ from grader.edits.reading.kinship import kinship
 _MOST_ATTRIBUTES = 20
 _MOST_LIKE = 10
 _DEEPEST = 8
+# Adapters call each other; nothing else calls them.
+_ADAPTER = "run_"
 _MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 
 
@@ -139,7 +141,8 @@ class Signatures:
             for other, signature in self._functions.items()
             if other != name
             and not other[:1].isupper()
-            and not other.startswith(("run_", "__"))
+            and not other.startswith("__")
+            and other.startswith(_ADAPTER) <= name.startswith(_ADAPTER)
             and sum(one.default is None for one in signature.positional) <= given
             and given <= len(signature.positional) + len(signature.by_keyword)
         ]

@@ -173,13 +173,14 @@ class Search:
             self.left_out = max(0, len(edits) - self._bounds.edits)
             del edits[self._bounds.edits :]
             likely = sum(one.edit.cost <= _LIKELY for one in edits)
+            over = bench.seconds + self._bounds.seconds
             left = self._mending(bench, edits, 0, likely, self._bounds.seconds)
+            rest = over - bench.seconds
         mends = self._proven(edits, left)
         if suffice(mends):
             return mends
         with self._bench() as bench:
-            seconds = self._bounds.seconds * (1 - likely / len(edits)) if edits else 0.0
-            left += self._mending(bench, edits, likely, len(edits), seconds)
+            left += self._mending(bench, edits, likely, len(edits), rest)
         return self._proven(edits, left)
 
     def _mending(

@@ -1,0 +1,42 @@
+"""What was left unfinished: random numbers without a rate, weights without values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import CHANGE, Draft, wrap
+from grader.edits.reading.kinship import words
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import Setting, callee, known
+
+_RESULTS = (ast.Name, ast.Call)
+_WEIGHTS = frozenset({"softmax", "weights", "attn", "attention", "probs", "probabilities", "w"})
+_VALUES = frozenset({"v", "value", "values"})
+
+
+def chances(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Random numbers compared with a rate."""
+    if callee(node) not in ("rand", "rand_like") or isinstance(setting.parent(node), ast.Compare):
+        return
+    for rate in known(setting, node, Nature.NUMBER)[:1]:
+        for symbol in (">", "<"):
+            before, after = "(", f" {symbol} {rate})"
+            subject = "a comparison that is missing"
+            yield wrap(setting.program, node, before, after, "chance", CHANGE, subject, loose=True)
+
+
+def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """The product of weights that are returned with values, or with the input."""
+    if not isinstance(setting.parent(node), ast.Return) or not isinstance(node, _RESULTS):
+        return
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    named = set(words(callee(node) or getattr(node, "id", "")))
+    if not named & _WEIGHTS:
+        return
+    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    likely = [one for one in tensors if _VALUES & set(words(one))]
+    for name in (likely or tensors[:1])[:2]:
+        subject = "a factor that is missing"
+        yield wrap(setting.program, node, "", f" @ {name}", "factor", CHANGE, subject)
