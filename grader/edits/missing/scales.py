@@ -14,6 +14,7 @@ from grader.edits.reading.setting import (
     first_tensor,
     is_product,
     known,
+    last_tensor,
     meets_softmax,
 )
 
@@ -28,8 +29,8 @@ def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if not is_product(setting, node) and not _is_named_product(setting, node):
         return
     widths = [name for name in known(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
-    first = first_tensor(setting, node)
-    own = [f"{first}.shape[-1]"] if first else []
+    last = last_tensor(setting, node)
+    own = [f"{last}.shape[-1]"] if last else []
     if isinstance(node, ast.Name):
         tensors = known(setting, node, Nature.TENSOR) + known(setting, node, Nature.WEIGHT)
         keys = [one for one in tensors if _KEYS & set(words(one))]

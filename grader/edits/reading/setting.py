@@ -114,13 +114,21 @@ def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
 
 def first_tensor(setting: Setting, node: ast.expr) -> str | None:
     """The first variable in an expression that is a tensor."""
+    return next(iter(_tensors(setting, node)), None)
+
+
+def last_tensor(setting: Setting, node: ast.expr) -> str | None:
+    """The last variable in an expression that is a tensor."""
+    return next(reversed(_tensors(setting, node)), None)
+
+
+def _tensors(setting: Setting, node: ast.expr) -> list[str]:
     names = [
         one
         for one in ast.walk(node)
         if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR
     ]
-    first = min(names, key=lambda one: (one.lineno, one.col_offset), default=None)
-    return None if first is None else first.id
+    return [one.id for one in sorted(names, key=lambda one: (one.lineno, one.col_offset))]
 
 
 def is_product(setting: Setting, node: ast.expr) -> bool:
