@@ -48,6 +48,7 @@ from grader.edits.missing import (
     repeated,
     scales,
     transplants,
+    uncalled,
     unfinished,
     unread,
     written_out,
@@ -82,6 +83,7 @@ OF_VALUES: tuple[Family, ...] = (
     transplants.callables,
     transplants.softmaxes,
     members.forgotten,
+    members.forgotten_keys,
     forgotten_methods.values,
     forgotten_methods.shifted,
     forgotten_methods.masks,
@@ -280,6 +282,9 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         unread.steps,
     ),
     ast.Assign: (
+        statements.targets,
+        statements.numbers,
+        uncalled.methods,
         operators.assigned,
         forgotten.defaults,
         statements.statements,
@@ -313,6 +318,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         modelled.statements,
     ),
     ast.Return: (
+        statements.numbers,
         repeated.names_exchanged,
         repeated.receivers_exchanged,
         likes.likes,

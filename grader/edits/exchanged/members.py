@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, instead, put, wrap
 from grader.edits.edit import Replacement
-from grader.edits.reading.kinship import kinship, words
+from grader.edits.reading.kinship import kin_of, kinship, words
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee
@@ -96,6 +96,28 @@ def forgotten(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                     subject = "a projection that is missing"
                     after = f" @ {holder}.{other}.T"
                     yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
+
+
+def forgotten_keys(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A weight that is held under a key that nothing looks up."""
+    if not isinstance(setting.parent(node), ast.Return) or not isinstance(
+        node, (ast.Name, ast.Call)
+    ):
+        return
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for holder, used in setting.seen.keys.items():
+        kin = [
+            one
+            for one in dict.fromkeys(
+                (*setting.signatures.words, *(kin for own in sorted(used) for kin in kin_of(own)))
+            )
+            if one not in used and any(kinship(one, other) == 2 for other in used)
+        ]
+        for key in kin[:_MOST_INDICES]:
+            subject = "a projection that is missing"
+            after = f" @ {holder}[{key!r}].T"
+            yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
 
 
 def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -109,7 +109,7 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
 
 def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
     """A value that depends on an unused flag."""
-    for other in ("None", *_other_values(node)) if can_be_none else ():
+    for other in ("None", *_other_values(setting, node)) if can_be_none else ():
         yield _around(setting, node, f" if {name} else {other}", name, CHANGE)
     if setting.scopes.nature(node).is_number:
         yield _around(setting, node, f" * {name}", name, CHANGE)
@@ -138,10 +138,12 @@ def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
 
 
-def _other_values(node: ast.expr) -> list[str]:
-    """The variable that an expression is made of."""
+def _other_values(setting: Setting, node: ast.expr) -> list[str]:
+    """The variable that an expression is made of, and the first tensor that the function has."""
     names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-    return [name for name in names if name not in ("torch", "F", "self", "math")][:1]
+    own = [name for name in names if name not in ("torch", "F", "self", "math")][:1]
+    known = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    return list(dict.fromkeys((*own, *known[:1])))
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:

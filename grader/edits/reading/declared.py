@@ -74,6 +74,9 @@ def declarations(tree: ast.Module) -> Declared:
                 functions.setdefault(name, _signature(node.args))
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
                 functions.setdefault(name, _signature(given))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+                if other in functions:
+                    functions.setdefault(name, functions[other])
             case ast.Assign(
                 targets=[ast.Name(id=name) | ast.Attribute(attr=name)],
                 value=(

@@ -137,6 +137,20 @@ class Seen:
                     pass
         return found
 
+    @functools.cached_property
+    def keys(self) -> dict[str, set[str]]:
+        """By what is looked up in, the words that it is looked up by."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for node in ast.walk(self._program.tree):
+            match node:
+                case ast.Subscript(
+                    value=ast.Name() | ast.Attribute() as holder, slice=ast.Constant(value=str(key))
+                ):
+                    found[ast.unparse(holder)].add(key)
+                case _:
+                    pass
+        return found
+
     def slices(self, node: ast.AST) -> list[tuple[str, str]]:
         """The bounds, both named, of other slices in the function around a node."""
         return self._slices.get(self._program.scope(node), [])[:_MOST_SLICES]

@@ -1,0 +1,51 @@
+"""Methods that a function does not call, and parameters that it does not read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.edits.draft import SLIP, Draft
+from grader.edits.edit import Replacement
+from grader.edits.reading.natures import Nature
+from grader.edits.reading.setting import Setting, callee
+
+_MOST = 3
+
+
+def methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`layer.load(q, k)` after `layer = Layer(n)`, where nothing else reads `q` and `k`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+            made = _made(value)
+        case _:
+            return
+    own = setting.scopes.names(node)
+    scope = setting.program.scope(node)
+    if made is None or not isinstance(scope, ast.FunctionDef):
+        return
+    given = [one.arg for one in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)]
+    unread = [one for one in given if not own.read.get(one) and own.natures[one] is not Nature.SIZE]
+    end = setting.program.span(node).end
+    found = (
+        method
+        for method, signature in setting.signatures.methods_of(made)
+        if f".{method}(" not in setting.program.text(scope)
+        and len(unread) == sum(one.default is None for one in signature.positional) > 0
+    )
+    for method in list(found)[:_MOST]:
+        text = f"; {name}.{method}({', '.join(unread)})"
+        subject = f"`{method}`, which is not called"
+        yield Draft("uncalled", SLIP, subject, node, (Replacement(end, end, text),), end)
+
+
+def _made(node: ast.Call) -> str | None:
+    """The class of which a call makes an object, whatever is done to that at once."""
+    name = callee(node)
+    if name[:1].isupper():
+        return name
+    match node.func:
+        case ast.Attribute(value=ast.Call() as inner):
+            return _made(inner)
+        case _:
+            return None
