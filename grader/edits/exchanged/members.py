@@ -200,7 +200,7 @@ def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
         and isinstance(parent.targets[0], ast.Name)
         and "key" in parent.targets[0].id.lower()
     ) or (isinstance(parent, ast.Subscript) and not _has_slices(node))
-    if not is_key or not isinstance(node.ctx, ast.Load):
+    if not is_key or not node.elts or not isinstance(node.ctx, ast.Load):
         return
     texts = [setting.program.text(one) for one in node.elts]
     missing = [one.name for one in setting.seen.variables(node)]

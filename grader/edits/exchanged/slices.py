@@ -138,7 +138,7 @@ def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Dr
         for target in range(len(texts)):
             moved = [*rest[:target], "None", *rest[target:]]
             yield put(program, index, ", ".join(moved), "added-axis", SLIP, subject)
-    if texts[0] == "..." and "None" in texts:
+    if texts[:1] == ["..."] and "None" in texts:
         for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
             text = ", ".join(["...", *tail])
             yield put(program, index, text, "added-axis", CHANGE, subject)

@@ -47,7 +47,7 @@ def numbers(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
         return
     program = setting.program
     found: dict[int, list[ast.expr]] = {}
-    for one in ast.walk(node.value):
+    for one in program.parts(node.value):
         if isinstance(one, ast.expr) and not isinstance(setting.parent(one), ast.UnaryOp):
             number = integer(one)
             if number is not None and not is_axis(setting, one):

@@ -113,7 +113,7 @@ def counterparts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     became |= _constants(setting, text)
     became |= {one: other for one, other in _PARTS.items() if re.search(rf"\b{one}\b", text)}
     index = node.targets[0].slice
-    last = index.elts[-1] if isinstance(index, ast.Tuple) else index
+    last = index.elts[-1] if isinstance(index, ast.Tuple) and index.elts else index
     entry = f"{program.text(last)}]"
     if entry in _ENTRIES:
         became[entry] = _ENTRIES[entry]

@@ -136,7 +136,7 @@ def overwritten(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 def _exchanged_within(setting: Setting, node: ast.expr, part: ast.expr) -> Iterator[Draft]:
     program, names = setting.program, setting.scopes.names(node)
     places: dict[str, list[ast.Name]] = {}
-    for one in ast.walk(part):
+    for one in program.parts(part):
         if isinstance(one, ast.Name):
             places.setdefault(one.id, []).append(one)
     for first, second in itertools.combinations(places, 2):
@@ -171,7 +171,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     program = setting.program
     names = setting.scopes.names(node)
     places: dict[str, list[ast.Name]] = {}
-    for one in ast.walk(node.value):
+    for one in program.parts(node.value):
         if isinstance(one, ast.Name):
             places.setdefault(one.id, []).append(one)
     known = list(places)

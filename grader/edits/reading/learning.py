@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.edits.reading.captured import captured
@@ -13,10 +13,11 @@ from grader.edits.reading.natures import Nature, nature_of, nature_of_name
 
 # More names than anyone writes in one scope are looked at by nobody.
 _MOST_NAMES = 100
-# What torch makes of sizes, not of tensors.
-_MAKERS = frozenset(
-    {"arange", "zeros", "ones", "empty", "full", "eye", "rand", "randn", "linspace", "tensor"}
-)
+# What torch makes of sizes, not of tensors, and of how many at most.
+_MAKERS = {
+    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), 9),
+    **{"arange": 3, "eye": 2, "full": 0, "linspace": 0, "tensor": 0},
+}
 # A size here, where `torch.nn.Linear` has one, is the tensor that most adapters are given.
 _INPUT, _OUTPUT = "in_features", "out_features"
 
@@ -53,30 +54,58 @@ class Names:
         self.own.discard(name)
 
 
-def tensor_by_use(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, name: str, told: Nature | None
-) -> bool:
-    """Whether what is done to a parameter tells that it is a tensor, where its name says a size."""
-    if told is not Nature.SIZE:
-        return False
-    if name == _INPUT and _OUTPUT not in ast.unparse(function.args):
-        return function.name != "__init__"
-    return any(_is_done_to_tensor(one, name) for one in ast.walk(function))
+def by_use(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, told: Mapping[str, Nature | None]
+) -> dict[str, Nature]:
+    """What is done to parameters tells of some what they are, whatever their names tell."""
+    seen: dict[str, set[Nature]] = defaultdict(set)
+    for node in ast.walk(function):
+        for name, nature in _uses(node):
+            seen[name].add(nature)
+    found: dict[str, Nature] = {}
+    for name, known in told.items():
+        if known is Nature.SIZE and (Nature.TENSOR in seen[name] or _is_input(function, name)):
+            found[name] = Nature.TENSOR
+        elif known is None and len(seen[name]) == 1:
+            found[name] = min(seen[name], key=lambda one: one.value)
+    return found
 
 
-def _is_done_to_tensor(node: ast.AST, name: str) -> bool:
+def _is_input(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    is_layer = function.name == "__init__" or _OUTPUT in ast.unparse(function.args)
+    return name == _INPUT and not is_layer
+
+
+def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:
+    """The names that are used in a node itself in a way that only one kind of value is."""
     match node:
-        case ast.Attribute(value=ast.Name(id=own)) | ast.Subscript(value=ast.Name(id=own)):
-            return own == name
+        case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)):
+            yield name, Nature.TENSOR
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            return any(isinstance(one, ast.Name) and one.id == name for one in (left, right))
-        case ast.Call(
-            func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=called),
-            args=[ast.Name(id=own), *_],
-        ):
-            return own == name and called not in _MAKERS
+            for one in (left, right):
+                if isinstance(one, ast.Name):
+                    yield one.id, Nature.TENSOR
+        case ast.BinOp(left=ast.Name(id=name), op=ast.FloorDiv() | ast.Mod()):
+            yield name, Nature.SIZE
+        case ast.Call(func=ast.Name(id="range"), args=given):
+            yield from _each(given, Nature.SIZE)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=called)):
+            if called in _MAKERS:
+                yield from _each(node.args[: _MAKERS[called]], Nature.SIZE)
+            else:
+                yield from _each(node.args[:1], Nature.TENSOR)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="nn"), attr="Linear" | "Embedding")):
+            yield from _each(node.args[:2], Nature.SIZE)
+        case ast.Call(func=ast.Name(id=name)):
+            yield name, Nature.FUNCTION
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
+            yield from _each([test], Nature.FLAG)
         case _:
-            return False
+            pass
+
+
+def _each(given: Sequence[ast.expr], nature: Nature) -> Iterator[tuple[str, Nature]]:
+    return ((one.id, nature) for one in given if isinstance(one, ast.Name))
 
 
 def learn(statement: ast.stmt, names: Names) -> None:

@@ -6,6 +6,7 @@ import ast
 import bisect
 import itertools
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -125,6 +126,16 @@ class Program:
     def between(self, left: ast.AST, right: ast.AST) -> Span:
         """What stands between two nodes that follow each other."""
         return Span(self.outer_span(left).end, self.outer_span(right).start)
+
+    @staticmethod
+    def parts(node: ast.AST) -> Iterator[ast.AST]:
+        """A node and all that is in it, except what is inside f-strings: it has no place."""
+        waiting = deque((node,))
+        while waiting:
+            one = waiting.popleft()
+            yield one
+            if not isinstance(one, ast.JoinedStr):
+                waiting.extend(ast.iter_child_nodes(one))
 
     def _offset(self, line: int, column: int) -> int:
         text = self._texts[line - 1]

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.edits.reading.learning import Names, learn, note_uses, pass_on, tensor_by_use
+from grader.edits.reading.learning import Names, by_use, learn, note_uses, pass_on
 from grader.edits.reading.natures import (
     Nature,
     nature_of,
@@ -82,13 +82,9 @@ class Scopes:
             names.natures |= around.natures
             names.first |= dict.fromkeys(around.first, 0)
         if isinstance(scope, _FUNCTIONS):
-            given = _natures_of_defaults(scope)
+            told = _of_parameters(scope)
             for argument in _parameters(scope):
-                told = nature_of_annotation(argument.annotation)
-                if told is None:
-                    told = nature_of_parameter(argument.arg) or given.get(argument.arg)
-                    told = Nature.TENSOR if tensor_by_use(scope, argument.arg, told) else told
-                names.natures[argument.arg] = told or Nature.TENSOR
+                names.natures[argument.arg] = told[argument.arg]
                 names.first[argument.arg] = argument.lineno
                 if argument.arg not in ("self", "cls"):
                     names.own.add(argument.arg)
@@ -190,6 +186,19 @@ def _natures_of_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> di
     pairs += [(a, d) for a, d in zip(own.kwonlyargs, own.kw_defaults, strict=True) if d is not None]
     found = {argument.arg: nature_of(default, {}) for argument, default in pairs}
     return {name: one for name, one in found.items() if one is Nature.FLAG or one.is_number}
+
+
+def _of_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Nature]:
+    """What parameters are: annotated so, called so, so by default, so used, or a tensor."""
+    defaults = _natures_of_defaults(function)
+    annotated = {one.arg: nature_of_annotation(one.annotation) for one in _parameters(function)}
+    told = {
+        name: nature_of_parameter(name) or defaults.get(name)
+        for name, one in annotated.items()
+        if one is None
+    }
+    told |= by_use(function, told)
+    return {name: one or told[name] or Nature.TENSOR for name, one in annotated.items()}
 
 
 def _own_statements(scope: Scope) -> list[ast.stmt]:

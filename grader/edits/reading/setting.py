@@ -125,7 +125,7 @@ def last_tensor(setting: Setting, node: ast.expr) -> str | None:
 def _tensors(setting: Setting, node: ast.expr) -> list[str]:
     names = [
         one
-        for one in ast.walk(node)
+        for one in setting.program.parts(node)
         if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR
     ]
     return [one.id for one in sorted(names, key=lambda one: (one.lineno, one.col_offset))]
