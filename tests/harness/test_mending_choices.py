@@ -13,6 +13,7 @@ from grader.explaining.mending.exercises import Mender
 from grader.explaining.mending.mending import Cost, FileEdit, Lines, Mend
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
+from grader.explaining.mending.weighing import Weighing
 from grader.testing.observation import Question
 from grader.verdict import Aspect
 from grader.wire.calls import Call
@@ -47,6 +48,17 @@ def shifted(parts):
 def size(parts):
     result = abs(parts)
     return result
+
+def turned(x):
+    sin, cos = x
+    return sin * 3, cos
+
+def halves(sin_x, cos_x):
+    return (sin_x, cos_x), (sin_x, cos_x), (cos_x, sin_x)
+
+def named(upper_x, lower_x):
+    upper = lower_x
+    return upper, upper_x, lower_x
 """
 FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
 
@@ -115,6 +127,28 @@ def test_what_is_to_be_done_to_a_value_is_told_where_the_value_is_made(sources):
     choice = chosen(mends("return -result", "result = -abs(parts)"), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].source == "result = abs(parts)"
+
+
+def weights(sources: Sources, *wanted: str) -> list[float]:
+    """What some edits weigh, each less than its cost where something speaks for it."""
+    weighing = Weighing(sources, ADAPTERS)
+    return [weighing.weight(one.made) - one.made.edit.cost for one in mends(*wanted)]
+
+
+def test_what_goes_together_likely_stands_in_the_order_of_other_places(sources):
+    """Who writes `sin, cos` everywhere but once erred where it is written otherwise."""
+    restored, exchanged = weights(
+        sources,
+        "return (sin_x, cos_x), (sin_x, cos_x), (sin_x, cos_x)",
+        "def halves(cos_x, sin_x):",
+    )
+    assert restored < 0 < exchanged
+
+
+def test_a_variable_is_likelier_made_of_what_is_called_like_it(sources):
+    """`upper` of `upper_x`, not of `lower_x`."""
+    called_alike, negative = weights(sources, "upper = upper_x", "return -upper, upper_x, lower_x")
+    assert called_alike < 0 == negative
 
 
 @dataclass

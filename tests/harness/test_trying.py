@@ -52,6 +52,24 @@ class Times:
 def run_double(x):
     return Times()(x)
 """,
+    "a method that calls its like of a base class, by a name of the class's own": """
+class Base:
+    def by(self, x):
+        return x
+class Times(
+    Base,
+):
+    __factor = 1
+
+    @property
+    def factor(self):
+        return self.__factor
+
+    def by(self, x):
+        return super().by(x) * self.factor * 3
+def run_double(x):
+    return Times().by(x)
+""",
     "a method of an object that exists": """
 class Times:
     def by(self, x):
