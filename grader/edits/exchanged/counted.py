@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, Draft, put
+from grader.edits.draft import CHANGE, Draft, put, wrap
+from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
+_MOST = 3
 _SUBJECT = "what is counted"
 _SUMS = (ast.GeneratorExp, ast.ListComp, ast.AugAssign)
 
@@ -29,6 +31,23 @@ def numbers(setting: Setting, node: ast.Subscript | ast.Call) -> Iterator[Draft]
             return
     text = f"{setting.program.outer_text(whole)}.numel()"
     yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
+
+
+def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """`a * b` for the size `a` in a sum of products."""
+    parent = setting.parent(node)
+    is_term = isinstance(parent, (ast.BinOp, ast.AugAssign)) and isinstance(parent.op, ast.Add)
+    is_read = isinstance(node.ctx, ast.Load)
+    if not (is_term and is_read) or setting.scopes.nature(node) is not Nature.SIZE:
+        return
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for size in [one for one in sizes if one not in (node.id, _target(parent))][:_MOST]:
+        yield wrap(setting.program, node, "", f" * {size}", "counted", CHANGE, _SUBJECT)
+
+
+def _target(node: ast.AST) -> str | None:
+    target = getattr(node, "target", None)
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def products(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -42,7 +42,7 @@ def _groups(program: Program, value: ast.expr) -> Iterator[tuple[Spans, float]]:
     parts: dict[str, Spans] = defaultdict(lambda: defaultdict(list))
     called: Spans = defaultdict(list)
     members: dict[str, Spans] = defaultdict(lambda: defaultdict(list))
-    for one in _placed(value):
+    for one in program.parts(value):
         match one:
             case ast.Subscript(value=base, slice=index, ctx=ast.Load()):
                 parts[program.text(base)][program.text(index)].append(program.span(index))
@@ -66,14 +66,6 @@ def _groups(program: Program, value: ast.expr) -> Iterator[tuple[Spans, float]]:
         for name, other in itertools.combinations(own, 2):
             if kinship(name, other) == 2:
                 yield {name: own[name], other: own[other]}, SLIP if len(own) < 4 else WRAP
-
-
-def _placed(value: ast.AST) -> Iterator[ast.AST]:
-    """A node and those inside it, but for those in texts, whose places are not told."""
-    yield value
-    for one in ast.iter_child_nodes(value):
-        if not isinstance(one, ast.JoinedStr):
-            yield from _placed(one)
 
 
 def _are_nested(spans: Spans) -> bool:

@@ -6,8 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.edits.draft import CHANGE, Draft, put
-from grader.edits.reading.setting import Setting
+from grader.edits.draft import CHANGE, Draft, put, wrap
+from grader.edits.exchanged.siblings import siblings
+from grader.edits.reading.setting import Setting, callee
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NEAR = 4
@@ -16,15 +17,67 @@ _MOST_PARTS = 8
 
 def statements(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
     """What is assigned, or called, as in a statement nearby about a thing of a kin."""
+    whole = setting.program.text(node)
+    for model in _near(setting, node):
+        if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
+            yield from _after(setting, node, node.value, whole, model.value, _text(setting, model))
+
+
+def functions(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`math.sin(x)` for `x`, beside `math.cos(x)`."""
+    own = setting.program.text(node.value)
+    for model in _near(setting, node):
+        match model:
+            case ast.Assign(value=ast.Call(func=called, args=[taken])):
+                name, before = callee(model.value), setting.program.text(called)
+            case _:
+                continue
+        if setting.program.text(taken) != own:
+            continue
+        for other in siblings(name):
+            text = f"{before.removesuffix(name)}{other}("
+            subject = f"a call of `{other}` that is missing"
+            yield wrap(
+                setting.program, node.value, text, ")", "modelled", CHANGE, subject, loose=True
+            )
+
+
+def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """The index before or after that of which the same is taken, or set, nearby."""
+    program = setting.program
+    own, statement = _last(node), program.home(node).statement
+    if isinstance(own, (ast.Slice, ast.Constant)) or not isinstance(statement, ast.Assign):
+        return
+    held = program.text(node.value)
+    found: dict[str, None] = {}
+    for model in _near(setting, statement):
+        for one in program.parts(model):
+            if isinstance(one, ast.Subscript) and program.text(one.value) == held:
+                index = _last(one)
+                if isinstance(index, (ast.BinOp, ast.Name)):
+                    found[program.text(index)] = None
+    for text in found:
+        for more in (f"{text} + 1", f"{text} - 1"):
+            subject = f"an index of `{held}`"
+            yield put(program, own, more, "index", CHANGE, subject)
+
+
+def _last(node: ast.Subscript) -> ast.expr:
+    index = node.slice
+    return index.elts[-1] if isinstance(index, ast.Tuple) and index.elts else index
+
+
+def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements around one in its block, and those of branches among them."""
     home = setting.program.home(node)
     block = getattr(home.parent, home.field)
     if home.index is None or not isinstance(block, list):
         return
-    near = block[max(0, home.index - _NEAR) : home.index + _NEAR + 1]
-    models = [one for one in near if type(one) is type(node) and one is not node]
-    whole = setting.program.text(node)
-    for model in models:
-        yield from _after(setting, node, node.value, whole, model.value, _text(setting, model))
+    for one in block[max(0, home.index - _NEAR) : home.index + _NEAR + 1]:
+        if isinstance(one, ast.If):
+            yield from one.body
+        elif one is not node:
+            yield one
 
 
 def entries(setting: Setting, node: ast.Dict | ast.Call) -> Iterator[Draft]:

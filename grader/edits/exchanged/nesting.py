@@ -52,23 +52,6 @@ class _Layer:
         return f"{self.before}{text if holds or not self.is_method else f'({text})'}{self.after}"
 
 
-def whole_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`a ** (-2 * i / d)` for `a ** -2 * i / d`."""
-    outer = setting.parent(node)
-    if isinstance(outer, ast.BinOp) and isinstance(outer.op, _FACTORS) and node is outer.left:
-        return
-    first: ast.expr = node
-    while isinstance(first, ast.BinOp) and isinstance(first.op, _FACTORS):
-        if setting.program.outer_span(first) != setting.program.span(first) and first is not node:
-            return
-        first = first.left
-    if first is node or not isinstance(first, ast.BinOp) or not isinstance(first.op, ast.Pow):
-        return
-    start, end = setting.program.outer_span(first.right).start, setting.program.span(node).end
-    pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
-    yield Draft("groups", SLIP, "what belongs to an exponent", node, pieces, start)
-
-
 def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """`g(f(x))` for `f(g(x))`, `x.b().a()` for `x.a().b()`."""
     outer = _layer(setting, node)
@@ -151,19 +134,35 @@ def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 def in_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     """`x ** (a / b)` for `x ** a / b`, and for `1 / x ** a / b`."""
-    if not isinstance(node.op, (ast.Mult, ast.Div)):
-        return
-    power = node.left
-    while isinstance(power, ast.BinOp) and isinstance(power.op, (ast.Mult, ast.Div)):
-        power = power.right
-    if not (isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow)):
-        return
     program = setting.program
+    power = _last_power(program, node)
+    if power is None:
+        return
     start, end = program.outer_span(power.right).start, program.span(node).end
     inner, outer = program.span(power).end, program.outer_span(power).end
     closing, rest = program.source[inner:outer], program.source[outer:end]
     pieces = (Replacement(start, start, "("), Replacement(inner, end, f"{rest}){closing}"))
-    yield Draft("groups", CHANGE, "how far an exponent reaches", node, pieces, start)
+    parent = setting.parent(node)
+    is_whole = not (isinstance(parent, ast.BinOp) and isinstance(parent.op, _FACTORS))
+    subject = "how far an exponent reaches"
+    yield Draft("groups", SLIP if is_whole else CHANGE, subject, node, pieces, start)
+
+
+def _last_power(program: Program, node: ast.BinOp) -> ast.BinOp | None:
+    """The last power among the factors of a product, but for its last factor."""
+    while isinstance(node.op, _FACTORS):
+        match node.left:
+            case ast.BinOp(op=ast.Pow()) as power:
+                return power
+            case ast.BinOp(op=op, right=right) as inner if isinstance(op, _FACTORS):
+                if program.outer_span(inner) != program.span(inner):
+                    return None
+                if isinstance(right, ast.BinOp) and isinstance(right.op, ast.Pow):
+                    return right
+                node = inner
+            case _:
+                return None
+    return None
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:

@@ -59,7 +59,7 @@ def returned(setting: Setting, node: ast.Return) -> Iterator[Draft]:
             )
 
 
-def all_of(setting: Setting, node: ast.Return) -> Iterator[Draft]:
+def all_of(setting: Setting, node: ast.Return | ast.Assign) -> Iterator[Draft]:
     """`torch.cat(parts, dim=-1)` for one of the parts that a loop collected."""
     match node.value:
         case (

@@ -102,6 +102,9 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
     both = (nature, setting.scopes.nature(node))
     if isinstance(node, ast.Constant) or not all(n.is_tensor or n.is_number for n in both):
         return
+    if nature is setting.scopes.nature(node) is Nature.TENSOR:
+        subject = _NEVER_USED.format(name)
+        yield wrap(setting.program, node, f"{name} @ ", "", "forgotten", CHANGE, subject)
     for before, after in _TERMS:
         cost = WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE
         yield _around(setting, node, f"{before}{name}{after}", name, cost)

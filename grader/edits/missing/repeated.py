@@ -170,6 +170,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
         return
     program = setting.program
     names = setting.scopes.names(node)
+    loops = set(setting.seen.loops(node))
     places: dict[str, list[ast.Name]] = {}
     for one in program.parts(node.value):
         if isinstance(one, ast.Name):
@@ -178,7 +179,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     for place, first in enumerate(known):
         for second in known[place + 1 :]:
             are_flags = names.natures.get(first) is names.natures.get(second) is Nature.FLAG
-            if names.kin(first, second) != 2 and not are_flags:
+            if names.kin(first, second) != 2 and not are_flags and not {first, second} <= loops:
                 continue
             pieces = sorted(
                 Replacement(span.start, span.end, new)

@@ -70,7 +70,7 @@ def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if not isinstance(parent, (ast.Assign, ast.Return)):
         return
-    if isinstance(node, ast.Name) and not isinstance(parent, ast.Return):
+    if isinstance(node, ast.Name) and not (isinstance(parent, ast.Return) or _is_idle(parent)):
         return
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
@@ -81,6 +81,15 @@ def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         for after in (f" / (1 - {rate})", f" / {rate}", f" * {rate}", f" * (1 - {rate})"):
             cost = CHANGE if after.startswith(" / (") else WRAP
             yield _after(setting, node, after, "scale", cost, "a factor that is missing")
+
+
+def _is_idle(node: ast.AST) -> bool:
+    """Whether a statement gives a variable its own value."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=one)], value=ast.Name(id=other)):
+            return one == other
+        case _:
+            return False
 
 
 def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draft]:
@@ -114,6 +123,19 @@ def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     for axis in axes[:1]:
         text = f"torch.softmax({own}, dim={program.text(axis)})"
         yield put(program, node, text, "softmax", CHANGE, "how weights come from scores")
+
+
+def exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`base ** (2 * i / width)` for `base ** (2 * i)`."""
+    match node:
+        case ast.BinOp(op=ast.Pow(), right=ast.BinOp(op=ast.Mult()) | ast.Name() as power):
+            pass
+        case _:
+            return
+    for width in known(setting, node, Nature.SIZE)[:4]:
+        if width not in setting.program.text(power):
+            subject = "a division that is missing"
+            yield wrap(setting.program, power, "(", f" / {width})", "ratio", CHANGE, subject)
 
 
 def ratios(setting: Setting, node: ast.Call | ast.UnaryOp) -> Iterator[Draft]:

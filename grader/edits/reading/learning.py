@@ -185,6 +185,26 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
                 pass
 
 
+def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
+    """Variables are siblings that two functions in a row make of the same: `cos` and `sin`."""
+    match one, other:
+        case (
+            ast.Assign(
+                targets=[ast.Name(id=first)],
+                value=ast.Call(func=ast.Attribute(value=its), args=[given]),
+            ),
+            ast.Assign(
+                targets=[ast.Name(id=second)],
+                value=ast.Call(func=ast.Attribute(value=others), args=[also]),
+            ),
+        ) if first != second and ast.dump(its) == ast.dump(others):
+            if ast.dump(given) == ast.dump(also):
+                names.siblings[first].add(second)
+                names.siblings[second].add(first)
+        case _:
+            pass
+
+
 def pass_on(statement: ast.stmt, names: Names) -> None:
     """What is stored as it is under the name of a mask is one."""
     match statement:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.edits.reading.learning import Names, by_use, learn, note_uses, pass_on
+from grader.edits.reading.learning import Names, by_use, learn, note_alike, note_uses, pass_on
 from grader.edits.reading.natures import (
     Nature,
     nature_of,
@@ -98,6 +98,8 @@ class Scopes:
             learn(statement, names)
         for statement in statements:
             note_uses(statement, names)
+        for pair in itertools.pairwise(statements):
+            note_alike(*pair, names)
         for statement in statements:
             pass_on(statement, names)
         names.forget(_NOBODY)
