@@ -25,7 +25,6 @@ from grader.explaining.naming.diagnosis import (
 )
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.explaining.naming.nameless import nameless, suspicion
-from grader.explaining.steps.strange import STRANGE
 from grader.explaining.steps.walking import Followed, follow
 from grader.explaining.wording import InFull, words_of
 from grader.home.bench import SEED, HomeCases
@@ -334,10 +333,11 @@ def _mended(words: Told, mended: Mended, shown: bool) -> Told:
 
 
 def _followed(words: Told, test: str, followed: Followed | None) -> Told:
-    """The words, and what of a call's steps is right, or where its answer stops being numbers."""
+    """The words, and what of a call's steps is right, or where its answer stops being numbers.
+
+    That line shows what is wrong, and seldom is.
+    """
     if followed is None:
         return words
     message = "\n".join(filter(None, [words.message, plain(followed.in_words(test))]))
-    line = followed.line_of(test)
-    where = words.where if line is None else Where(plain(line.file), line.line, STRANGE)
-    return words._replace(message=message, where=where)
+    return words._replace(message=message)

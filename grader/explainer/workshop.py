@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from grader.evidence import Mending
+from grader.explainer.sturdy_bench import Losses, SturdyBench
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
 from grader.explaining.mending.exercises import Attempt, Mender
@@ -17,6 +18,9 @@ from grader.sandbox.sitting import Sitting
 from grader.sandbox.worker import WorkerLost
 from grader.submission import Submission
 
+# Of one submission's workers. Who ends its own under every edit is not edited any further.
+_MOST_LOST = 6
+
 
 class Workshop:
     """Mends one submission's wrong exercises, one after another; `mendings` tell of it."""
@@ -25,6 +29,7 @@ class Workshop:
         self._sitting = sitting
         self._submission = submission
         self._seconds = 0.0
+        self._losses = Losses(_MOST_LOST)
         self.mendings: list[Mending] = []
 
     def mended(
@@ -43,7 +48,6 @@ class Workshop:
 
         found: dict[str, Mended] = {}
         attempts = Mender(sources, self._submission.adapters, search).attempts(asked)
-        # Who ends its worker under edits is not edited any further.
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 if attempt.choice is not None:
@@ -59,8 +63,9 @@ class Workshop:
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
-        with self._sitting.bench() as bench:
-            try:
+        bench = SturdyBench(self._sitting.bench, self._losses)
+        try:
+            with bench:
                 yield bench
-            finally:
-                self._seconds += bench.seconds
+        finally:
+            self._seconds += bench.seconds

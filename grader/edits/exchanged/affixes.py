@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import SLIP, Draft
 from grader.edits.edit import Replacement
@@ -13,13 +14,14 @@ from grader.edits.reading.setting import Setting
 _FEWEST = 2
 
 
-def affixes(setting: Setting, node: ast.Call | ast.Tuple) -> Iterator[Draft]:
+def affixes(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[Draft]:
     """For several variables at once those of the same names, but for what is added to each."""
-    given = node.elts if isinstance(node, ast.Tuple) else node.args
+    given = node.args if isinstance(node, ast.Call) else node.elts
     held = [one for one in given if isinstance(one, ast.Name)]
     if len(held) < _FEWEST or isinstance(getattr(node, "ctx", None), ast.Store):
         return
     known = [one.name for one in setting.seen.variables(node)]
+    yield from _unread(setting, node, held)
     found: dict[tuple[str, str], list[tuple[ast.Name, str]]] = defaultdict(list)
     for one in held:
         for other in known:
@@ -36,3 +38,26 @@ def affixes(setting: Setting, node: ast.Call | ast.Tuple) -> Iterator[Draft]:
         )
         names = " and ".join(f"`{one.id}`" for one, _ in pairs)
         yield Draft("names", SLIP, f"where {names} are used", node, pieces, spans[0].start)
+
+
+def _unread(
+    setting: Setting, node: ast.Call | ast.Tuple | ast.List, held: Sequence[ast.Name]
+) -> Iterator[Draft]:
+    """Two variables of a kin that nothing reads, in the place of two others."""
+    names = setting.scopes.names(node)
+    unread = [
+        name
+        for name, first in names.first.items()
+        if name in names.own and not names.read.get(name) and 0 < first < node.lineno
+    ]
+    if len(unread) != _FEWEST or names.kin(*unread) != _FEWEST:
+        return
+    for pair in itertools.pairwise(held):
+        if not {one.id for one in pair} & set(unread):
+            spans = [setting.program.span(one) for one in pair]
+            pieces = tuple(
+                Replacement(span.start, span.end, other)
+                for span, other in zip(spans, unread, strict=True)
+            )
+            told = " and ".join(f"`{one.id}`" for one in pair)
+            yield Draft("names", SLIP, f"where {told} are used", node, pieces, spans[0].start)

@@ -112,6 +112,16 @@ def _without_turning(node: ast.expr) -> ast.expr | None:
             return None
 
 
+def mapped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """The axis at which `vmap` puts what it maps over, where none is told."""
+    if callee(node) != "vmap" or any(one.arg == "out_dims" for one in node.keywords):
+        return
+    end = setting.program.outer_span([*node.args, *(one.value for one in node.keywords)][-1]).end
+    for axis in (-2, 1, -1, -3):
+        piece = Replacement(end, end, f", out_dims={axis}")
+        yield Draft("axis", CHANGE, "where `vmap` puts its axis", node, (piece,), end, axis)
+
+
 def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Other axes that a `flatten` makes one of."""
     axes = tuple(map(integer, node.args))

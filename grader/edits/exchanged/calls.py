@@ -83,7 +83,9 @@ def program_function(setting: Setting, node: ast.AST) -> str | None:
 def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """A call dropped: what it is given, or called on, stays."""
     name = callee(node)
-    if not name or name in _KEPT_WHOLE or name[:1].isupper():
+    if not name or name[:1].isupper():
+        return
+    if isinstance(node.func, ast.Name) and name in _KEPT_WHOLE:
         return
     subject = f"a call of `{name}` that may not belong there"
     options: list[ast.expr] = [one for one in node.args[:2] if not isinstance(one, ast.Constant)]

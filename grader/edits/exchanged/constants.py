@@ -14,6 +14,7 @@ _DTYPES = ("float32", "float64", "bool", "long")
 _INFINITY = 'float("-inf")'
 _MOST_GIVEN = 4
 _TINY = 1e-3
+_MISSPELT = {"weights": "weight", "W": "weight", "w": "weight", "biases": "bias", "b": "bias"}
 _LIMITS = ("min", "max", "eps", "tiny")
 
 
@@ -62,6 +63,14 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     elif node.attr == "inf":
         yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
         yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
+
+
+def misspelt(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """`layer.weight` for `layer.weights`, which no module of torch has."""
+    if node.attr in _MISSPELT and not isinstance(node.value, ast.Name):
+        base, right = setting.program.text(node.value), _MISSPELT[node.attr]
+        subject = f"the name of an attribute of `{base}`"
+        yield put(setting.program, node, f"{base}.{right}", "name", SLIP, subject)
 
 
 def _other(

@@ -116,8 +116,9 @@ def forgotten_keys(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         ]
         for key in kin[:_MOST_INDICES]:
             subject = "a projection that is missing"
-            after = f" @ {holder}[{key!r}].T"
-            yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
+            for turned in (".T", ""):
+                after = f" @ {holder}[{key!r}]{turned}"
+                yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
 
 
 def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

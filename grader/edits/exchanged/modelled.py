@@ -6,13 +6,15 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.edits.draft import CHANGE, Draft, put, wrap
+from grader.edits.draft import CHANGE, WRAP, Draft, put, wrap
 from grader.edits.exchanged.siblings import siblings
 from grader.edits.reading.setting import Setting, callee
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NEAR = 4
 _MOST_PARTS = 8
+_MOST_SIBLINGS = 2
+_CALL = "a call that is missing"
 
 
 def statements(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
@@ -28,18 +30,18 @@ def functions(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     own = setting.program.text(node.value)
     for model in _near(setting, node):
         match model:
-            case ast.Assign(value=ast.Call(func=called, args=[taken])):
+            case ast.Assign(
+                value=ast.Call(func=ast.Attribute(value=ast.Name()) as called, args=[taken])
+            ):
                 name, before = callee(model.value), setting.program.text(called)
             case _:
                 continue
-        if setting.program.text(taken) != own:
+        cost = CHANGE if setting.program.text(taken) == own else WRAP
+        if isinstance(node.value, (ast.Call, ast.Constant)):
             continue
-        for other in siblings(name):
+        for other in siblings(name)[:_MOST_SIBLINGS]:
             text = f"{before.removesuffix(name)}{other}("
-            subject = f"a call of `{other}` that is missing"
-            yield wrap(
-                setting.program, node.value, text, ")", "modelled", CHANGE, subject, loose=True
-            )
+            yield wrap(setting.program, node.value, text, ")", "modelled", cost, _CALL, loose=True)
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
@@ -118,7 +120,7 @@ def _after(
     if not became:
         return
     new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
-    if new not in (held, text):
+    if new != held and (new != text or isinstance(node, ast.Assign)):
         subject = "what is done otherwise than beside it"
         yield put(setting.program, own, f"({new})", "modelled", CHANGE, subject)
 

@@ -49,7 +49,7 @@ _OTHERS: dict[str, dict[str, float]] = {
     ">": {">=": SLIP, "<": SLIP, "<=": SLIP, "==": WRAP, "!=": WRAP},
     ">=": {">": SLIP, "<": SLIP, "<=": SLIP, "==": WRAP},
     "==": {"!=": SLIP, "<=": WRAP, ">=": WRAP, "<": WRAP, ">": WRAP},
-    "!=": {"==": SLIP, "<": WRAP, ">": WRAP},
+    "!=": {"==": SLIP, "<": WRAP, ">": WRAP, "<=": WRAP, ">=": WRAP},
     "is": {"is not": SLIP},
     "is not": {"is": SLIP},
     "in": {"not in": SLIP},
@@ -85,6 +85,26 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         subject = "factors that may not belong there"
         yield keep(program, node, node.left.left, "factor-dropped", WRAP, subject)
     yield from _regrouped(setting, node)
+
+
+def split(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`a * b + c * d` for `a * b * c * d`."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.BinOp) and setting.program.outer_span(node) == setting.program.span(
+        node
+    ):
+        return
+    part: ast.expr = node.left
+    if not isinstance(node.op, ast.Mult):
+        return
+    while isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
+        if setting.program.outer_span(part) != setting.program.span(part):
+            return
+        gap = setting.program.between(part.left, part.right)
+        for symbol in "+-":
+            pieces = (Replacement(gap.start, gap.end, f" {symbol} "),)
+            yield Draft("operator", CHANGE, "an operator", node, pieces, gap.start)
+        part = part.left
 
 
 def precedence(setting: Setting, node: ast.Compare) -> Iterator[Draft]:

@@ -77,6 +77,24 @@ def _is_part(node: ast.expr) -> bool:
     return isinstance(node, ast.Slice) and bool(node.lower or node.upper) and not node.step
 
 
+def merged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`x.transpose(-3, -2).flatten(-2)` for what else is done to heads to make one axis less."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=heads, attr="flatten" | "sum" | "mean"), args=[_, *_]
+        ) if setting.scopes.nature(heads) is Nature.TENSOR:
+            pass
+        case _:
+            return
+    match heads:
+        case ast.Attribute(value=turned, attr="mT"):
+            whole = setting.program.outer_text(turned)
+        case _:
+            whole = setting.program.outer_text(heads)
+    text = f"{whole}.transpose(-3, -2).flatten(-2)"
+    yield put(setting.program, node, text, "rows", CHANGE, "which axes are put together")
+
+
 def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """`x.reshape(-1, *x.shape[-2:])` for `x.reshape(1, -1, width)`."""
     match node:

@@ -122,6 +122,21 @@ def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     yield put(setting.program, node, f"torch.cat({text}, dim=-1)", "collected", CHANGE, subject)
 
 
+def counts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`sum(p.numel() for p in ps)` for `len([p for p in ps])` and `len(list(ps))`."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.ListComp(elt=ast.Name(id=name)) as each]):
+            inner = setting.program.text(each).removeprefix("[").removesuffix("]").strip()
+            text = f"sum({name}.numel(){inner.removeprefix(name)})"
+        case ast.Call(
+            func=ast.Name(id="len"), args=[ast.Call(func=ast.Name(id="list"), args=[over])]
+        ):
+            text = f"sum(one.numel() for one in {setting.program.text(over)})"
+        case _:
+            return
+    yield put(setting.program, node, text, "counted", CHANGE, "what is counted")
+
+
 def counted(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:
     """What a loop goes through, or its size, where it counts one for each."""
     if not isinstance(node.elt, ast.Constant) or len(node.generators) != 1:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature, nature_of_parameter
-from grader.edits.reading.setting import Setting, callee
+from grader.edits.reading.setting import Setting, callee, integer
 
 # A statement that only names a method does nothing at all: no other slip is likelier.
 _MENTIONED = 0.5
@@ -42,9 +42,13 @@ def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """An unused variable in the place of a value, or combined with it."""
     parent = setting.parent(node)
+    is_element = isinstance(parent, ast.Tuple) and isinstance(parent.ctx, ast.Load)
     is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    is_value = is_value or (is_element and isinstance(setting.parent(parent), ast.Assign))
     is_operand = isinstance(parent, ast.BinOp)
     is_given = isinstance(parent, ast.Call) and node in parent.args
+    if isinstance(parent, ast.Attribute) and isinstance(node, ast.Name):
+        yield from _projected(setting, node)
     if not (is_value or is_operand or is_given):
         return
     for name, nature in unused(setting, node):
@@ -63,6 +67,17 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield put(
                 setting.program, node, name, "forgotten", cost, _NEVER_USED.format(name), alike
             )
+
+
+def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """`(x @ w.T).method()` for `x.method()`, with a weight that nothing reads."""
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for name, nature in unused(setting, node):
+        if nature is Nature.WEIGHT:
+            for after in (f" @ {name}.T)", f" @ {name})"):
+                subject = _NEVER_USED.format(name)
+                yield wrap(setting.program, node, "(", after, "forgotten", CHANGE, subject)
 
 
 def terms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -93,8 +108,11 @@ def _numbers(
         yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
     sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
     for flag in [name for name, nature in unread if nature is Nature.FLAG][:_MOST]:
+        numbers_in = [integer(one) for one in ast.walk(node) if isinstance(one, ast.Constant)]
         for size in sizes[:_MOST]:
             yield _around(setting, node, f" + {size} * {flag}", flag, CHANGE)
+            for factor in numbers_in[:1]:
+                yield _around(setting, node, f" + {factor} * {size} * {flag}", flag, CHANGE)
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
@@ -137,8 +155,26 @@ def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)
     ):
         subject = f"when `{name}` is set"
-        after = f" if {name} is None else {name}"
-        yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
+        for turned in ("", ".unsqueeze(-2)"):
+            after = f" if {name} is None else {name}{turned}"
+            yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
+
+
+def given_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`ids.expand(n)` for `torch.arange(n).expand(n)`, where `ids` is set that is a parameter."""
+    parent = setting.program.home(node).statement
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name)]) if callee(node) in ("arange", "zeros", "ones"):
+            pass
+        case _:
+            return
+    scope = setting.program.scope(node)
+    if not isinstance(scope, ast.FunctionDef) or not isinstance(
+        setting.parent(node), ast.Attribute
+    ):
+        return
+    if any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)):
+        yield put(setting.program, node, name, "forgotten", SLIP, f"when `{name}` is set")
 
 
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
@@ -195,8 +231,9 @@ def _sized(setting: Setting, node: ast.Call) -> list[str]:
 def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A condition that also looks at an unused flag."""
     home = setting.program.home(node)
-    if home.field != "test" or not isinstance(home.parent, ast.If):
+    if home.field != "test" or not isinstance(home.parent, (ast.If, ast.IfExp)):
         return
+    yield from _of_lengths(setting, node)
     for name, nature in unused(setting, node):
         if nature is Nature.FLAG:
             for before in (f"not {name} or ", f"{name} and "):
@@ -204,6 +241,23 @@ def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield wrap(setting.program, node, before, "", "condition", CHANGE, subject)
             yield put(setting.program, node, name, "condition", CHANGE, subject)
             yield put(setting.program, node, f"not {name}", "condition", WRAP, subject)
+
+
+def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """`causal and n == m` for `causal`, where two lengths are read nowhere or little."""
+    if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
+        return
+    sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    lengths = [one.name for one in sizes if setting.scopes.names(node).siblings.get(one.name)]
+    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    pairs = [
+        *itertools.combinations(lengths[:_MOST], 2),
+        *itertools.combinations([f"{one}.shape[-2]" for one in tensors[:_MOST]], 2),
+    ]
+    for one, other in pairs:
+        after = f" and {one} == {other}"
+        subject = "the condition of a branch"
+        yield wrap(setting.program, node, "", after, "condition", CHANGE, subject, loose=True)
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -70,9 +70,9 @@ def starts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Numbers that count where all are one and the same."""
-    if callee(node) not in ("full", "zeros", "ones") or not node.args:
+    if callee(node) not in ("full", "zeros", "ones", "rand", "linspace") or not node.args:
         return
-    size = node.args[0]
+    size = node.args[-1] if callee(node) == "linspace" else node.args[0]
     if isinstance(size, ast.Tuple) and len(size.elts) == 1:
         size = size.elts[0]
     if isinstance(size, (ast.Name, ast.Subscript)):

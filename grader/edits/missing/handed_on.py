@@ -27,10 +27,11 @@ _NOT_OURS = frozenset(
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """One argument more: for a parameter that is known, or any variable."""
-    if not callee_or_call(node) or any(keyword.arg is None for keyword in node.keywords):
+    if not callee_or_call(node):
         return
     signature = _of_parent(setting, node) or setting.signatures.of(node)
-    if any(isinstance(one, ast.Starred) for one in node.args):
+    unpacks = any(keyword.arg is None for keyword in node.keywords)
+    if unpacks or any(isinstance(one, ast.Starred) for one in node.args):
         if signature is not None:
             yield from _by_keyword(setting, node, signature)
     elif signature is not None:
@@ -80,6 +81,31 @@ def _by_keyword(setting: Setting, node: ast.Call, signature: Signature) -> Itera
         if parameter.name not in given:
             for cost, text in _values(setting, node, parameter):
                 yield _appended(setting, node, f"{parameter.name}={text}", cost)
+
+
+def collected(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`dict(a=a, b=b)` for `dict(a=a)`, where `f(**it)` takes a `b`."""
+    parent = setting.parent(node)
+    match node, parent:
+        case ast.Call(func=ast.Name(id="dict"), args=[]), ast.Assign(targets=[ast.Name(id=name)]):
+            pass
+        case _:
+            return
+    given = {one.arg for one in node.keywords}
+    unread = [one.name for one in setting.seen.variables(node) if not one.is_read]
+    taken: dict[str, None] = {}
+    for call in ast.walk(setting.program.scope(node)):
+        if isinstance(call, ast.Call) and any(
+            one.arg is None and isinstance(one.value, ast.Name) and one.value.id == name
+            for one in call.keywords
+        ):
+            signature = setting.signatures.of(call)
+            if signature is not None:
+                own = [*signature.positional[len(call.args) :], *signature.by_keyword]
+                taken |= dict.fromkeys(one.name for one in own if one.name not in given)
+    for parameter in list(taken)[:_MOST_PARAMETERS]:
+        for value in unread[:_MOST_RECIPES]:
+            yield _appended(setting, node, f"{parameter}={value}", CHANGE)
 
 
 def _inserted(

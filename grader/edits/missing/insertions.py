@@ -160,9 +160,11 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     is_stored = isinstance(parent, (ast.Assign, ast.Return))
     is_combined = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
-    is_combined = is_combined or isinstance(parent, ast.Compare)
+    if isinstance(parent, ast.Compare):
+        is_combined = not isinstance(parent.ops[0], (ast.Is, ast.IsNot))
     is_passed = isinstance(parent, ast.Call) and node in parent.args
     is_passed = is_passed or isinstance(parent, (ast.Dict, ast.keyword))
+    is_passed = is_passed or (isinstance(parent, ast.IfExp) and node is not parent.test)
     if isinstance(node, ast.Name) and (is_combined or is_passed):
         cost = CHANGE if nature is Nature.MASK or is_combined else WRAP
         for axis in ("-1", "-2", "-3", "0", "1") if is_passed else ("-1", "-2", "-3"):

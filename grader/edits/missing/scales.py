@@ -128,7 +128,10 @@ def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 def exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     """`base ** (2 * i / width)` for `base ** (2 * i)`."""
     match node:
-        case ast.BinOp(op=ast.Pow(), right=ast.BinOp(op=ast.Mult()) | ast.Name() as power):
+        case ast.BinOp(
+            op=ast.Pow(),
+            right=ast.BinOp(op=ast.Mult()) | ast.Name() | ast.Call() | ast.UnaryOp() as power,
+        ) if not isinstance(getattr(power, "operand", None), (ast.Constant, ast.BinOp)):
             pass
         case _:
             return
@@ -169,10 +172,20 @@ def shifts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
         text = f"{node.id} - {node.id}.amax({axis}, keepdim=True)"
         if isinstance(parent, ast.Attribute) and parent.attr == "exp":
             text = f"({text})"
-        elif callee(parent) != "exp":
+        elif callee(parent) != "exp" and not _is_exponentiated(setting, parent):
             return
         subject = "a term that is missing"
         yield put(setting.program, node, text, "shift", SLIP, subject, node.id)
+
+
+def _is_exponentiated(setting: Setting, node: ast.AST) -> bool:
+    """Whether a statement gives a second name to what an exponential is taken of."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name()):
+            source = setting.program.text(setting.program.scope(node))
+            return f"exp({name}" in source or f"{name}.exp(" in source
+        case _:
+            return False
 
 
 def _after(

@@ -39,6 +39,22 @@ def methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         yield Draft("uncalled", SLIP, subject, node, (Replacement(end, end, text),), end)
 
 
+def states(setting: Setting, node: ast.Return) -> Iterator[Draft]:
+    """`layer.load_state_dict(state)` before a return that calls `layer`; nothing reads `state`."""
+    match node.value:
+        case ast.Call(func=ast.Name(id=name)) if setting.scopes.names(node).first.get(name):
+            pass
+        case _:
+            return
+    own = setting.scopes.names(node)
+    start = setting.program.span(node).start
+    unread = (one for one in own.own if not own.read.get(one) and 0 < own.first[one] < node.lineno)
+    for state in sorted(unread, key=lambda one: -own.first[one])[:_MOST]:
+        text = f"{name}.load_state_dict({state}); "
+        piece, subject = Replacement(start, start, text), f"`{state}`, which nothing reads"
+        yield Draft("uncalled", SLIP, subject, node, (piece,), start)
+
+
 def _made(node: ast.Call) -> str | None:
     """The class of which a call makes an object, whatever is done to that at once."""
     name = callee(node)

@@ -12,6 +12,7 @@ from grader.edits.reading.setting import Setting, callee, known
 
 _RESULTS = (ast.Name, ast.Call)
 _WEIGHTS = frozenset({"softmax", "weights", "attn", "attention", "probs", "probabilities", "w"})
+_KEPT = frozenset({"mask", "keep", "kept", "survive", "survives", "drop", "noise"})
 _VALUES = frozenset({"v", "value", "values"})
 
 
@@ -24,6 +25,32 @@ def chances(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             before, after = "(", f" {symbol} {rate})"
             subject = "a comparison that is missing"
             yield wrap(setting.program, node, before, after, "chance", CHANGE, subject, loose=True)
+
+
+def drawn(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`torch.bernoulli(torch.full_like(x, p))` for the rates alone."""
+    if callee(node) not in ("full", "full_like") or callee(setting.parent(node)) == "bernoulli":
+        return
+    if any(setting.scopes.nature(one) is Nature.NUMBER for one in node.args[1:]):
+        before, subject = "torch.bernoulli(", "random numbers that are missing"
+        yield wrap(setting.program, node, before, ")", "chance", CHANGE, subject, loose=True)
+
+
+def kept(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """`x * keep` for `keep`, of the function's first tensor."""
+    around: ast.AST = node
+    while isinstance(around, (ast.Name, ast.BinOp)):
+        around = setting.parent(around)
+    if not isinstance(around, (ast.Return, ast.Assign)) or not isinstance(node.ctx, ast.Load):
+        return
+    if not _KEPT & set(words(node.id)):
+        return
+    tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    named = {one.id for one in ast.walk(around) if isinstance(one, ast.Name)}
+    others = [one.name for one in tensors if one.name != node.id]
+    if others and not named & set(others):
+        before, subject = f"{others[0]} * ", "a factor that is missing"
+        yield wrap(setting.program, node, before, "", "factor", CHANGE, subject)
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:

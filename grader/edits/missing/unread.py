@@ -46,6 +46,18 @@ def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield wrap(program, node, "", after, "unread", CHANGE, subject)
 
 
+def layers(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A layer that nothing calls, in the place of another."""
+    natures = setting.scopes.names(node).natures
+    own = setting.program.text(node.func)
+    if not isinstance(node.func, ast.Attribute) or natures.get(own) is not Nature.FUNCTION:
+        return
+    for name, nature in _unread_attributes(setting, node):
+        if nature is Nature.FUNCTION:
+            subject = _SUBJECT.format(name)
+            yield put(setting.program, node.func, name, "projection", CHANGE, subject)
+
+
 def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A method of one argument that nobody calls."""
     if not _is_operand(setting, node) or not _is_numeric(setting, node):

@@ -82,6 +82,31 @@ def divisors(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         yield put(setting.program, node, f"{width} ** 0.5", "scale", CHANGE, subject)
 
 
+def scales(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """The root of a width for a scale of 1."""
+    statement = setting.program.home(node).statement
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) if node.value == 1 and "scale" in name:
+            pass
+        case _:
+            return
+    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    for tensor in tensors[:_MOST]:
+        for sign in "-", "":
+            text = f"{tensor}.shape[-1] ** {sign}0.5"
+            subject = "a number that is written out"
+            yield put(setting.program, node, text, "scale", CHANGE, subject)
+
+
+def rates(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`1 - p` for a rate that is written out."""
+    if isinstance(node.value, float) and 0 < node.value < 1:
+        numbers = (one for one in setting.seen.variables(node) if one.nature is Nature.NUMBER)
+        for one in list(numbers)[:1]:
+            subject = "a number that is written out"
+            yield put(setting.program, node, f"1 - {one.name}", "name", CHANGE, subject)
+
+
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     """The variable of a loop where one element was written out."""
     if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:

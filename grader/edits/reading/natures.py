@@ -44,7 +44,7 @@ _BY_NAME = (
             r"embed|\w*len))*$"
         ),
     ),
-    (Nature.SIZE, re.compile(r"_(size|len|length|dim)$")),
+    (Nature.SIZE, re.compile(r"_(size|len|length|dim|width)$|^(depth|width|length|n_ctx|count)$")),
     (
         Nature.NUMBER,
         re.compile(r"^(theta|base|eps|epsilon|scale|p|p_drop|rate|dropout|temperature)$"),

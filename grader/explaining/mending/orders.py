@@ -20,17 +20,34 @@ class Orders:
     """The orders that are usual in some files."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._usual = Counter(pair for text in texts for _, pair in _pairs(text))
+        own = list(texts)
+        self._together = frozenset(pair for text in own for pair in _unpacked(text))
+        self._usual = Counter(pair for text in own for _, pair in self._pairs(text))
 
     def gained(self, before: str, after: str, lines: Collection[int]) -> int:
         """How many more pairs stand in their usual order after some lines of a file changed."""
         was, is_now = (
-            [pair for line, pair in _pairs(text) if line in lines] for text in (before, after)
+            [pair for line, pair in self._pairs(text) if line in lines] for text in (before, after)
         )
         if was == is_now:
             return 0
         usual = self._usual - Counter(was)
         return sum(_vote(usual, pair) for pair in is_now) - sum(_vote(usual, pair) for pair in was)
+
+    def _pairs(self, text: str) -> Iterator[tuple[int, _Pair]]:
+        """By line, what stands side by side that has an order."""
+        for node in _nodes(text):
+            for one, other in itertools.pairwise(_listed(node)):
+                first, second = _name(one), _name(other)
+                if first == second or not first or not second:
+                    continue
+                if kinship(first, second) == _ALIKE:
+                    differing = zip(words(first), words(second), strict=True)
+                    pair = next((two for two in differing if two[0] != two[1]), None)
+                    if pair is not None:
+                        yield one.lineno, pair
+                elif {first, second} in self._together:
+                    yield one.lineno, (first, second)
 
 
 def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
@@ -38,19 +55,20 @@ def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
     return (here >= there + _ENOUGH) - (here + _ENOUGH <= there)
 
 
-def _pairs(text: str) -> Iterator[tuple[int, _Pair]]:
+def _unpacked(text: str) -> Iterator[frozenset[str]]:
+    """The variables that are unpacked side by side."""
+    for node in _nodes(text):
+        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store):
+            for one, other in itertools.pairwise(node.elts):
+                if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+                    yield frozenset((one.id, other.id))
+
+
+def _nodes(text: str) -> Iterator[ast.AST]:
     try:
-        tree = ast.parse(text)
+        yield from ast.walk(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):
         return
-    for node in ast.walk(tree):
-        for one, other in itertools.pairwise(_listed(node)):
-            first, second = _name(one), _name(other)
-            if first != second and first and second and kinship(first, second) == _ALIKE:
-                differing = zip(words(first), words(second), strict=True)
-                pair = next((two for two in differing if two[0] != two[1]), None)
-                if pair is not None:
-                    yield one.lineno, pair
 
 
 def _listed(node: ast.AST) -> Sequence[ast.expr | ast.arg]:

@@ -31,12 +31,13 @@ class Asked:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Plain calls come first, and of those the smallest."""
-        numbers = sum(
-            value.numel()
-            for value in self.question.call.arguments.values()
-            if isinstance(value, torch.Tensor)
-        )
+        """Plain calls come first, and of those the smallest: what is asked for may be large."""
+        numbers = 0
+        for value in self.question.call.arguments.values():
+            if isinstance(value, torch.Tensor):
+                numbers += value.numel()
+            elif isinstance(value, int):
+                numbers += abs(value)
         return _ORDER.get(self.question.aspect, 2), numbers
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection
 from functools import cached_property
 
 from grader.edits.reading.kinship import words
+from grader.edits.reading.natures import Nature, nature_of_name
 from grader.explaining.mending.mending import FileEdit
 from grader.explaining.mending.orders import Orders
 from grader.explaining.mending.sources import Sources
@@ -66,6 +67,9 @@ _DONE_ONCE = (
     frozenset({"max", "amax", "maximum"}),
 )
 _DONE_TWICE = 0.6
+# What is either so or not is asked about, or handed on, more often than it chooses a value.
+_ASKED = re.compile(r"\s*(if|elif|while)\b")
+_CHOOSES_BY_FLAG = 0.35
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
 # What could as well be done where the variable is set that is only returned here.
@@ -73,6 +77,11 @@ _RETURNED = re.compile(r"\s*return \w+\s*")
 _SET_BEFORE = 0.1
 # Of lines that are as likely, one that stands there several times is less so than one of its own.
 _WITH_TWINS = 0.1
+# So is a line that gives several variables, one after another, the same value.
+_WITH_LIKES = 0.35
+_FORGOTTEN = "forgotten"
+# Whose parameters the assignment names, used or not.
+_ADAPTER = "run_"
 
 
 class Weighing:
@@ -106,14 +115,18 @@ class Weighing:
                 weight += _MENDS_WHAT_IS_IDLE if is_idle else 0.0
             elif (others - names) & (function.bound - used):
                 weight += _USES_WHAT_IS_UNUSED
-            elif (names - others) & (function.bound - used):
+            elif (names - others) & (function.bound - used) and not function.is_adapter:
                 weight += _LEAVES_UNUSED
+            if edit.kind == _FORGOTTEN and any(map(_is_flag, added)):
+                weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
         if made.file == self._adapters:
             weight += _IN_ADAPTERS
         if _RETURNED.fullmatch(before) and len(after) > len(before):
             weight += _SET_BEFORE
         if self._sources.count(made.file, before) > 1:
             weight += _WITH_TWINS
+        elif function is not None and function.has_like(before, edit.lines):
+            weight += _WITH_LIKES
         return weight
 
     def _as_usual(self, made: FileEdit) -> float:
@@ -132,6 +145,25 @@ class _Function:
 
     def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._node = node
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether the grader calls it."""
+        return self._node.name.startswith(_ADAPTER)
+
+    @cached_property
+    def _values(self) -> list[tuple[int, str]]:
+        return [
+            (one.lineno, ast.dump(one.value))
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+        ]
+
+    def has_like(self, before: str, lines: Collection[int]) -> bool:
+        """Whether what a line assigns is assigned on another one, to the letter."""
+        own = [value for line, value in self._values if line in lines]
+        others = [value for line, value in self._values if line not in lines]
+        return bool(before) and any(value in others for value in own)
 
     @cached_property
     def bound(self) -> set[str]:
@@ -180,6 +212,10 @@ def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> flo
     was = len(own & {word for one in gone for word in words(one)})
     is_now = len(own & {word for one in come for word in words(one)})
     return _LIKE_ITS_TARGET * ((is_now > was) - (is_now < was))
+
+
+def _is_flag(name: str) -> bool:
+    return nature_of_name(name) is Nature.FLAG
 
 
 def _names_in(text: str) -> list[str]:

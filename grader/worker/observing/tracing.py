@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import io
 import linecache
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ from grader.worker.telling.expression import syntax_of
 _MOST = 4000
 # What these make of parts has its shape from the parts.
 _OF_PARTS = ("stack", "cat", "concat", "tensor")
+# Who calls what does nothing but that asked for it.
+_DETACHES = re.compile(r"return \w+\.(detach\(\)|data)")
 _WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
@@ -105,6 +108,8 @@ class Tracer:
         had = output.is_floating_point() and any(one.requires_grad for one in tensors)
         cuts = had and not output.requires_grad
         line = self._lines_without_gradient(frame) if cuts else None
+        while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
+            stack = stack[:-1]
         dtypes = frozenset(one.dtype for one in tensors)
         self._operations.append(_Operation(dtypes, output.dtype, line or stack[-1], cuts))
 
