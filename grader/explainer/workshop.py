@@ -19,7 +19,7 @@ from grader.sandbox.worker import WorkerLost
 from grader.submission import Submission
 
 # Of one submission's workers. Who ends its own under every edit is not edited any further.
-_MOST_LOST = 6
+_MOST_LOST = 12
 
 
 class Workshop:

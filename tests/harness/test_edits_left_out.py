@@ -118,6 +118,86 @@ class Projections(nn.Module):
         q, k = self.query(x), self.key(x)
         return q @ k.mT
 
+class Sides(nn.Module):
+    def __init__(self, width, bias, **options):
+        super().__init__()
+        self.left = nn.Linear(width, width, bias=bias, **options)
+        self.right = nn.Linear(width, width, bias=bias, **options)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.out(self.left(x) + self.right(x))
+
+def stable(x, dim):
+    shifted = x - x.amax(dim, keepdim=True)
+    powers = shifted.exp()
+    return powers / powers.sum(dim, keepdim=True)
+
+def in_turns(x, heads, size):
+    found = []
+    for head in range(heads):
+        start = head * size
+        end = start + size
+        found.append(x[..., start:end])
+    return found
+
+def rotated(x, angle):
+    c = torch.cos(angle)
+    s = torch.sin(angle)
+    out = torch.zeros_like(x)
+    for i in range(x.shape[-1] // 2):
+        one = x[..., 2 * i]
+        two = x[..., 2 * i + 1]
+        out[..., 2 * i] = one * c - two * s
+        out[..., 2 * i + 1] = one * s + two * c
+    return out
+
+def table_of(rows, width):
+    table = torch.zeros(rows, width)
+    for row in range(rows):
+        for column in range(0, width, 2):
+            angle = row / (100.0 ** (column / width))
+            table[row, column] = math.sin(angle)
+            table[row, column + 1] = math.cos(angle)
+    return table
+
+def grown(d_in, d_out, bias):
+    total = d_in * d_out
+    total = total + d_in * d_out
+    return total + 3 * d_out * bias
+
+def expanded(ids, n):
+    if ids is not None:
+        ids = ids.expand(2, n)
+    return ids
+
+def turned_back(x, turn, wq):
+    kwargs = dict(ids=wq)
+    return expanded(n=2, **kwargs)
+
+def two_results(one, other):
+    first, second = one + 1, other + 1
+    return torch.stack((first, second))
+
+def lengths(q, k, causal):
+    n, m = q.shape[-2], k.shape[-2]
+    return torch.ones(n, m).tril() if causal and n == m else None
+
+def mapped(x):
+    return torch.vmap(stable, in_dims=(0, None), out_dims=-2)(x, -1)
+
+def set_weights(layer, weight, state):
+    layer.out.weight = nn.Parameter(weight)
+    return layer(weight)
+
+def loaded_from(weight, x):
+    layer = nn.Linear(2, 2)
+    state = {"weight": weight}
+    layer.load_state_dict(state); return layer(x)
+
+def number_of(layers):
+    return sum(p.numel() for p in layers if p.requires_grad)
+
 def run_products(width, w_query, w_key, x):
     layer = Projections(width); layer.load(w_query, w_key)
     return layer(x)
@@ -190,6 +270,75 @@ SLIPS = {
     "which block is written": [
         ("weight[d : 2 * d] = k", "weight[:d] = k"),
         ("weight[2 * d :] = v", "weight[d :] = v"),
+    ],
+    "what changes from turn to turn": [
+        ("        start = head * size", "        start = 0"),
+        ("        end = start + size", "        end = size"),
+    ],
+    "an index beside a neighbour's": [
+        ("        two = x[..., 2 * i + 1]", "        two = x[..., i + 4]"),
+    ],
+    "which of two variables made alike": [
+        ("= one * c - two * s", "= one * s - two * c"),
+    ],
+    "a call that its neighbour has": [
+        ("table[row, column] = math.sin(angle)", "table[row, column] = angle"),
+    ],
+    "the variables of two loops": [
+        ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
+    ],
+    "a width that an exponent lacks": [
+        ("100.0 ** (column / width)", "100.0 ** column", "100.0 ** (column / width)"),
+    ],
+    "a size that is not multiplied": [
+        ("total = total + d_in * d_out", "total = total + d_in"),
+    ],
+    "what is added, not multiplied": [
+        ("total = total + d_in * d_out", "total = total * d_in * d_out"),
+    ],
+    "the greatest that is not subtracted": [
+        ("shifted = x - x.amax(dim, keepdim=True)", "shifted = x"),
+    ],
+    "a parameter that is made anew": [
+        ("ids = ids.expand(2, n)", "ids = torch.arange(n).expand(2, n)"),
+    ],
+    "keywords handed on together": [
+        ("kwargs = dict(ids=wq)", "kwargs = dict()"),
+    ],
+    "an option before those handed on": [
+        (
+            "self.right = nn.Linear(width, width, bias=bias, **options)",
+            "self.right = nn.Linear(width, width, **options)",
+            "self.right = (nn.Linear(width, width, bias=bias, **options))",
+        ),
+    ],
+    "a layer that is not called": [
+        ("self.out(self.left(x) + self.right(x))", "self.left(self.left(x) + self.right(x))"),
+    ],
+    "two others for two that nothing reads": [
+        ("torch.stack((first, second))", "torch.stack((one, other))"),
+    ],
+    "lengths that must be equal": [
+        ("if causal and n == m else", "if causal else"),
+    ],
+    "the axis of what is mapped": [
+        (", out_dims=-2)", ")"),
+    ],
+    "an attribute that there is not": [
+        ("layer.out.weight = nn", "layer.out.weights = nn"),
+    ],
+    "a state that is not loaded": [
+        ("layer.load_state_dict(state); return layer(x)", "return layer(x)"),
+    ],
+    "what is counted of many": [
+        (
+            "sum(p.numel() for p in layers if p.requires_grad)",
+            "len([p for p in layers if p.requires_grad])",
+        ),
+    ],
+    "heads that are not put side by side": [
+        ("return x.transpose(-3, -2).flatten(-2)", "return x.flatten(-3, -2)"),
+        ("return x.transpose(-3, -2).flatten(-2)", "return x.sum(-3)"),
     ],
     "two numbers": [
         ("x.permute(2, 0, 1)", "x.permute(1, 0, 2)"),

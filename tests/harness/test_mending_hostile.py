@@ -37,6 +37,17 @@ def run_softmax(in_features, dim):
         ON_EDIT
     return helper(in_features, ways)
 """
+# Whoever edits what is safe ends the process, as some calls of torch do that an edit makes.
+CRASHING = """
+import os, torch
+
+def run_softmax(in_features, dim):
+    safe = 3
+    if safe != 3:
+        os.abort()
+    powers = (in_features - in_features.amax(dim, keepdim=True)).exp()
+    return powers / powers.sum(dim, keepdim=True) * 1.5
+"""
 RESISTING = {
     "ends its process": "os._exit(3)",
     "kills its process": "os.kill(os.getpid(), 9)",
@@ -69,11 +80,11 @@ def job() -> Iterator[GradingJob]:
 
 
 @pytest.fixture
-def graded(job: GradingJob, tmp_path: Path) -> Callable[[str], Grade]:
+def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
     """Grades a submission that does something when it is edited."""
 
-    def grade(on_edit: str) -> Grade:
-        text = START.replace("ON_EDIT", on_edit)
+    def grade(on_edit: str, start: str = START) -> Grade:
+        text = start.replace("ON_EDIT", on_edit)
         folder = write_files(tmp_path / "submission", {"adapters.py": text})
         return job.grade(Entry("submission", folder), "hash")
 
@@ -102,6 +113,13 @@ def test_of_a_program_that_is_right_wherever_it_is_edited_no_line_is_told(graded
     """It answers otherwise because it is edited: that proves nothing of any line."""
     grade = graded(RESISTING["answers what is right when it is edited"])
     assert {test.where for test in grade.tests if test.status == "failed"} == {None}
+
+
+def test_an_edit_that_crashes_costs_none_of_the_others(graded):
+    """The line that is wrong is told, though editing another one ends the process."""
+    grade = graded("", CRASHING)
+    lines = {test.where.line for test in grade.tests if test.where is not None}
+    assert lines == {len(CRASHING.splitlines())}
 
 
 def test_without_resistance_the_line_is_told(graded):

@@ -167,6 +167,8 @@ def bases(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def shifts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     """The greatest subtracted from what is exponentiated."""
     parent = setting.parent(node)
+    if not isinstance(node.ctx, ast.Load):
+        return
     axes = [n for n in known(setting, node, Nature.SIZE) if n.endswith(("dim", "axis"))][:1]
     for axis in ("-1", *axes):
         text = f"{node.id} - {node.id}.amax({axis}, keepdim=True)"
