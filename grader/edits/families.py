@@ -230,6 +230,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         rows.flattened,
         rows.merged,
         unfinished.drawn,
+        unfinished.shared,
+        flags.handed_over,
         written_out.zeros,
         handed_on.fields,
         calls.of_module,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
 from grader.edits.generating import edits_of
 from tests.harness.undoing import assert_undone, table_of
 
+ROOT = Path(__file__).parents[2]
 LEFT_OUT = """
 import copy
 import math
@@ -371,6 +373,16 @@ ODD = [
 def test_what_was_left_out_or_taken_for_another_is_undone(group, right, wrong, mended):
     """The right program is among the edits of the wrong one."""
     assert_undone(LEFT_OUT, group, right, wrong, mended)
+
+
+STYLES = sorted(path.parent for path in (ROOT / "benchmarks" / "slips").glob("*/slips.toml"))
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+def test_whatever_style_a_program_has_it_has_edits(style):
+    """One line of a style that nobody thought of must not cost a submission its explanation."""
+    for file in sorted(style.rglob("*.py")):
+        assert file.name == "__init__.py" or edits_of(file.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("statement", ODD)

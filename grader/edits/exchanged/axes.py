@@ -177,6 +177,8 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if is_shaped:
         for pair in _MISSING:
             yield _wrapped(setting, node, f".transpose({', '.join(pair)})", CHANGE, subject)
+    elif is_stored and nature is Nature.WEIGHT and isinstance(node, ast.Name):
+        yield _wrapped(setting, node, ".T", SLIP + 0.25, subject)
     elif is_stored and is_built:
         for pair in (*_MISSING, ("0", "1")):
             text = f".transpose({', '.join(pair)})"

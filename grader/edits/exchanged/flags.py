@@ -6,10 +6,10 @@ import ast
 import difflib
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, Draft, put
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.edits.reading.kinship import kin_of
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting, known
+from grader.edits.reading.setting import Setting, callee, known
 
 _MOST = 6
 MOST_WORDS = 12
@@ -58,6 +58,15 @@ def _likeness(one: str, other: str) -> float:
     if len(one) == 1 or len(other) == 1:
         return 0.0
     return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def handed_over(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`f(deterministic=not training)` for `f(deterministic=training)`."""
+    for one in node.keywords:
+        if isinstance(one.value, ast.Name) and setting.scopes.nature(one.value) is Nature.FLAG:
+            cost = WRAP if one.arg == one.value.id else SLIP
+            subject = f"an option of `{callee(node)}`"
+            yield wrap(setting.program, one.value, "not ", "", "negation", cost, subject)
 
 
 def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:

@@ -64,7 +64,9 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield _around(setting, node, before, after, "factor", SLIP + 0.25, subject)
                 continue
             likely = before == "1 - " and nature is Nature.NUMBER
-            cost = CHANGE if likely else _RARE if (before, after) in _RARELY else WRAP
+            # Who hands over a rate means that one: the other share is taken where it is used.
+            likely_cost = CHANGE + 0.35 if isinstance(parent, ast.Call) else CHANGE
+            cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
     if is_operand and isinstance(node, ast.Name):
         yield put(setting.program, node, f"2 * ({node.id} // 2)", "factor", WRAP, subject)

@@ -68,7 +68,7 @@ def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         case _:
             return
     parent = setting.parent(node)
-    if not isinstance(parent, (ast.Assign, ast.Return)):
+    if not isinstance(parent, (ast.Assign, ast.Return, ast.Lambda, ast.IfExp)):
         return
     if isinstance(node, ast.Name) and not (isinstance(parent, ast.Return) or _is_idle(parent)):
         return
@@ -184,7 +184,7 @@ def _is_exponentiated(setting: Setting, node: ast.AST) -> bool:
     """Whether a statement gives a second name to what an exponential is taken of."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name()):
-            source = setting.program.text(setting.program.scope(node))
+            source = setting.program.source
             return f"exp({name}" in source or f"{name}.exp(" in source
         case _:
             return False

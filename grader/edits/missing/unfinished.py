@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, Draft, wrap
+from grader.edits.draft import CHANGE, SLIP, Draft, put, wrap
 from grader.edits.reading.kinship import words
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee, known
@@ -25,6 +25,16 @@ def chances(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             before, after = "(", f" {symbol} {rate})"
             subject = "a comparison that is missing"
             yield wrap(setting.program, node, before, after, "chance", CHANGE, subject, loose=True)
+
+
+def shared(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`torch.rand_like(x)` for random numbers of a part of a tensor's shape."""
+    if callee(node) not in ("rand", "randn", "bernoulli") or not node.args:
+        return
+    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    for tensor in tensors[:1]:
+        subject = "how many random numbers there are"
+        yield put(setting.program, node, f"torch.rand_like({tensor})", "chance", SLIP, subject)
 
 
 def drawn(setting: Setting, node: ast.Call) -> Iterator[Draft]:

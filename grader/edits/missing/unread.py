@@ -52,10 +52,18 @@ def layers(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     own = setting.program.text(node.func)
     if not isinstance(node.func, ast.Attribute) or natures.get(own) is not Nature.FUNCTION:
         return
-    for name, nature in _unread_attributes(setting, node):
-        if nature is Nature.FUNCTION:
-            subject = _SUBJECT.format(name)
-            yield put(setting.program, node.func, name, "projection", CHANGE, subject)
+    methods_here = setting.scopes.methods(node)
+    uncalled = (
+        name
+        for name, nature in natures.items()
+        if nature is Nature.FUNCTION
+        and name.startswith("self.")
+        and name.removeprefix("self.") not in methods_here
+        and f"{name}(" not in setting.program.source
+    )
+    for name in itertools.islice(uncalled, _MOST):
+        subject = f"`{name}`, which is never used"
+        yield put(setting.program, node.func, name, "projection", CHANGE, subject)
 
 
 def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:

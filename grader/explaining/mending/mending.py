@@ -17,6 +17,8 @@ from grader.wire.trials import MAX_EDITS, Change, Outcomes, Passed, Trials
 
 _FOLLOWED = 3
 _WRONG_TRIED = 2
+# Models of larger sizes take long to be made.
+_SMALL = 1000
 _RIGHT_TRIED = 1
 # Of the proof.
 _WRONG_PROVEN = 8
@@ -190,7 +192,9 @@ class Search:
 
         Where the seconds do not suffice, the last ones are left out.
         """
-        few = telling(self._wrong, _WRONG_TRIED)
+        small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
+        wrong = small if len(small) >= _WRONG_TRIED else self._wrong
+        few = sorted(telling(wrong, _WRONG_TRIED), key=lambda one: one.size)
         calls = [*few, *telling(self._right, _RIGHT_TRIED)]
         left: list[int] = []
         over = bench.seconds + seconds

@@ -31,14 +31,24 @@ class Asked:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Plain calls come first, and of those the smallest: what is asked for may be large."""
+        """Plain calls come first, and of those the smallest."""
+        return _ORDER.get(self.question.aspect, 2), self.size
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is about values in plain or other shapes."""
+        return self.question.aspect in _ORDER
+
+    @property
+    def size(self) -> int:
+        """The numbers that are given, and how large those are that something may be made of."""
         numbers = 0
         for value in self.question.call.arguments.values():
             if isinstance(value, torch.Tensor):
                 numbers += value.numel()
             elif isinstance(value, int):
                 numbers += abs(value)
-        return _ORDER.get(self.question.aspect, 2), numbers
+        return numbers
 
 
 def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | None) -> bool:
@@ -71,7 +81,7 @@ def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Aske
 
 
 def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
-    """The first few calls that are as unlike as possible: other arguments left out, other axes."""
+    """The first few calls, as unlike as possible: others left out, other axes, other flags."""
     first: list[Asked] = []
     others: list[Asked] = []
     kinds: set[object] = set()
@@ -92,10 +102,13 @@ def in_turn(questions: Iterable[Asked], most: int) -> Iterator[Asked]:
 
 
 def _kind(one: Asked) -> object:
-    return tuple(
-        (name, value.dim() if isinstance(value, torch.Tensor) else value is None)
-        for name, value in one.question.call.arguments.items()
-    )
+    return tuple((name, _kind_of(value)) for name, value in one.question.call.arguments.items())
+
+
+def _kind_of(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return value.dim()
+    return value if isinstance(value, bool) else value is None
 
 
 def _is_of_dtype(question: Question, answer: torch.Tensor) -> bool:

@@ -101,9 +101,13 @@ class Weighing:
         weight += ordered or self._as_usual(made)
         if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
-        names, others = set(_NAME.findall(before)), set(_NAME.findall(after))
+        words_before, words_after = Counter(_NAME.findall(before)), Counter(_NAME.findall(after))
+        names, others = set(words_before), set(words_after)
+        towards = 0.0
         if edit.kind not in (_TARGET, _TARGETS):
-            weight += _by_target(before, names - others, others - names)
+            gone, come = words_before - words_after, words_after - words_before
+            towards = _by_target(before, gone, come)
+            weight += towards
         function = self._function(made.file, edit.line)
         if function is not None:
             used = function.used_beside(edit.lines) | {"self", "cls"}
@@ -125,7 +129,7 @@ class Weighing:
             weight += _SET_BEFORE
         if self._sources.count(made.file, before) > 1:
             weight += _WITH_TWINS
-        elif function is not None and function.has_like(before, edit.lines):
+        elif function is not None and not towards and function.has_like(before, edit.lines):
             weight += _WITH_LIKES
         return weight
 
