@@ -45,6 +45,17 @@ def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
         yield wrap(setting.program, node, "", f" * {size}", "counted", CHANGE, _SUBJECT)
 
 
+def multiples(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`3 * n` for 3 in a sum of sizes."""
+    parent = setting.parent(node)
+    is_term = isinstance(parent, (ast.BinOp, ast.AugAssign)) and isinstance(parent.op, ast.Add)
+    if not is_term or not isinstance(node.value, int) or node.value < 1:
+        return
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for size in [one for one in sizes if one != _target(parent)][:_MOST]:
+        yield wrap(setting.program, node, "", f" * {size}", "counted", CHANGE, _SUBJECT)
+
+
 def _target(node: ast.AST) -> str | None:
     target = getattr(node, "target", None)
     return target.id if isinstance(target, ast.Name) else None

@@ -60,6 +60,19 @@ def _likeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
 
 
+def in_training(setting: Setting, node: ast.Compare | ast.Attribute) -> Iterator[Draft]:
+    """`not self.training or p == 0` for `p == 0`, in a dropout that never asks for its mode."""
+    home = setting.program.home(node)
+    if home.field != "test" or not isinstance(home.parent, ast.If):
+        return
+    around = setting.program.scope(setting.program.scope(node))
+    if not isinstance(around, ast.ClassDef) or "drop" not in around.name.lower():
+        return
+    if "self.training" not in setting.program.text(around):
+        before, subject = "not self.training or ", "the condition of a branch"
+        yield wrap(setting.program, node, before, "", "condition", CHANGE, subject, loose=True)
+
+
 def handed_over(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """`f(deterministic=not training)` for `f(deterministic=training)`."""
     for one in node.keywords:

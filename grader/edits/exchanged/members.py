@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, instead, put, wrap
@@ -246,6 +247,8 @@ def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         case _:
             return
     for one in setting.seen.variables(node):
-        if kinship(name, one.name) or set(words(name)) & set(words(one.name)):
+        own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
+        is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
+        if is_like or own.search(setting.program.source):
             subject = f"of what `{node.attr}` is read"
             yield put(setting.program, node.value, one.name, "instance", SLIP, subject)

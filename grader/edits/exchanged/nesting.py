@@ -63,6 +63,27 @@ def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     yield put(setting.program, node, text, "nesting", CHANGE, subject)
 
 
+def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`g(f(a), b)` for `f(g(a, b))`."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[ast.Call(args=[_, _, *_]) as inner]):
+            pass
+        case _:
+            return
+    program = setting.program
+    whole, part = program.span(node), program.span(inner)
+    for one in inner.args:
+        if isinstance(one, ast.Name) and name not in _DULL:
+            place = program.span(one)
+            before, after = (
+                program.source[part.start : place.start],
+                program.source[place.end : part.end],
+            )
+            subject = f"what `{name}` is taken of"
+            piece = Replacement(whole.start, whole.end, f"{before}{name}({one.id}){after}")
+            yield Draft("extent", CHANGE, subject, node, (piece,), whole.start)
+
+
 def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """`f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
     layer = _layer(setting, node)

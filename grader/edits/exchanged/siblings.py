@@ -50,6 +50,7 @@ _SIBLINGS = (
     ("float", "double", "half", "bfloat16", "long"),
     ("neg", "abs", "reciprocal"),
     ("add_", "copy_"),
+    ("normal_", "uniform_"),
     ("mul_", "copy_"),
     ("add_", "sub_"),
     ("mul", "add", "sub", "div"),
@@ -92,4 +93,5 @@ def siblings(name: str) -> tuple[str, ...]:
     bare = name.removesuffix("_")
     if bare == name:
         return _OTHERS.get(name, ())
-    return (bare, *(f"{one}_" for one in _OTHERS.get(bare, ())))
+    in_place = (f"{one}_" for one in _OTHERS.get(bare, ()))
+    return (bare, *_OTHERS.get(name, ()), *in_place)

@@ -32,6 +32,24 @@ def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
 _Parts = tuple[str | None, str | None, str | None]
 
 
+def from_one(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """`[:n]` for `[1 : n + 1]`."""
+    match node:
+        case ast.Slice(
+            lower=ast.Constant(value=1),
+            upper=ast.BinOp(left=bound, op=ast.Add(), right=ast.Constant(value=1)),
+            step=None,
+        ):
+            text = f":{setting.program.text(bound)}"
+        case _:
+            return
+    piece = Replacement(*_bounds(setting, node), text)
+    subscript = _subscript(setting, node)
+    if subscript is not None:
+        subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
+        yield Draft("slice", SLIP, subject, subscript, (piece,), piece.start)
+
+
 def _style(old: _Parts, new: _Parts) -> str | None:
     """Slices that all become strided, or all halves, each in its place, are alike."""
     (_, upper, step), (start, stop, stride) = old, new
@@ -102,6 +120,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
         for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
             yield put(program, node.slice, text, "index", SLIP, subject)
+        yield put(program, node.slice, f":{node.slice.id}", "index", CHANGE, subject)
     if _is_of_first_axis(setting, node):
         at = program.outer_span(node.slice).start
         alike = ("last axis", program.text(node.value))

@@ -74,6 +74,17 @@ def all_of(setting: Setting, node: ast.Return | ast.Assign) -> Iterator[Draft]:
             pass
 
 
+def joined_unread(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`f(torch.cat(parts, dim=-1))` for `f(x)`, where nothing reads the list `parts`."""
+    for one in node.args:
+        if not isinstance(one, ast.Name) or setting.scopes.nature(one) is not Nature.TENSOR:
+            continue
+        for name, nature in unused(setting, node):
+            if nature is Nature.OTHER:
+                text, subject = f"torch.cat({name}, dim=-1)", f"`{name}`, which is never used"
+                yield put(setting.program, one, text, "collected", CHANGE, subject)
+
+
 def returned_early(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """`return value` for `result = value` at the end of a branch, which nothing reads."""
     match node:

@@ -60,7 +60,9 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield _around(
                     setting, node, f" if {name} is None else {name}", name, CHANGE, loose=True
                 )
-        if nature is setting.scopes.nature(node) or (is_value and nature is not Nature.FLAG):
+        is_part = nature is Nature.WEIGHT and isinstance(node, ast.Subscript)
+        same = nature is setting.scopes.nature(node) or is_part
+        if same or (is_value and nature is not Nature.FLAG):
             likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
             alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
             cost = SLIP if likely else CHANGE
@@ -299,9 +301,10 @@ def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]
     for name, nature in unused(setting, node):
         if nature in (Nature.TENSOR, Nature.SIZE):
             subject = f"an index of `{setting.program.text(node)}`"
-            yield wrap(
-                setting.program, node, "", f"[{name}]", "index", WRAP, subject, ("lookup", name)
-            )
+            index = f"[{name}]" if nature is Nature.TENSOR else f"[:{name}]"
+            yield wrap(setting.program, node, "", index, "index", WRAP, subject, ("lookup", name))
+            if nature is Nature.SIZE:
+                yield wrap(setting.program, node, "", f"[{name}]", "index", WRAP, subject)
 
 
 def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:

@@ -56,7 +56,7 @@ def _is_to_be_masked(setting: Setting, node: ast.expr) -> bool:
 def combined(setting: Setting, node: ast.BinOp | ast.AugAssign | ast.Call) -> Iterator[Draft]:
     """A mask that is added or multiplied, filled in instead."""
     match node:
-        case ast.BinOp(left=scores, op=ast.Add() | ast.Mult(), right=mask):
+        case ast.BinOp(left=scores, op=ast.Add() | ast.Mult() | ast.Sub(), right=mask):
             before = ""
         case ast.AugAssign(target=ast.Name() as scores, op=ast.Add() | ast.Mult(), value=mask):
             before = f"{scores.id} = "
@@ -144,8 +144,8 @@ def weak(setting: Setting, node: ast.Constant | ast.UnaryOp) -> Iterator[Draft]:
     if not isinstance(value, ast.Constant) or not isinstance(value.value, int | float):
         return
     other = parent.left if node is parent.right else parent.right
-    names = [one for one in ast.walk(other) if isinstance(one, ast.Name)]
-    if abs(value.value) < _LOW and any(nature_of_name(one.id) is Nature.MASK for one in names):
+    names = [getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(other)]
+    if abs(value.value) < _LOW and any(nature_of_name(one) is Nature.MASK for one in names if one):
         subject = "how low it is what a mask hides"
         yield put(setting.program, node, "-1e9", "fill", CHANGE, subject)
 

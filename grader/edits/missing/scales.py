@@ -101,8 +101,9 @@ def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draf
         return
     first = first_tensor(setting, left)
     if setting.scopes.nature(left) is Nature.TENSOR and first is not None:
-        earliest = known(setting, left, Nature.TENSOR)[-2:]
-        for name in dict.fromkeys((first, *earliest)):
+        tensors = known(setting, left, Nature.TENSOR)
+        keys = [one for one in tensors if _KEYS & set(words(one))][:1]
+        for name in dict.fromkeys((first, *keys, *tensors[-2:])):
             text = f"{name}.shape[-1] ** {'' if isinstance(node.op, ast.Div) else '-'}0.5"
             yield put(setting.program, right, text, "scale", WRAP, "a factor")
 

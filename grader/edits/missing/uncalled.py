@@ -39,6 +39,28 @@ def methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         yield Draft("uncalled", SLIP, subject, node, (Replacement(end, end, text),), end)
 
 
+def chained(setting: Setting, node: ast.Return) -> Iterator[Draft]:
+    """`Layer(n).load(q, k)(x)` for `Layer(n)(x)`, where nothing else reads `q` and `k`."""
+    match node.value:
+        case ast.Call(func=ast.Call() as value):
+            made = _made(value)
+        case _:
+            return
+    scope = setting.program.scope(node)
+    if made is None or not isinstance(scope, ast.FunctionDef):
+        return
+    own = setting.scopes.names(node)
+    given = [one.arg for one in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)]
+    read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    weights = [one for one in given if one not in read and own.natures[one] is not Nature.SIZE]
+    end = setting.program.span(value).end
+    for method, signature in setting.signatures.methods_of(made):
+        if len(weights) == sum(one.default is None for one in signature.positional) > 0:
+            text = f".{method}({', '.join(weights)})"
+            piece, subject = Replacement(end, end, text), f"`{method}`, which is not called"
+            yield Draft("uncalled", SLIP, subject, node, (piece,), end)
+
+
 def states(setting: Setting, node: ast.Return) -> Iterator[Draft]:
     """`layer.load_state_dict(state)` before a return that calls `layer`; nothing reads `state`."""
     match node.value:

@@ -18,7 +18,11 @@ _VALUES = frozenset({"v", "value", "values"})
 
 def chances(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Random numbers compared with a rate."""
-    if callee(node) not in ("rand", "rand_like") or isinstance(setting.parent(node), ast.Compare):
+    is_compared = isinstance(setting.parent(node), ast.Compare)
+    if is_compared and callee(node) in ("empty", "empty_like", "ones_like", "zeros_like"):
+        subject = "random numbers that are missing"
+        yield wrap(setting.program, node, "torch.rand_like(", ")", "chance", CHANGE, subject)
+    if callee(node) not in ("rand", "rand_like") or is_compared:
         return
     for rate in known(setting, node, Nature.NUMBER)[:1]:
         for symbol in (">", "<"):
@@ -49,14 +53,17 @@ def drawn(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def kept(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     """`x * keep` for `keep`, of the function's first tensor."""
     around: ast.AST = node
-    while isinstance(around, (ast.Name, ast.BinOp)):
+    while isinstance(around, (ast.Name, ast.BinOp, ast.Attribute, ast.Call)):
         around = setting.parent(around)
     if not isinstance(around, (ast.Return, ast.Assign)) or not isinstance(node.ctx, ast.Load):
         return
     if not _KEPT & set(words(node.id)):
         return
     tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
-    named = {one.id for one in ast.walk(around) if isinstance(one, ast.Name)}
+    looked_at = [one.value for one in ast.walk(around) if isinstance(one, ast.Attribute)]
+    named = {
+        one.id for one in ast.walk(around) if isinstance(one, ast.Name) and one not in looked_at
+    }
     others = [one.name for one in tensors if one.name != node.id]
     if others and not named & set(others):
         before, subject = f"{others[0]} * ", "a factor that is missing"

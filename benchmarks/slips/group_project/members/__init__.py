@@ -1,0 +1,1 @@
+"""The group: Anna, Bilal and Chen, a file each."""
