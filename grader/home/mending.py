@@ -23,7 +23,7 @@ from grader.explaining.mending.mending import Bounds, FileEdit, Search, Workbenc
 from grader.explaining.mending.questions import Asked, telling
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
-from grader.home.second_copy import SecondCopy
+from grader.home.second_copy import CannotCopy, SecondCopy
 from grader.wire.frames import decode, receive
 from grader.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.worker.trying.alarm import TooLong
@@ -35,6 +35,8 @@ if sys.platform == "linux":
 _ADAPTERS = "adapters.py"
 _MEMORY = 1 << 30
 _FOLLOWED = 3
+# Given another axis, it may read memory that is not there, and `pytest` would be gone.
+_CRASHING = "vmap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class HomeBench:
     `seconds` are those that it took for that.
 
     Raises:
-        CannotCopy: if they cannot be imported a second time.
+        CannotCopy: if they cannot be imported a second time, or an edit may end this process.
     """
 
     def __init__(self, root: Path) -> None:
@@ -141,6 +143,8 @@ class HomeBench:
             self.functions, modules = self._copy.functions, self._copy.modules
             self._trying = Trying(self.functions, root, modules, time.monotonic)
         self.sources = Sources.of(root, self._copy.files)
+        if any(_CRASHING in text for text in self.sources.texts):
+            raise CannotCopy
         self.seconds = 0.0
 
     @contextlib.contextmanager

@@ -196,6 +196,14 @@ def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
     assert "AssertionError" not in printed
 
 
+def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
+    """`vmap` of torch crashes for some axes, and all that `pytest` has to say would be lost."""
+    printed = at_home("from torch import vmap\n" + VALUE)
+    assert "numbers in the result are wrong" in printed
+    assert "`pytest --locate`" not in printed
+    assert "Changing this line alone" not in printed
+
+
 def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
     """What an author decides holds at home as well: the handout says so."""
     assert "For instance:" not in at_home(VALUE)
