@@ -36,6 +36,7 @@ from grader.edits.exchanged import (
     untangled,
 )
 from grader.edits.missing import (
+    asked_for,
     collected,
     copies,
     counterparts,
@@ -46,6 +47,7 @@ from grader.edits.missing import (
     insertions,
     lost,
     masking,
+    nowhere,
     repeated,
     scales,
     transplants,
@@ -79,7 +81,7 @@ OF_VALUES: tuple[Family, ...] = (
     forgotten.terms,
     unfinished.values,
     unfinished.chances,
-    forgotten.conditions,
+    asked_for.conditions,
     transplants.transplanted,
     transplants.callables,
     transplants.softmaxes,
@@ -337,9 +339,9 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.AnnAssign: (classes.members,),
     ast.Expr: (
         statements.statements,
-        forgotten.results,
-        forgotten.copied,
-        forgotten.mentioned,
+        nowhere.results,
+        nowhere.copied,
+        nowhere.mentioned,
         likes.likes,
         collected.appended,
         modelled.statements,

@@ -11,8 +11,6 @@ from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature, nature_of_parameter
 from grader.edits.reading.setting import Setting, callee, integer
 
-# A statement that only names a method does nothing at all: no other slip is likelier.
-_MENTIONED = 0.5
 _MOST = 3
 _NEVER_USED = "`{}`, which is never used"
 _TERMS = (
@@ -230,38 +228,6 @@ def _sized(setting: Setting, node: ast.Call) -> list[str]:
     ][:2]
 
 
-def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A condition that also looks at an unused flag."""
-    home = setting.program.home(node)
-    if home.field != "test" or not isinstance(home.parent, (ast.If, ast.IfExp)):
-        return
-    yield from _of_lengths(setting, node)
-    for name, nature in unused(setting, node):
-        if nature is Nature.FLAG:
-            for before in (f"not {name} or ", f"{name} and "):
-                subject = "the condition of a branch"
-                yield wrap(setting.program, node, before, "", "condition", CHANGE, subject)
-            yield put(setting.program, node, name, "condition", CHANGE, subject)
-            yield put(setting.program, node, f"not {name}", "condition", WRAP, subject)
-
-
-def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """`causal and n == m` for `causal`, where two lengths are read nowhere or little."""
-    if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
-        return
-    sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-    lengths = [one.name for one in sizes if setting.scopes.names(node).siblings.get(one.name)]
-    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
-    pairs = [
-        *itertools.combinations(lengths[:_MOST], 2),
-        *itertools.combinations([f"{one}.shape[-2]" for one in tensors[:_MOST]], 2),
-    ]
-    for one, other in pairs:
-        after = f" and {one} == {other}"
-        subject = "the condition of a branch"
-        yield wrap(setting.program, node, "", after, "condition", CHANGE, subject, loose=True)
-
-
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     """An unused variable as an index, or as a further one."""
     if not isinstance(node.ctx, ast.Load):
@@ -305,58 +271,3 @@ def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]
             yield wrap(setting.program, node, "", index, "index", WRAP, subject, ("lookup", name))
             if nature is Nature.SIZE:
                 yield wrap(setting.program, node, "", f"[{name}]", "index", WRAP, subject)
-
-
-def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """A value that goes nowhere, given to a variable that it is made of."""
-    if isinstance(node.value, (ast.Constant, ast.Await, ast.Yield)):
-        return
-    span = setting.program.span(node)
-    natures = setting.scopes.names(node).natures
-    subject = "a value that goes nowhere"
-    targets: dict[str, None] = {}
-    if isinstance(node.value, ast.Tuple):
-        targets[", ".join(_first_argument(one) for one in node.value.elts)] = None
-    for one in ast.walk(node.value):
-        if isinstance(one, ast.Name) and natures.get(one.id, Nature.OTHER).is_tensor:
-            targets[one.id] = None
-    several: list[str] = []
-    if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
-        given = [one.id for one in node.value.args if isinstance(one, ast.Name)]
-        several = [", ".join(given[:count]) for count in range(min(3, len(given)), 1, -1)]
-    for target in [*list(targets)[:_MOST], *several]:
-        piece = Replacement(span.start, span.start, f"{target} = ")
-        yield Draft("result", SLIP, subject, node, (piece,), span.start)
-
-
-def copied(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """`weight.copy_(w)` for `weight * w`, which changes nothing."""
-    match node.value:
-        case ast.BinOp(left=ast.Attribute() as left, right=right):
-            program = setting.program
-            text = f"{program.outer_text(left)}.copy_({program.text(right)})"
-            yield put(program, node.value, text, "result", SLIP, "a value that goes nowhere")
-        case _:
-            pass
-
-
-def mentioned(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """A method that is named and not called, called with the variables that it asks for by name."""
-    method = node.value
-    if not isinstance(method, ast.Attribute):
-        return
-    signature = setting.signatures.of(ast.Call(method, [], []))
-    if signature is None:
-        return
-    known = {one.name.lower(): one.name for one in setting.seen.variables(node)}
-    given = [known.get(one.name.lower()) for one in signature.positional]
-    if all(given):
-        text = f"({', '.join(name for name in given if name)})"
-        subject = "a method that is named and not called"
-        yield wrap(setting.program, method, "", text, "call", _MENTIONED, subject)
-
-
-def _first_argument(node: ast.expr) -> str:
-    if isinstance(node, ast.Call) and node.args:
-        return ast.unparse(node.args[0])
-    return ast.unparse(node)

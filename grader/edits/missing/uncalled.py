@@ -24,7 +24,7 @@ def methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     scope = setting.program.scope(node)
     if made is None or not isinstance(scope, ast.FunctionDef):
         return
-    given = [one.arg for one in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)]
+    given = _parameters(scope)
     unread = [one for one in given if not own.read.get(one) and own.natures[one] is not Nature.SIZE]
     end = setting.program.span(node).end
     found = (
@@ -50,7 +50,7 @@ def chained(setting: Setting, node: ast.Return) -> Iterator[Draft]:
     if made is None or not isinstance(scope, ast.FunctionDef):
         return
     own = setting.scopes.names(node)
-    given = [one.arg for one in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)]
+    given = _parameters(scope)
     read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     weights = [one for one in given if one not in read and own.natures[one] is not Nature.SIZE]
     end = setting.program.span(value).end
@@ -75,6 +75,11 @@ def states(setting: Setting, node: ast.Return) -> Iterator[Draft]:
         text = f"{name}.load_state_dict({state}); "
         piece, subject = Replacement(start, start, text), f"`{state}`, which nothing reads"
         yield Draft("uncalled", SLIP, subject, node, (piece,), start)
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    own = function.args
+    return [one.arg for one in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
 
 
 def _made(node: ast.Call) -> str | None:
