@@ -47,7 +47,7 @@ class Slip:
     """One slip: `wrong` stands where `right` stood in `file` of the style's submission.
 
     `line` is the guilty line of the wrong program; `lines` are all that count as guilty, it first.
-    It is kept `aside` if nobody who works on finding lines has looked at its style.
+    It is kept `aside` if no edit was made for what is told of its style.
     """
 
     id: str

@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Iterator
 
-from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
+from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put
 from grader.edits.edit import Replacement
 from grader.edits.reading.declared import Signature
 from grader.edits.reading.kinship import words
@@ -163,3 +163,20 @@ def _fits(signature: Signature, node: ast.Call) -> bool:
         and given <= {*names, None}
         and set(needed) <= given
     )
+
+
+def siblings(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """Another class that is derived from the same, where a class is handed over or listed."""
+    parent = setting.parent(node)
+    bases = set(setting.signatures.bases(node.id))
+    is_listed = isinstance(
+        parent, (ast.Dict, ast.Call, ast.Tuple, ast.List, ast.Assign, ast.Return)
+    )
+    if not bases or not is_listed or node is getattr(parent, "func", None):
+        return
+    if not isinstance(node.ctx, ast.Load):
+        return
+    like = [one for one in setting.signatures.classes if bases & set(setting.signatures.bases(one))]
+    for other in [one for one in like if one != node.id][:_MOST]:
+        subject = f"where `{node.id}` is used"
+        yield put(setting.program, node, other, "class", SLIP, subject)

@@ -66,7 +66,12 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def misspelt(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """`layer.weight` for `layer.weights`, which no module of torch has."""
+    """`layer.weight` for `layer.weights`, which no module of torch has; a mode that is a method."""
+    is_called = callee(setting.parent(node)) == node.attr
+    if node.attr == "train" and not is_called and isinstance(node.ctx, ast.Load):
+        base = setting.program.text(node.value)
+        subject = f"the name of an attribute of `{base}`"
+        yield put(setting.program, node, f"{base}.training", "name", SLIP, subject)
     if node.attr in _MISSPELT and not isinstance(node.value, ast.Name):
         base, right = setting.program.text(node.value), _MISSPELT[node.attr]
         subject = f"the name of an attribute of `{base}`"

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, Draft, put, wrap
+from grader.edits.reading.kinship import words
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
 _MOST = 3
 _SUBJECT = "what is counted"
+_HEADS = frozenset({"h", "heads", "head", "nh"})
 _SUMS = (ast.GeneratorExp, ast.ListComp, ast.AugAssign)
 
 
@@ -43,6 +45,25 @@ def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
     for size in [one for one in sizes if one not in (node.id, _target(parent))][:_MOST]:
         yield wrap(setting.program, node, "", f" * {size}", "counted", CHANGE, _SUBJECT)
+
+
+def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """`d // heads` for `d` in a root, and the root of a width that a function is given."""
+    if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.SIZE:
+        return
+    parent = setting.parent(node)
+    is_root = callee(parent) == "sqrt"
+    if isinstance(parent, ast.BinOp):
+        is_root = isinstance(parent.op, ast.Pow) and node is parent.left
+    if is_root:
+        sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+        heads = [one for one in sizes if one != node.id and words(one)[-1] in _HEADS]
+        for one in heads[:1]:
+            subject = f"which size `{node.id}` is"
+            yield wrap(setting.program, node, "", f" // {one}", "share", CHANGE, subject)
+    elif isinstance(parent, ast.Call) and callee(parent) in setting.signatures.functions:
+        subject = "a root that is missing"
+        yield wrap(setting.program, node, "", " ** 0.5", "root", CHANGE, subject, loose=True)
 
 
 def multiples(setting: Setting, node: ast.Constant) -> Iterator[Draft]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.edits.reading.kinship import kin_of
+from grader.edits.reading.kinship import words as words_of
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting, callee, known
+from grader.edits.reading.setting import Setting, argument_of, callee, known
 
 _MOST = 6
 MOST_WORDS = 12
@@ -22,7 +23,7 @@ def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
-    likely = kin_of(own) if isinstance(setting.parent(node), ast.Subscript) else []
+    likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
     found = [one for one in (*likely, *setting.signatures.words) if one != own]
     is_known = own in setting.signatures.words
     if not is_known:
@@ -36,10 +37,17 @@ def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     subject = "a word that is written out"
     for other in others[:MOST_WORDS]:
         is_near = likeness.get(other, 1.0) >= _ALIKE
-        if is_known or is_near:
+        if is_known or is_near or other in likely:
             text = f"{quote}{other}{quote}"
-            cost = SLIP if is_near else CHANGE
+            cost = SLIP if is_near or other in likely else CHANGE
             yield put(setting.program, node, text, "word", cost, subject, own)
+
+
+def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
+    """Keys that a key may be meant for: its kin, and the words of the parameter it is for."""
+    given = argument_of(setting, setting.parent(node))
+    called = given[1] if given is not None else ""
+    return [*kin_of(own), *([called, *words_of(called)] if called else [])]
 
 
 def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:

@@ -11,7 +11,7 @@ from grader.edits.edit import Replacement
 from grader.edits.reading.kinship import kin_of, kinship, words
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.edits.reading.seen import LIBRARIES
-from grader.edits.reading.setting import Setting, callee
+from grader.edits.reading.setting import Setting, callee, with_axes
 
 _MOST = 8
 _MOST_INDICES = 4
@@ -141,6 +141,10 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         piece = instead(program, node.slice, one.name)
         alike = ("index", program.text(node.slice), one.name)
         yield Draft("index", cost, subject, node, (piece,), piece.start, alike)
+        whole = with_axes(setting, node)
+        if whole is not node and _is_position(one.name):
+            text = f"{program.text(node.value)}[{one.name}]"
+            yield put(program, whole, text, "index", cost, subject)
 
 
 def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:

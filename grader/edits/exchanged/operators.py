@@ -9,7 +9,7 @@ from dataclasses import replace
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting
+from grader.edits.reading.setting import Setting, integer
 
 _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -75,7 +75,10 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     if isinstance(node.op, _ORDERED) or is_union:
         parts = (node.left, node.right)
         subject = f"the order of the operands of `{symbol}`"
-        yield exchange(program, node, parts, (1, 0), "operands", SLIP, subject)
+        # `2 // n` is hardly ever meant.
+        is_share = isinstance(node.op, (ast.FloorDiv, ast.Mod)) and integer(node.right) is not None
+        cost = WRAP if is_share else SLIP
+        yield exchange(program, node, parts, (1, 0), "operands", cost, subject)
     part = "term" if isinstance(node.op, _TERMS) else "factor"
     for kept, dropped in ((node.left, node.right), (node.right, node.left)):
         alike = (symbol, program.text(dropped), kept is node.left)

@@ -84,13 +84,16 @@ def _others(
         return
     if upper is not None and lower is None:
         yield (upper, None, step), SLIP
-        yield (f"-{upper}", None, step), CHANGE
+        yield (_negated(upper), None, step), CHANGE
     elif lower is not None and upper is None:
         yield (None, lower.removeprefix("-"), step), SLIP
+        yield (None, _negated(lower), step), CHANGE
     bound = upper or lower or ""
-    if "//" in bound or "half" in bound or not (upper and lower):
-        yield ("0", None, "2"), CHANGE
-        yield ("1", None, "2"), CHANGE
+    is_half = "//" in bound or "half" in bound
+    if is_half or not (upper and lower):
+        cost = SLIP if is_half else CHANGE
+        yield ("0", None, "2"), cost
+        yield ("1", None, "2"), cost
     if step is None and upper is not None and upper.isdigit() and upper != "1":
         yield (lower, None, upper), SLIP
     if step is None:
@@ -101,6 +104,11 @@ def _others(
     if upper is not None and lower is not None:
         yield (None, upper, step), CHANGE
         yield (lower, None, step), CHANGE
+
+
+def _negated(bound: str) -> str:
+    """Counted from the other end."""
+    return bound.removeprefix("-") if bound.startswith("-") else f"-{bound}"
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments, put, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature, nature_of_parameter
-from grader.edits.reading.setting import Setting, callee, integer
+from grader.edits.reading.setting import Setting, callee, integer, with_axes
 
 _MOST = 3
 _NEVER_USED = "`{}`, which is never used"
@@ -35,6 +35,13 @@ def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
     for name, first in names.first.items():
         if not names.read.get(name) and 0 < first < line and name in names.own:
             yield name, names.natures[name]
+    around = setting.program.scope(setting.program.scope(node))
+    while isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        outer = setting.scopes.of(around)
+        for name in outer.own - names.own:
+            if not outer.read.get(name):
+                yield name, outer.natures[name]
+        around = setting.program.scope(around)
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -59,7 +66,8 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                     setting, node, f" if {name} is None else {name}", name, CHANGE, loose=True
                 )
         is_part = nature is Nature.WEIGHT and isinstance(node, ast.Subscript)
-        same = nature is setting.scopes.nature(node) or is_part
+        is_choice = is_given and isinstance(node, ast.Attribute) and _is_of_class(node)
+        same = nature is setting.scopes.nature(node) or is_part or is_choice
         if same or (is_value and nature is not Nature.FLAG):
             likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
             alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
@@ -67,6 +75,11 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield put(
                 setting.program, node, name, "forgotten", cost, _NEVER_USED.format(name), alike
             )
+
+
+def _is_of_class(node: ast.Attribute) -> bool:
+    """Whether it is one of a class's own, as the members of an enumeration are."""
+    return isinstance(node.value, ast.Name) and node.value.id[:1].isupper()
 
 
 def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -144,20 +157,30 @@ def _around(
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """A parameter that is overwritten, whatever it was."""
+    """A parameter, or what was set just before, that is overwritten, whatever it was."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             pass
         case _:
             return
     scope = setting.program.scope(node)
-    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
-        name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+        any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg))
+        or _is_set_just_before(setting, node, name)
     ):
         subject = f"when `{name}` is set"
         for turned in ("", ".unsqueeze(-2)"):
             after = f" if {name} is None else {name}{turned}"
             yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
+
+
+def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
+    home = setting.program.home(node)
+    match getattr(home.parent, home.field)[: home.index][-1:] if home.index else []:
+        case [ast.Assign(targets=[ast.Name(id=other)], value=ast.Name())]:
+            return other == name
+        case _:
+            return False
 
 
 def given_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -239,20 +262,10 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
             piece = Replacement(span.start, span.end, name)
             alike = ("index", setting.program.text(node.slice), name)
             yield Draft("index", CHANGE, subject, node, (piece,), span.start, alike)
-            whole = _with_axes(setting, node)
+            whole = with_axes(setting, node)
             if whole is not node:
                 text = f"{setting.program.text(node.value)}[{name}]"
                 yield put(setting.program, whole, text, "index", CHANGE, subject)
-
-
-def _with_axes(setting: Setting, node: ast.expr) -> ast.expr:
-    """A value with the calls that give it axes: `table[:n].unsqueeze(0)`."""
-    match setting.parent(node):
-        case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
-            call = setting.parent(method)
-            return _with_axes(setting, call) if isinstance(call, ast.Call) else node
-        case _:
-            return node
 
 
 def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]:

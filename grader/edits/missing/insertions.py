@@ -27,6 +27,8 @@ _FACTORS = (
     ("", " + 1", False),
     ("", " - 1", False),
 )
+# A negation too many stands there to be seen: a little likelier than one that is missing.
+_NEGATED = SLIP + 0.1
 _OF_COUNTS = (("", " ** 0.5"), ("3 * ", ""))
 _RARELY = (("", " ** 2"), ("1 / ", ""))
 _RARE = 2.5
@@ -149,7 +151,7 @@ def negations(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     if isinstance(parent, (ast.If, ast.BoolOp, ast.IfExp, ast.Compare)):
         return
-    yield _around(setting, node, "~", "", "negation", SLIP, "which part of a mask counts")
+    yield _around(setting, node, "~", "", "negation", _NEGATED, "which part of a mask counts")
     after, subject = ".transpose(-2, -1)", "the axes of a mask"
     yield _around(setting, node, "", after, "transposition", WRAP, subject)
 
@@ -177,6 +179,8 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if is_stored and callee(node) == "arange":
         for axis in ("-1", "-2"):
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", CHANGE, "an axis")
+    if nature is Nature.MASK and isinstance(node, ast.Name) and (is_stored or is_passed):
+        yield _around(setting, node, "", ".bool()", "conversion", WRAP, "the type of a tensor")
     if is_stored and isinstance(node, (ast.Name, ast.Call)):
         yield _around(setting, node, "", ".float()", "conversion", WRAP, "the type of a tensor")
     if is_stored and isinstance(node, ast.Name):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft
 from grader.edits.edit import Replacement
-from grader.edits.reading.kinship import kinship
+from grader.edits.reading.kinship import kin_of, kinship
 from grader.edits.reading.setting import Setting
 
 _MOST = 3
@@ -81,17 +81,33 @@ def attributes(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         and isinstance(one.value, ast.Name)
         and one.value.id == holder
     ]
+    read = _read_of(setting.parent(scope), holder) if stored.count(attr) > 1 else []
     others = [
         one
-        for one in setting.signatures.attributes(attr)
-        if one not in stored and setting.seen.uses(one)
+        for one in dict.fromkeys((*setting.signatures.attributes(attr), *read))
+        if setting.seen.uses(one)
     ]
+    others = [one for one in dict.fromkeys((*others, *kin_of(attr))) if one not in stored]
     others.sort(key=lambda one: -kinship(attr, one))
     end = setting.program.span(target).end
     for other in others[:_MOST] if stored.count(attr) > 1 else ():
         piece = Replacement(end - len(attr), end, other)
         subject = f"where `{holder}.{attr}` is set"
         yield Draft("name", SLIP, subject, node, (piece,), end - len(attr))
+
+
+def _read_of(around: ast.AST, holder: str) -> list[str]:
+    """What is read of an object and never set there: attributes that are missing."""
+    found: dict[type, list[str]] = {ast.Load: [], ast.Store: []}
+    for one in ast.walk(around):
+        match one:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=context) if name == holder:
+                found.setdefault(type(context), []).append(attr)
+            case ast.FunctionDef(name=name):
+                found[ast.Store].append(name)
+            case _:
+                pass
+    return [one for one in found[ast.Load] if one not in found[ast.Store]]
 
 
 def counterparts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

@@ -53,14 +53,15 @@ def mentioned(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     method = node.value
     if not isinstance(method, ast.Attribute):
         return
+    subject = "a method that is named and not called"
     signature = setting.signatures.of(ast.Call(method, [], []))
     if signature is None:
+        yield wrap(setting.program, method, "", "()", "call", _MENTIONED, subject)
         return
     known = {one.name.lower(): one.name for one in setting.seen.variables(node)}
     given = [known.get(one.name.lower()) for one in signature.positional]
     if all(given):
         text = f"({', '.join(name for name in given if name)})"
-        subject = "a method that is named and not called"
         yield wrap(setting.program, method, "", text, "call", _MENTIONED, subject)
 
 

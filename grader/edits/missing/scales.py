@@ -20,7 +20,7 @@ from grader.edits.reading.setting import (
 
 _KEYS = {"q", "k", "query", "key", "queries", "keys"}
 _SCORES = {"scores", "score", "logits", "attn", "att", "masked", "sim", "similarity", "energy"}
-_RATES = {"p", "rate", "dropout", "prob", "drop"}
+_RATES = {"p", "rate", "dropout", "prob", "drop", "probability", "keep", "kept"}
 _WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
 
 

@@ -48,6 +48,18 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
                 yield put(setting.program, node, one.name, "name", CHANGE, subject)
 
 
+def sizes(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`width = x.shape[-1]` for `width = 64`."""
+    parent = setting.parent(node)
+    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
+        return
+    if (integer(node) or 0) > 1:
+        tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+        for one in tensors[:_MOST_HOLDERS]:
+            subject = "a value that is written out"
+            yield put(setting.program, node, f"{one.name}.shape[-1]", "name", CHANGE, subject)
+
+
 def stored(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     """`self.theta = 10000.0` in the place of `self.theta = theta`."""
     match setting.parent(node):

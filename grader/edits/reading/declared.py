@@ -204,8 +204,11 @@ def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
 
 def _attributes(node: ast.ClassDef) -> Iterator[str]:
     for one in node.body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            yield one.target.id
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                yield name
+            case _:
+                pass
     for part in ast.walk(node):
         match part:
             case ast.FunctionDef(

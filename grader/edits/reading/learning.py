@@ -154,6 +154,8 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
                 names.read[name] += name != own
+            case ast.Compare() if (asked := asked_for_none(node)) is not None:
+                names.read[asked.id] -= asked.id != own
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
                 names.read[f"self.{attr}"] += 1
             case (
@@ -183,6 +185,19 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
                     names.natures[name] = Nature.MASK
             case _:
                 pass
+
+
+def asked_for_none(node: ast.AST) -> ast.Name | None:
+    """The variable that is asked whether it is None: that is no use of it, but goes before one."""
+    match node:
+        case ast.Compare(
+            left=ast.Name() as asked,
+            ops=[ast.Is() | ast.IsNot()],
+            comparators=[ast.Constant(value=None)],
+        ):
+            return asked
+        case _:
+            return None
 
 
 def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:

@@ -34,6 +34,10 @@ class Nature(Enum):
 
 _BY_NAME = (
     (Nature.FLAG, re.compile(r"^(is|has|use|return)_|^(training|causal|is_causal)$|_bias$|^bias$")),
+    (
+        Nature.NUMBER,
+        re.compile(r"(^|_)(prob|probability|rate|ratio|fraction)$|_(theta|base|eps|temperature)$"),
+    ),
     (Nature.MASK, re.compile(r"mask|allowed|causal|keep|visible|forbidden|blocked|^future")),
     (Nature.WEIGHT, re.compile(r"^[Ww](_|[qkvo]$|$)|weight(?!s$)|_proj$|^proj_|^W\d$|^w\d$")),
     (

@@ -76,8 +76,8 @@ class Program:
         return self._homes[node].parent
 
     def scope(self, node: ast.AST) -> Scope:
-        """The innermost function, class or module in whose body a node stands."""
-        return self._homes[node].scope
+        """The innermost function, class or module in whose body a node stands; the module's own."""
+        return self.tree if node is self.tree else self._homes[node].scope
 
     def function(self, scope: Scope) -> str | None:
         """The qualified name of the function that a scope is or lies in; None outside of all."""

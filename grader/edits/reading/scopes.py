@@ -46,7 +46,7 @@ class Scopes:
 
     def names(self, node: ast.AST) -> Names:
         """The variables that may stand at a node's place."""
-        return self._of(self._program.scope(node))
+        return self.of(self._program.scope(node))
 
     def nature(self, node: ast.expr) -> Nature:
         """What an expression of the program is."""
@@ -69,7 +69,8 @@ class Scopes:
         defined = (one for one in around.body if isinstance(one, _FUNCTIONS))
         return {one.name: _callee(one, 1) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
 
-    def _of(self, scope: Scope) -> Names:
+    def of(self, scope: Scope) -> Names:
+        """The variables that a scope's statements may name."""
         if scope not in self._names:
             self._names[scope] = self._gathered(scope)
         return self._names[scope]
@@ -78,7 +79,7 @@ class Scopes:
         names = Names()
         outer = None if isinstance(scope, ast.Module) else self._outer(scope)
         if outer is not None:
-            around = self._of(outer)
+            around = self.of(outer)
             names.natures |= around.natures
             names.first |= dict.fromkeys(around.first, 0)
         if isinstance(scope, _FUNCTIONS):

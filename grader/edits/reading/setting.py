@@ -47,6 +47,16 @@ def callee(node: ast.AST) -> str:
             return ""
 
 
+def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
+    """A value with the calls that give it axes: `table[:n].unsqueeze(0)`."""
+    match setting.parent(node):
+        case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
+            call = setting.parent(method)
+            return with_axes(setting, call) if isinstance(call, ast.Call) else node
+        case _:
+            return node
+
+
 def integer(node: ast.AST) -> int | None:
     """The number of a whole number that is written out."""
     match node:

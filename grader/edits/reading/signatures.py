@@ -36,8 +36,8 @@ class Signatures:
         others = [one for text in elsewhere if (one := declared_in(text)) is not None]
         known = (declarations(tree), *others)
         self._recipes = _merged([one.recipes for one in known])
-        self._functions = dict(ChainMap(*(dict(one.functions) for one in known)))
-        self._methods = dict(ChainMap(*(dict(one.methods) for one in known)))
+        self.functions = dict(ChainMap(*(dict(one.functions) for one in known)))
+        self.methods = dict(ChainMap(*(dict(one.methods) for one in known)))
         self._made = dict(ChainMap(*(dict(one.made) for one in known)))
         self._members = dict(ChainMap(*(dict(one.members) for one in known)))
         self._top = dict(ChainMap(*(dict(one.top) for one in known)))
@@ -111,7 +111,7 @@ class Signatures:
         """The functions that, by their names, make a mask of one argument, a length."""
         return [
             name
-            for name, signature in self._functions.items()
+            for name, signature in self.functions.items()
             if sum(one.default is None for one in signature.positional) == 1
             and _MASKING.search(name.lower())
             and not name[:1].isupper()
@@ -121,7 +121,7 @@ class Signatures:
     def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
         """The functions that need an argument, and the names of what they need after the first."""
         found: dict[str, tuple[str, ...]] = {}
-        for name, signature in self._functions.items():
+        for name, signature in self.functions.items():
             needed = tuple(one.name for one in signature.positional if one.default is None)
             if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
                 found[name] = needed[1:]
@@ -135,15 +135,15 @@ class Signatures:
     def methods_of(self, name: str) -> list[tuple[str, Signature]]:
         """The methods in the body of a class."""
         own = self._members.get(name, ())
-        return [(one, self._methods[one]) for one in own if one in self._methods]
+        return [(one, self.methods[one]) for one in own if one in self.methods]
 
     def functions_like(self, name: str, given: int) -> list[str]:
         """Other functions that may be given as much as one, those of a kin first."""
-        if name not in self._functions or name[:1].isupper():
+        if name not in self.functions or name[:1].isupper():
             return []
         found = [
             other
-            for other, signature in self._functions.items()
+            for other, signature in self.functions.items()
             if other != name
             and not other[:1].isupper()
             and not other.startswith("__")
@@ -172,10 +172,10 @@ class Signatures:
         return found
 
     def _function(self, name: str) -> Signature | None:
-        return self._functions.get(name)
+        return self.functions.get(name)
 
     def _method(self, name: str) -> Signature | None:
-        return self._methods.get(name)
+        return self.methods.get(name)
 
     def _instance(self, name: str) -> Signature | None:
         """The signature of a variable or an attribute that is an instance."""

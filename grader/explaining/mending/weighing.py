@@ -13,6 +13,7 @@ from collections.abc import Collection
 from functools import cached_property
 
 from grader.edits.reading.kinship import words
+from grader.edits.reading.learning import asked_for_none
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.explaining.mending.mending import FileEdit
 from grader.explaining.mending.orders import Orders
@@ -36,6 +37,8 @@ _PLACES = {
 }
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"[^\W\d]\w*")
+# What is compared with itself, or subtracted from or divided by itself.
+_WITH_ITSELF = re.compile(r"(?<![\w.)\]])([a-z_][\w.]*) *(?:[<>]=?|[=!]=|-|//?|%) *\1(?![\w.(\[])")
 # What stands on either side of one is in no order.
 _COMPARED = re.compile(r"[<>]=?|[=!]=")
 # As in a quarter turn, which puts what is second first, and turns its sign.
@@ -72,6 +75,7 @@ _ASKED = re.compile(r"\s*(if|elif|while)\b")
 _CHOOSES_BY_FLAG = 0.35
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
+_SENSELESS = 1.0
 # What could as well be done where the variable is set that is only returned here.
 _RETURNED = re.compile(r"\s*return \w+\s*")
 _SET_BEFORE = 0.1
@@ -117,14 +121,17 @@ class Weighing:
             if edit.kind == _TARGET:
                 is_idle = bool((names - others) & (function.bound - used))
                 weight += _MENDS_WHAT_IS_IDLE if is_idle else 0.0
-            elif (others - names) & (function.bound - used):
-                weight += _USES_WHAT_IS_UNUSED
-            elif (names - others) & (function.bound - used) and not function.is_adapter:
-                weight += _LEAVES_UNUSED
+            else:
+                if (others - names) & (function.bound - used):
+                    weight += _USES_WHAT_IS_UNUSED
+                if (names - others) & (function.bound - used) and not function.is_adapter:
+                    weight += _LEAVES_UNUSED
             if edit.kind == _FORGOTTEN and any(map(_is_flag, added)):
                 weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
         if made.file == self._adapters:
             weight += _IN_ADAPTERS
+        if _WITH_ITSELF.search(after) and not _WITH_ITSELF.search(before):
+            weight += _SENSELESS
         if _RETURNED.fullmatch(before) and len(after) > len(before):
             weight += _SET_BEFORE
         if self._sources.count(made.file, before) > 1:
@@ -180,13 +187,15 @@ class _Function:
         }
 
     def used_beside(self, lines: Collection[int]) -> set[str]:
-        """The names that it reads on other lines than these."""
+        """The names that it does something with on other lines than these."""
+        asked = {id(one) for one in map(asked_for_none, ast.walk(self._node)) if one is not None}
         return {
             one.id
             for one in ast.walk(self._node)
             if isinstance(one, ast.Name)
             and isinstance(one.ctx, ast.Load)
             and one.lineno not in lines
+            and id(one) not in asked
         }
 
     def called_beside(self, lines: Collection[int]) -> set[str]:

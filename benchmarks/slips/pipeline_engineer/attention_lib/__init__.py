@@ -1,0 +1,1 @@
+"""Attention components, wired together by the factories in `factory`."""

@@ -1,0 +1,1 @@
+"""My solution of the attention assignment (layers.py, rope.py, attention.py)."""

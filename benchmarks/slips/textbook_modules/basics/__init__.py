@@ -1,0 +1,1 @@
+"""My building blocks for the attention assignment, organised as in the lectures."""
