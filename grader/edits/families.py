@@ -37,6 +37,7 @@ from grader.edits.exchanged import (
     untangled,
 )
 from grader.edits.missing import (
+    as_elsewhere,
     asked_for,
     by_signature,
     collected,
@@ -49,6 +50,7 @@ from grader.edits.missing import (
     insertions,
     lost,
     masking,
+    not_loaded,
     nowhere,
     repeated,
     scales,
@@ -102,6 +104,8 @@ OF_VALUES: tuple[Family, ...] = (
     counterparts.logarithms,
     counterparts.counters,
     counterparts.sums,
+    as_elsewhere.projections,
+    as_elsewhere.methods,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (
@@ -118,10 +122,12 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         written_out.rates,
         flags.words,
         masking.instead_of_none,
+        masking.none_by_default,
         constants.truths,
         masking.weak,
         counterparts.logarithms,
         counted.multiples,
+        keys.states,
     ),
     ast.UnaryOp: (
         masking.weak,
@@ -149,6 +155,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         repeated.terms_exchanged,
         copies.repeated,
         axes.moved,
+        counted.products_apart,
     ),
     ast.Compare: (
         operators.comparisons,
@@ -173,6 +180,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         counterparts.factors,
         counterparts.negations,
         forgotten_methods.starts,
+        as_elsewhere.indices,
     ),
     ast.Attribute: (
         calls.loaded,
@@ -185,6 +193,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         members.of_pairs,
         members.of_instances,
         untangled.turned,
+        as_elsewhere.indices,
     ),
     ast.Call: (
         calls.functions,
@@ -214,6 +223,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         forgotten_methods.ranges,
         nesting.order,
         nesting.moved_in,
+        nesting.moved_over,
         nesting.narrowed,
         nesting.signs,
         classes.called,
@@ -258,6 +268,9 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         axes.flattened,
         halves.interleaved,
         untangled.reshaped,
+        patterns.sizes,
+        members.of_pairs_forgotten,
+        arguments.by_name,
     ),
     ast.arguments: (bounds.parameters,),
     ast.Tuple: (
@@ -265,6 +278,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         repeated.elements,
         members.keys,
         nesting.signs,
+        nesting.moved_over,
         entries.dropped,
         entries.added,
         entries.starred,
@@ -341,6 +355,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         collected.all_of,
         in_loops.starts,
         in_loops.ends,
+        copies.tied,
+        not_loaded.layers,
     ),
     ast.Match: (cases.patterns,),
     ast.ClassDef: (classes.bases,),
@@ -351,6 +367,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         nowhere.results,
         nowhere.copied,
         nowhere.mentioned,
+        not_loaded.layers,
         likes.likes,
         collected.appended,
         modelled.statements,

@@ -18,6 +18,7 @@ from grader.edits.reading.scopes import Scopes
 from grader.edits.reading.seen import Seen
 from grader.edits.reading.setting import Setting
 from grader.edits.reading.signatures import Signatures
+from grader.edits.returned import returned
 from grader.edits.together import Combination, together
 
 _FEWEST = 120
@@ -27,19 +28,24 @@ _MOST = 12_000
 
 
 def edits_of(
-    source: str, lines: Collection[int] | None = None, elsewhere: Sequence[str] = ()
+    source: str,
+    lines: Collection[int] | None = None,
+    elsewhere: Sequence[str] = (),
+    users: Sequence[str] = (),
 ) -> list[Edit]:
     """The small edits of a program, or those that change statements on the given lines.
 
     The likeliest come first. All keep the program well formed, and no two make the same one. What
-    does not parse has none. `elsewhere` are the texts of files that the program may import. Where
-    there are far more than any program of a course has, the later statements have none.
+    does not parse has none. `elsewhere` are the texts of files that the program may import,
+    `users` of those that may import it. Where there are far more than any program of a course
+    has, the later statements have none.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
         try:
             program = Program(source)
-            return _Generation(program, elsewhere).edits(None if lines is None else set(lines))
+            made = _Generation(program, Signatures(program.tree, elsewhere, users))
+            return made.edits(None if lines is None else set(lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
 
@@ -47,9 +53,9 @@ def edits_of(
 class _Generation:
     """The making of one program's edits."""
 
-    def __init__(self, program: Program, elsewhere: Sequence[str]) -> None:
+    def __init__(self, program: Program, signatures: Signatures) -> None:
         self._program = program
-        scopes, signatures = Scopes(program), Signatures(program.tree, elsewhere)
+        scopes = Scopes(program)
         self._setting = Setting(program, scopes, signatures, Seen(program, scopes))
         self._finishing = Finishing(program)
 
@@ -61,6 +67,7 @@ class _Generation:
             if len(finished) > _MOST:
                 break
             finished += self._of_statement(statement)
+        finished += list(returned(self._program, self._finishing, finished))
         combined = together(self._setting, self._finishing, [one.node for one in given], finished)
         nodes = [one.node for one in given]
         paired = (*pairs(self._setting, nodes), *moved(self._setting, nodes))

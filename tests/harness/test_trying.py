@@ -45,6 +45,30 @@ def run_double(x):
     return times(x)
 """,
     "a lambda": "times = lambda x: x * 3\ndef run_double(x):\n    return times(x)\n",
+    "a function whose decorator remembers": """
+def remember(function):
+    seen = {}
+    def remembered(x):
+        if x.shape not in seen:
+            seen[x.shape] = function(x)
+        return seen[x.shape]
+    return remembered
+@remember
+def run_double(x):
+    return x * 3
+""",
+    "a function that counts in the one around it, and remembers in a default": """
+def counted():
+    calls = 0
+    def times(x, seen=[]):
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            seen.append(x * 3)
+        return seen[0]
+    return times
+run_double = counted()
+""",
     "a method": """
 class Times:
     def __call__(self, x):

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, put
+from grader.edits.edit import Replacement
 from grader.edits.reading.kinship import kinship
 from grader.edits.reading.setting import Setting, callee
 
@@ -20,6 +21,28 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     values = [keyword.value for keyword in node.keywords if keyword.arg]
     for parts in (node.args, values):
         yield from _orders(setting, node, parts, "arguments", subject, name)
+    if len(node.args) == len(values) == 1:
+        yield from _orders(setting, node, [*node.args, *values], "arguments", subject, name)
+
+
+def by_name(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`Config(width, bias=bias)` for `Config(width, bias)`, whose second parameter is another."""
+    signature = setting.signature(node)
+    if signature is None or any(isinstance(one, ast.Starred) for one in node.args):
+        return
+    taken = [one.name for one in (*signature.positional, *signature.by_keyword)]
+    own = [one.id if isinstance(one, ast.Name) else "" for one in node.args]
+    first = next(
+        (place for place, name in enumerate(own) if name in taken and taken.index(name) != place),
+        len(own),
+    )
+    late = own[first:]
+    if late and len(set(late)) == len(late) and set(late) <= set(taken[first:]):
+        start = setting.program.outer_span(node.args[first]).start
+        end = setting.program.outer_span(node.args[-1]).end
+        text = ", ".join(f"{one}={one}" for one in late)
+        subject = f"what `{callee(node)}` is given"
+        yield Draft("arguments", SLIP, subject, node, (Replacement(start, end, text),), start)
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from grader.edits.draft import CHANGE, PRIMARY, SLIP, UNLIKELY, WRAP, Draft, exchange, wrap
 from grader.edits.edit import Replacement
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting, argument_of, callee, integer
+from grader.edits.reading.setting import Setting, argument_of, callee, integer, is_second_name
 
 _TURNING = {"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"}
 _SHAPING = {"view", "reshape", "unflatten", "flatten"}
@@ -182,7 +182,8 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     elif is_stored and is_built:
         for pair in (*_MISSING, ("0", "1")):
             text = f".transpose({', '.join(pair)})"
-            yield _wrapped(setting, node, text, WRAP, subject)
+            cost = CHANGE if is_second_name(setting, node) else WRAP
+            yield _wrapped(setting, node, text, cost, subject)
     elif is_passed and isinstance(node, ast.Name) and nature is not Nature.TENSOR:
         yield _wrapped(setting, node, ".T", WRAP, subject)
     elif is_named and nature is not Nature.MASK:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from grader.edits.draft import CHANGE, Draft, put, wrap
 from grader.edits.reading.kinship import words
 from grader.edits.reading.natures import Nature
-from grader.edits.reading.setting import Setting, callee
+from grader.edits.reading.setting import Setting, argument_of, callee
 
 _MOST = 3
 _SUBJECT = "what is counted"
-_HEADS = frozenset({"h", "heads", "head", "nh"})
+_HEADS = frozenset({("h",), ("heads",), ("head",), ("nh",)})
+_LENGTHS = frozenset({"seq", "len", "length", "max", "positions", "tokens", "batch"})
 _SUMS = (ast.GeneratorExp, ast.ListComp, ast.AugAssign)
 
 
@@ -48,22 +49,46 @@ def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """`d // heads` for `d` in a root, and the root of a width that a function is given."""
+    """`d // heads` for `d` in a root or handed over, and the root of a width that is."""
     if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.SIZE:
         return
     parent = setting.parent(node)
     is_root = callee(parent) == "sqrt"
     if isinstance(parent, ast.BinOp):
         is_root = isinstance(parent.op, ast.Pow) and node is parent.left
-    if is_root:
+    given = argument_of(setting, node)
+    is_handed_over = given is not None and setting.signature(given[0]) is not None
+    if is_root or is_handed_over:
         sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-        heads = [one for one in sizes if one != node.id and words(one)[-1] in _HEADS]
-        for one in heads[:1]:
+        heads = [one for one in sizes if one != node.id and words(one)[-1:] in _HEADS]
+        for one in heads[:1] if _is_width(node.id) else ():
             subject = f"which size `{node.id}` is"
             yield wrap(setting.program, node, "", f" // {one}", "share", CHANGE, subject)
-    elif isinstance(parent, ast.Call) and callee(parent) in setting.signatures.functions:
+    if isinstance(parent, ast.Call) and callee(parent) in setting.signatures.functions:
         subject = "a root that is missing"
         yield wrap(setting.program, node, "", " ** 0.5", "root", CHANGE, subject, loose=True)
+
+
+def _is_width(name: str) -> bool:
+    """Whether a size may be meant that heads share, no length and not their number."""
+    return words(name)[-1:] not in _HEADS and not _LENGTHS & set(words(name))
+
+
+def products_apart(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`3 * a * b + b * b` for `4 * a * b`."""
+    match node:
+        case ast.BinOp(
+            left=ast.BinOp(left=ast.Constant(value=int(count)), op=ast.Mult(), right=one),
+            op=ast.Mult(),
+            right=other,
+        ) if count > 1:
+            pass
+        case _:
+            return
+    first, second = setting.program.text(one), setting.program.text(other)
+    for size in dict.fromkeys((second, first)):
+        text = f"{count - 1} * {first} * {second} + {size} * {size}"
+        yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
 
 
 def multiples(setting: Setting, node: ast.Constant) -> Iterator[Draft]:

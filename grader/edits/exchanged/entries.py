@@ -14,6 +14,7 @@ from grader.edits.reading.setting import Setting, callee
 
 _MOST = 6
 _MOST_ADDED = 3
+_JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack", "sum", "prod", "zip"})
 
 
 def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
@@ -155,7 +156,7 @@ def _is_handed_over(setting: Setting, node: ast.List | ast.Tuple) -> bool:
         return False
     parent = setting.parent(node)
     if isinstance(parent, ast.Call):
-        if callee(parent) not in ("cat", "concat", "stack", "hstack", "vstack", "sum", "prod"):
+        if callee(parent) not in _JOINING:
             return False
     elif not isinstance(parent, (ast.comprehension, ast.For, ast.Return, ast.Assign, ast.BinOp)):
         return False

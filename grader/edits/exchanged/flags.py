@@ -24,13 +24,12 @@ def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
     likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
-    found = [one for one in (*likely, *setting.signatures.words) if one != own]
-    is_known = own in setting.signatures.words
-    if not is_known:
-        beside = _words_beside(setting, node)
-        is_known, found = bool(beside), [*beside, *found]
+    beside = _words_beside(setting, node)
+    found = [one for one in (*likely, *beside, *setting.signatures.words) if one != own]
+    is_known = bool(beside) or own in setting.signatures.words
     likeness = {one: _likeness(own, one) for one in found}
-    others = sorted(dict.fromkeys(found), key=lambda one: (one not in likely, -likeness[one]))
+    near = {*likely, *beside[:_MOST]}
+    others = sorted(dict.fromkeys(found), key=lambda one: (one not in near, -likeness[one]))
     if own in _LIBRARY:
         others.insert(0, _LIBRARY[own])
     quote = setting.program.text(node)[-1]

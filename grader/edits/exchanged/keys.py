@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, Draft, put
 from grader.edits.edit import Replacement
-from grader.edits.reading.kinship import words
+from grader.edits.reading.kinship import kinship, words
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.setting import Setting, callee
 
 _MOST = 5
+_MOST_LAYERS = 12
+_OF_LAYERS = re.compile(r"((?:\w+\.)*)(\w+)(\.(?:weight|bias))")
 _LIBRARY = {
     "alpha": "beta",
     "beta": "alpha",
@@ -25,7 +28,7 @@ _LIBRARY = {
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """An argument under the name of another parameter."""
     given = {one.arg for one in node.keywords}
-    signature = setting.signatures.of(node)
+    signature = setting.signature(node)
     known = [] if signature is None else [*signature.positional, *signature.by_keyword]
     free = [one.name for one in known[len(node.args) :] if one.name not in given]
     for keyword in node.keywords:
@@ -94,6 +97,22 @@ def forgotten(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
             piece = Replacement(end, end, f', "{key}": {name}')
             subject = "an entry that is missing"
             yield Draft("entry-added", CHANGE, subject, node, (piece,), end)
+
+
+def states(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`"out.weight"` for `"proj.weight"`, as a layer is called whose weight is under no key."""
+    written = _OF_LAYERS.fullmatch(node.value) if isinstance(node.value, str) else None
+    if written is None:
+        return
+    before, own, after = written.groups()
+    around = setting.program.text(setting.program.scope(node))
+    known = [one for one in setting.signatures.attribute_names if one != own]
+    free = [one for one in known if f"{before}{one}{after}" not in around]
+    quote = setting.program.text(node)[-1]
+    for other in sorted(free, key=lambda one: -kinship(own, one))[:_MOST_LAYERS]:
+        text = f"{quote}{before}{other}{after}{quote}"
+        cost = SLIP if kinship(own, other) else CHANGE
+        yield put(setting.program, node, text, "word", cost, "the name under which a weight goes")
 
 
 def callables(setting: Setting, node: ast.Call) -> Iterator[Draft]:

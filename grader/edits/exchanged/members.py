@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from grader.edits.draft import CHANGE, SLIP, WRAP, Draft, exchange, instead, put
 from grader.edits.edit import Replacement
 from grader.edits.reading.kinship import kin_of, kinship, words
 from grader.edits.reading.natures import Nature, nature_of_name
+from grader.edits.reading.program import Scope
 from grader.edits.reading.seen import LIBRARIES
 from grader.edits.reading.setting import Setting, callee, with_axes
 
@@ -52,6 +54,18 @@ def of_pairs(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         yield Draft("attribute", _MIXED_UP, subject, node, (piece,), piece.start)
 
 
+def of_pairs_forgotten(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`x.max(-1).values` for `x.max(-1)`, which is a pair."""
+    parent = setting.parent(node)
+    is_taken = isinstance(parent, (ast.Attribute, ast.Subscript, ast.Starred))
+    is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
+    if callee(node) not in _PAIRED or is_taken or is_unpacked or not (node.args or node.keywords):
+        return
+    subject = f"what is taken of `{callee(node)}`"
+    for after in (".values", "[0]"):
+        yield wrap(setting.program, node, "", after, "attribute", SLIP, subject)
+
+
 def unpacked_pairs(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """`values, _ = x.max(-1)` for `_, values = x.max(-1)`, and the other way round."""
     match node:
@@ -75,7 +89,8 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
         cost = (WRAP, CHANGE, SLIP)[kin]
         if not kin and nature is not None and nature is not nature_of_name(other):
             cost = WRAP + 0.5
-        if not setting.seen.uses(other):
+        is_like = other in here and nature is not None and nature is nature_of_name(other)
+        if is_like or not setting.seen.uses(other):
             cost = min(cost, SLIP + 0.25)
         found.setdefault(other, cost)
     return sorted((cost, other) for other, cost in found.items())[:_MOST]
@@ -204,7 +219,7 @@ def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
     is_key = (
         isinstance(parent, ast.Assign)
         and isinstance(parent.targets[0], ast.Name)
-        and "key" in parent.targets[0].id.lower()
+        and _is_looked_up(setting, node, parent.targets[0].id)
     ) or (isinstance(parent, ast.Subscript) and not _has_slices(node))
     if not is_key or not node.elts or not isinstance(node.ctx, ast.Load):
         return
@@ -215,6 +230,23 @@ def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
         piece = Replacement(end, end, f", {name}")
         subject = "the key of a table"
         yield Draft("key", CHANGE, subject, node, (piece,), setting.program.span(node).start)
+
+
+def _is_looked_up(setting: Setting, node: ast.Tuple, name: str) -> bool:
+    """Whether a variable is called a key, or asked for in a table."""
+    return "key" in name.lower() or name in _asked_for(setting.program.scope(node))
+
+
+@functools.lru_cache(maxsize=64)
+def _asked_for(scope: Scope) -> frozenset[str]:
+    """The variables of which it is asked whether something has them."""
+    return frozenset(
+        one.left.id
+        for one in ast.walk(scope)
+        if isinstance(one, ast.Compare)
+        and isinstance(one.left, ast.Name)
+        and isinstance(one.ops[0], (ast.In, ast.NotIn))
+    )
 
 
 def _has_slices(node: ast.Tuple) -> bool:

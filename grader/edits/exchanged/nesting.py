@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.edits.draft import CHANGE, PRIMARY, SLIP, WRAP, Draft, put
+from grader.edits.draft import CHANGE, PRIMARY, SLIP, WRAP, Draft, exchange, put
 from grader.edits.edit import Replacement
 from grader.edits.exchanged.calls import is_module
 from grader.edits.reading.program import Program
@@ -56,11 +56,29 @@ def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """`g(f(x))` for `f(g(x))`, `x.b().a()` for `x.a().b()`."""
     outer = _layer(setting, node)
     inner = None if outer is None else _layer(setting, outer.taken)
-    if outer is None or inner is None or outer.name == inner.name:
+    if outer is None or inner is None:
+        yield from _names_exchanged(setting, node)
+        return
+    if outer.name == inner.name:
         return
     text = inner.of(outer.around(setting.program, inner.taken))
     subject = f"the order of `{inner.name}` and `{outer.name}`"
     yield put(setting.program, node, text, "nesting", CHANGE, subject)
+
+
+def _names_exchanged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`g(f(*given))` for `f(g(*given))`."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id=name) as outer,
+            args=[ast.Call(func=ast.Name(id=other) as inner, args=[ast.Starred(), *_])],
+            keywords=[],
+        ) if name != other and not {name, other} & _DULL:
+            subject = f"the order of `{other}` and `{name}`"
+            parts = (outer, inner)
+            yield exchange(setting.program, node, parts, (1, 0), "nesting", CHANGE, subject)
+        case _:
+            pass
 
 
 def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -82,6 +100,27 @@ def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             subject = f"what `{name}` is taken of"
             piece = Replacement(whole.start, whole.end, f"{before}{name}({one.id}){after}")
             yield Draft("extent", CHANGE, subject, node, (piece,), whole.start)
+
+
+def moved_over(setting: Setting, node: ast.Call | ast.Tuple) -> Iterator[Draft]:
+    """`f(g(a), b)` for `f(a, g(b))`, and `g(a), b` for `a, g(b)`."""
+    parts = node.args if isinstance(node, ast.Call) else node.elts
+    program = setting.program
+    for one in parts:
+        match one:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=own)], keywords=[]):
+                pass
+            case _:
+                continue
+        for other in parts:
+            if name not in _DULL and isinstance(other, ast.Name):
+                first, second = program.span(one), program.span(other)
+                pieces = (
+                    Replacement(first.start, first.end, own),
+                    Replacement(second.start, second.end, f"{name}({other.id})"),
+                )
+                subject = f"what `{name}` is taken of"
+                yield Draft("extent", SLIP, subject, node, tuple(sorted(pieces)), first.start)
 
 
 def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -52,6 +52,28 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
             yield Draft("pattern", cost, subject, node, (piece,), start, alike)
 
 
+def sizes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`rearrange(x, "s (h d) -> h s d", h=n)` for the same with `d=n`."""
+    if callee(node) not in _CALLS:
+        return
+    texts = [one for one in node.args if isinstance(one, (ast.Constant, ast.JoinedStr))]
+    pattern = next((value for one in texts if "->" in (value := _value(setting, one))), "")
+    letters = dict.fromkeys(token[0] for token in _EINOPS.finditer(pattern) if _is_name(token[0]))
+    given = {one.arg for one in node.keywords}
+    for keyword in node.keywords:
+        if keyword.arg not in letters:
+            continue
+        start = setting.program.span(keyword).start
+        for other in [one for one in letters if one not in given]:
+            piece = Replacement(start, start + len(keyword.arg), other)
+            subject = f"the name of a size of `{callee(node)}`"
+            yield Draft("option-name", SLIP, subject, node, (piece,), start)
+
+
+def _is_name(token: str) -> bool:
+    return token[0].isalpha() or token[0] == "_"
+
+
 def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
     """What a text says; of one with names in braces, what is written."""
     if isinstance(node, ast.Constant):

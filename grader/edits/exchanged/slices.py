@@ -141,11 +141,12 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
-    """Whether one number chooses along a tensor's first axis; it may be meant for the last."""
-    is_number = isinstance(node.slice, (ast.Name, ast.BinOp, ast.UnaryOp)) or (
+    """Whether what chooses along a tensor's first axis may be meant for the last."""
+    if setting.scopes.nature(node.value) is not Nature.TENSOR:
+        return False
+    return isinstance(node.slice, (ast.Name, ast.BinOp, ast.UnaryOp, ast.Slice)) or (
         isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int)
     )
-    return is_number and setting.scopes.nature(node.value) is Nature.TENSOR
 
 
 def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:

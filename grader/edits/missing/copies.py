@@ -37,6 +37,24 @@ def made_once(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterat
         yield wrap(setting.program, node.elt, before, ")", "copies", SLIP, _SUBJECT, loose=True)
 
 
+def tied(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`self.key = Layer(n)` for `self.key = self.query`, which was made so."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=ast.Attribute()):
+            own = setting.program.text(node.value)
+        case _:
+            return
+    for one in ast.walk(setting.program.scope(node)):
+        if (
+            isinstance(one, ast.Assign)
+            and isinstance(one.value, ast.Call)
+            and own in map(setting.program.text, one.targets)
+        ):
+            text = setting.program.text(one.value)
+            subject = "that there is only one of what two names stand for"
+            yield put(setting.program, node.value, text, "copies", SLIP, subject)
+
+
 def _deepcopy(setting: Setting, node: ast.expr) -> str:
     visible = setting.seen.visible(node)
     if "deepcopy" in visible:

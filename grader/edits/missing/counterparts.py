@@ -100,7 +100,7 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_given = (
         isinstance(parent, ast.Call)
         and node in parent.args
-        and (callee(parent) in ("einsum", "where") or setting.signatures.of(parent) is not None)
+        and (callee(parent) in ("einsum", "where") or setting.signature(parent) is not None)
     )
     is_entry = isinstance(parent, (ast.Tuple, ast.List)) and isinstance(parent.ctx, ast.Load)
     is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node

@@ -123,8 +123,7 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     program = setting.program
     if isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
         subject = "a root that is missing"
-        cost = SLIP if is_divisor or isinstance(parent, ast.AugAssign) else SLIP + 0.25
-        yield wrap(program, node, "", " ** 0.5", "root", cost, subject)
+        yield wrap(program, node, "", " ** 0.5", "root", _cost_of_root(parent), subject)
         if isinstance(parent, (ast.Assign, ast.Return)):
             yield wrap(program, node, "", " ** 2", "share", CHANGE, "a factor that is missing")
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left:
@@ -153,6 +152,17 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for factor in (2, 3):
         if isinstance(parent, ast.AugAssign):
             yield wrap(program, node, f"{factor} * ", "", "factor", WRAP, "a factor")
+
+
+def _cost_of_root(parent: ast.AST) -> float:
+    """A divisor lacks its root sooner than a variable, and one that is called a width hardly."""
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name), *_]) if _WIDTHS & set(words(name)):
+            return CHANGE
+        case ast.Assign() | ast.AnnAssign() | ast.Return():
+            return SLIP + 0.25
+        case _:
+            return SLIP
 
 
 def roots(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

@@ -29,7 +29,7 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """One argument more: for a parameter that is known, or any variable."""
     if not callee_or_call(node):
         return
-    signature = _of_parent(setting, node) or setting.signatures.of(node)
+    signature = _of_parent(setting, node) or setting.signature(node)
     unpacks = any(keyword.arg is None for keyword in node.keywords)
     if unpacks or any(isinstance(one, ast.Starred) for one in node.args):
         if signature is not None:
@@ -41,14 +41,14 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _of_parent(setting: Setting, node: ast.Call) -> Signature | None:
-    """What `super().__init__` takes."""
+    """What a method of `super()` takes."""
     match node.func:
-        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"):
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
             around = setting.program.scope(node)
             while not isinstance(around, (ast.ClassDef, ast.Module)):
                 around = setting.program.scope(around)
             name = around.name if isinstance(around, ast.ClassDef) else ""
-            return setting.signatures.of_parent(name)
+            return setting.signatures.of_parent(name, method)
         case _:
             return None
 
@@ -99,7 +99,7 @@ def collected(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             one.arg is None and isinstance(one.value, ast.Name) and one.value.id == name
             for one in call.keywords
         ):
-            signature = setting.signatures.of(call)
+            signature = setting.signature(call)
             if signature is not None:
                 own = [*signature.positional[len(call.args) :], *signature.by_keyword]
                 taken |= dict.fromkeys(one.name for one in own if one.name not in given)
@@ -225,7 +225,7 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 def fields(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """A field of an object of which another one is handed over: `config.theta` for a default."""
-    signature = setting.signatures.of(node)
+    signature = setting.signature(node)
     holders = [
         one.value.id
         for one in (*node.args, *(keyword.value for keyword in node.keywords))

@@ -12,6 +12,7 @@ from grader.edits.reading.setting import (
     argument_of,
     callee,
     is_axis,
+    is_second_name,
     known,
 )
 
@@ -170,15 +171,19 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_passed = is_passed or isinstance(parent, (ast.Dict, ast.keyword))
     is_passed = is_passed or (isinstance(parent, ast.IfExp) and node is not parent.test)
     if isinstance(node, ast.Name) and (is_combined or is_passed):
-        cost = CHANGE if nature is Nature.MASK or is_combined else WRAP
         for axis in ("-1", "-2", "-3", "0", "1") if is_passed else ("-1", "-2", "-3"):
+            likely = nature is Nature.MASK or is_combined or (axis == "-2" and "pos" in node.id)
+            cost = CHANGE if likely else WRAP
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", cost, "an axis")
     elif is_stored and isinstance(node, ast.Name):
+        cost = CHANGE if is_second_name(setting, node) else WRAP
         for axis in ("-3", "-2", "1", "0", "-1"):
-            yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", WRAP, "an axis")
+            yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", cost, "an axis")
     if is_stored and callee(node) == "arange":
         for axis in ("-1", "-2"):
             yield _around(setting, node, "", f".unsqueeze({axis})", "unsqueeze", CHANGE, "an axis")
+    if isinstance(parent, ast.Return) and isinstance(node, ast.Call):
+        yield _around(setting, node, "", ".squeeze(0)", "unsqueeze", CHANGE, "an axis")
     if nature is Nature.MASK and isinstance(node, ast.Name) and (is_stored or is_passed):
         yield _around(setting, node, "", ".bool()", "conversion", WRAP, "the type of a tensor")
     if is_stored and isinstance(node, (ast.Name, ast.Call)):

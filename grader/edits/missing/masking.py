@@ -18,6 +18,8 @@ from grader.edits.reading.setting import (
 )
 
 _INFINITY = 'float("-inf")'
+# An annotation with None tells of a default that is.
+_SAID_TO_BE_NONE = 0.7
 _MOST_TENSORS = 2
 # What is hidden by less than this is seen all the same.
 _LOW = 1e4
@@ -124,6 +126,24 @@ def instead_of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
             yield put(setting.program, node, chosen, "mask", CHANGE, subject)
 
 
+def none_by_default(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`scale: float | None = None` for `scale: float | None = 1.0`."""
+    given = setting.parent(node)
+    if not isinstance(given, ast.arguments) or node.value is None:
+        return
+    positional = [*given.posonlyargs, *given.args]
+    late = positional[len(positional) - len(given.defaults) :]
+    pairs = [
+        *zip(late, given.defaults, strict=True),
+        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+    ]
+    for parameter, default in pairs:
+        told = "" if parameter.annotation is None else ast.unparse(parameter.annotation)
+        if default is node and ("None" in told or "Optional" in told):
+            subject = f"what `{parameter.arg}` is when it is left out"
+            yield put(setting.program, node, "None", "constant", _SAID_TO_BE_NONE, subject)
+
+
 def none_instead(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """None in the place of a mask that is handed over."""
     given = (*node.args, *(keyword.value for keyword in node.keywords))
@@ -169,7 +189,7 @@ def _is_for_a_mask(setting: Setting, node: ast.expr) -> bool:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.keyword(arg=str(name)):
             return nature_of_name(name) is Nature.MASK
         case ast.Call(args=args) as call if node in args:
-            signature = setting.signatures.of(call)
+            signature = setting.signature(call)
             given = [] if signature is None else signature.positional[args.index(node) :]
             return bool(given) and nature_of_name(given[0].name) is Nature.MASK
         case _:

@@ -21,7 +21,8 @@ from grader.edits.reading.setting import (
 _KEYS = {"q", "k", "query", "key", "queries", "keys"}
 _SCORES = {"scores", "score", "logits", "attn", "att", "masked", "sim", "similarity", "energy"}
 _RATES = {"p", "rate", "dropout", "prob", "drop", "probability", "keep", "kept"}
-_WIDTHS = {"k", "v", "q", "head", "dim", "model", "size", "features"}
+_WIDTHS = {"k", "v", "q", "dk", "dh", "head", "dim", "model", "size", "features"}
+_OF_KEYS = {"k", "dk", "dh", "head"}
 
 
 def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -29,14 +30,15 @@ def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if not is_product(setting, node) and not _is_named_product(setting, node):
         return
     widths = [name for name in known(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
-    last = last_tensor(setting, node)
-    own = [f"{last}.shape[-1]"] if last else []
+    around = first_tensor(setting, node), last_tensor(setting, node)
+    # The last one may be turned already, and is as wide as there are keys then.
+    own = [f"{one}.shape[-1]" for one in dict.fromkeys(reversed(around)) if one]
     if isinstance(node, ast.Name):
         tensors = known(setting, node, Nature.TENSOR) + known(setting, node, Nature.WEIGHT)
         keys = [one for one in tensors if _KEYS & set(words(one))]
         own = [f"{one}.shape[-1]" for one in keys[:1]] or own
     for place, width in enumerate([*own, *widths[:4]]):
-        cost = SLIP if place == 0 or "k" in words(width) or "head" in words(width) else CHANGE
+        cost = SLIP if place < len(own) or _OF_KEYS & set(words(width)) else CHANGE
         if cost == SLIP and isinstance(node, ast.Name):  # a product has its scale where it is made
             cost += 0.25
         root = f"{width} ** 0.5"

@@ -101,6 +101,8 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
             return home.field == "value"
         case ast.Call():
             return home.field == "args"
+        case ast.keyword():
+            return isinstance(node, (ast.Name, ast.Attribute))
         case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()):
             return not isinstance(setting.parent(home.parent), ast.Subscript)
         case ast.ListComp() | ast.GeneratorExp():

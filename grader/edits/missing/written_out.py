@@ -188,7 +188,7 @@ def _parameter(setting: Setting, node: ast.expr) -> str | None:
     call, keyword = given
     if keyword:
         return keyword
-    signature = setting.signatures.of(call)
+    signature = setting.signature(call)
     if signature is None or any(isinstance(one, ast.Starred) for one in call.args):
         return None
     place = call.args.index(node)

@@ -182,6 +182,8 @@ def _note_class(
             methods[f"{node.name}.{one.name}"] = signature
         else:
             methods.setdefault(one.name, signature)
+            if one.decorator_list:
+                methods[f"{node.name}.{one.name}"] = signature
     fields = tuple(_fields(node))
     if fields and node.name not in functions:
         functions[node.name] = Signature(fields)

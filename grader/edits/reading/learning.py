@@ -120,6 +120,8 @@ def learn(statement: ast.stmt, names: Names) -> None:
             names.made_of[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
             if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
                 told = by_name or told
+            elif told is Nature.TENSOR and "causal" in name.lower():
+                told = Nature.MASK
             _set(names, name, told, statement.lineno)
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
             unpacked = {one.id for one in targets if isinstance(one, ast.Name)} - {"_"}

@@ -98,6 +98,8 @@ class Program:
     def span(self, node: ast.AST) -> Span:
         """Where a node stands, without parentheses around it."""
         found = self._spans.get(node)
+        if isinstance(node, ast.Module):
+            return Span(0, len(self.source))
         if found is None and isinstance(node, ast.arguments):
             parts = [self.span(one) for one in ast.iter_child_nodes(node)]
             found = Span(min(one.start for one in parts), max(one.end for one in parts))

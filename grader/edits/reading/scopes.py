@@ -201,7 +201,9 @@ def _of_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str
         if one is None
     }
     told |= by_use(function, told)
-    return {name: one or told[name] or Nature.TENSOR for name, one in annotated.items()}
+    natures = {name: one or told[name] or Nature.TENSOR for name, one in annotated.items()}
+    weights = (one for one in natures if nature_of_name(one) is Nature.WEIGHT)
+    return natures | {one: Nature.WEIGHT for one in weights if natures[one] is Nature.TENSOR}
 
 
 def _own_statements(scope: Scope) -> list[ast.stmt]:

@@ -137,6 +137,24 @@ class Seen:
                     pass
         return found
 
+    def classes(self, scope: Scope) -> dict[str, str]:
+        """The variables of a scope that are instances, and the class of each."""
+        return self._classes.get(scope, {})
+
+    @functools.cached_property
+    def _classes(self) -> dict[Scope, dict[str, str]]:
+        found: dict[Scope, dict[str, str]] = defaultdict(dict)
+        for statement in self._program.statements:
+            match statement.node:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)),
+                ) if called[:1].isupper():
+                    found[self._program.scope(statement.node)][name] = called
+                case _:
+                    pass
+        return found
+
     @functools.cached_property
     def keys(self) -> dict[str, set[str]]:
         """By what is looked up in, the words that it is looked up by."""
@@ -315,7 +333,7 @@ class Seen:
     def _around(self, node: ast.AST) -> Iterator[Around]:
         """What stands around the first thing that a node is about."""
         match node:
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if not _is_holder(value):
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if not self._is_holder(value):
                 if name not in _DULL:
                     yield from self._put_around(node, value, name)
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[*given]):
@@ -329,6 +347,26 @@ class Seen:
                 yield from self._put_around(node, operand, "")
             case _:
                 pass
+
+    def _is_holder(self, node: ast.expr) -> bool:
+        """Whether a node is what functions are kept in, not a value: a module, or `self`."""
+        match node:
+            case ast.Name(id=name):
+                return name == "self" or name in LIBRARIES or name in self._modules
+            case ast.Attribute(value=ast.Name(id="torch" | "nn")):
+                return True
+            case _:
+                return False
+
+    @functools.cached_property
+    def _modules(self) -> set[str]:
+        """The names of modules that the file imports."""
+        return {
+            one.asname or one.name.partition(".")[0]
+            for node in ast.walk(self._program.tree)
+            if isinstance(node, ast.Import)
+            for one in node.names
+        }
 
     def _put_around(self, node: ast.expr, taken: ast.expr, name: str) -> Iterator[Around]:
         source = self._program.source
@@ -351,14 +389,3 @@ def parameters(function: ast.Lambda) -> list[ast.arg]:
     """The parameters of a lambda."""
     own = function.args
     return [*own.posonlyargs, *own.args, *own.kwonlyargs]
-
-
-def _is_holder(node: ast.expr) -> bool:
-    """Whether a node is what functions are kept in, not a value: a module, or `self`."""
-    match node:
-        case ast.Name(id=name):
-            return name == "self" or name in LIBRARIES
-        case ast.Attribute(value=ast.Name(id="torch" | "nn")):
-            return True
-        case _:
-            return False

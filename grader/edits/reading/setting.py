@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from grader.edits.reading.declared import Signature
 from grader.edits.reading.natures import Nature
 from grader.edits.reading.program import Program
 from grader.edits.reading.scopes import Scopes
@@ -37,6 +38,16 @@ class Setting:
         """The node around a node."""
         return self.program.parent(node)
 
+    def signature(self, call: ast.Call) -> Signature | None:
+        """The signature of what is called, of a variable as the function around makes it."""
+        match call.func:
+            case ast.Name(id=name):
+                made = self.seen.classes(self.program.scope(call)).get(name)
+                found = None if made is None else self.signatures.of_instance(made)
+                return found or self.signatures.of(call)
+            case _:
+                return self.signatures.of(call)
+
 
 def callee(node: ast.AST) -> str:
     """The last name of what a call calls; empty for what is no such call."""
@@ -45,6 +56,15 @@ def callee(node: ast.AST) -> str:
             return name
         case _:
             return ""
+
+
+def is_second_name(setting: Setting, node: ast.expr) -> bool:
+    """Whether a variable is only given a second name: `turned = keys`."""
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
+            return name != own
+        case _:
+            return False
 
 
 def with_axes(setting: Setting, node: ast.expr) -> ast.expr:

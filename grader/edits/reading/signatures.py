@@ -29,9 +29,14 @@ _MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 
 
 class Signatures:
-    """Looks up what a call may be given."""
+    """Looks up what a call may be given.
 
-    def __init__(self, tree: ast.Module, elsewhere: Iterable[str]) -> None:
+    Nothing that is declared by its users can be reached, but the words that they ask by are known.
+    """
+
+    def __init__(
+        self, tree: ast.Module, elsewhere: Iterable[str] = (), users: Iterable[str] = ()
+    ) -> None:
         self._tree = tree
         others = [one for text in elsewhere if (one := declared_in(text)) is not None]
         known = (declarations(tree), *others)
@@ -41,7 +46,8 @@ class Signatures:
         self._made = dict(ChainMap(*(dict(one.made) for one in known)))
         self._members = dict(ChainMap(*(dict(one.members) for one in known)))
         self._top = dict(ChainMap(*(dict(one.top) for one in known)))
-        self.words = tuple(dict.fromkeys(word for one in known for word in one.words))
+        asking = (*known, *(one for text in users if (one := declared_in(text)) is not None))
+        self.words = tuple(dict.fromkeys(word for one in asking for word in one.words))
         self._siblings: dict[str, tuple[str, ...]] = {}
         for attributes in (names for one in known for names in one.attributes.values()):
             for name in attributes:
@@ -54,11 +60,13 @@ class Signatures:
             case ast.Name(id=name):
                 return self._function(name) or self._instance(name)
             case ast.Attribute(value=value, attr=name):
-                is_self = isinstance(value, ast.Name) and value.id == "self"
-                found = self._method(name) or (None if is_self else self._function(name))
+                holder = value.id if isinstance(value, ast.Name) else ""
+                is_self = holder == "self"
+                found = self._method(f"{holder}.{name}") or self._method(name)
+                found = found or (None if is_self else self._function(name))
                 return found or self._instance(name)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                return self._of_class(name)
+                return self.of_instance(name)
             case _:
                 return None
 
@@ -73,10 +81,22 @@ class Signatures:
         """The classes that a class is told to be derived from."""
         return self._top.get(name, ())
 
-    def of_parent(self, name: str) -> Signature | None:
-        """What making an instance of the class that a class is derived from takes."""
-        found = (self._inherited(base) for base in self.bases(name))
-        return next((one for one in found if one is not None), None)
+    def of_parent(self, name: str, method: str) -> Signature | None:
+        """What a method takes that a class has of those that it is derived from."""
+        if method == "__init__":
+            found = (self._inherited(base) for base in self.bases(name))
+            return next((one for one in found if one is not None), None)
+        return self._method_of(self.bases(name), method) or self._method(method)
+
+    def _method_of(
+        self, bases: Iterable[str], method: str, depth: int = _DEEPEST
+    ) -> Signature | None:
+        for base in bases if depth else ():
+            own = self._method(f"{base}.{method}")
+            found = own or self._method_of(self.bases(base), method, depth - 1)
+            if found is not None:
+                return found
+        return None
 
     @property
     def classes(self) -> list[str]:
@@ -101,6 +121,11 @@ class Signatures:
     def attributes(self, name: str) -> tuple[str, ...]:
         """The attributes of a class that declares one of that name, without it."""
         return self._siblings.get(name, ())
+
+    @property
+    def attribute_names(self) -> list[str]:
+        """The attributes that classes declare."""
+        return list(self._siblings)
 
     def recipes(self, name: str) -> tuple[str, ...]:
         """What variables and parameters of that name are set to anywhere."""
@@ -180,9 +205,10 @@ class Signatures:
     def _instance(self, name: str) -> Signature | None:
         """The signature of a variable or an attribute that is an instance."""
         around = self._made.get(name)
-        return None if around is None else self._of_class(around)
+        return None if around is None else self.of_instance(around)
 
-    def _of_class(self, name: str) -> Signature | None:
+    def of_instance(self, name: str) -> Signature | None:
+        """What calling an instance of a class takes."""
         found = (self._method(f"{name}.{method}") for method in CALLED)
         return next((one for one in found if one is not None), None)
 

@@ -111,7 +111,7 @@ NAMES: tuple[Kind, ...] = (
         "that a function assigns is its own everywhere in it, and hides one outside.",
         settles=True,
     ),
-    kind(r"torch\.return_types\.(\w+)|'return_types\.(\w+)'", _pair, settles=True),
+    kind(r"torch\.return_types\.(\w+)|'return_types\.(\w+)'", _pair),
     kind(
         r"TypeError: .*'(?:method|function|builtin_function_or_method|method_descriptor)'",
         _uncalled,

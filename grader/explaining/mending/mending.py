@@ -24,7 +24,9 @@ _RIGHT_TRIED = 1
 _WRONG_PROVEN = 8
 _RIGHT_PROVEN = 3
 _OF_OTHERS = 2
+_RIGHT_OF_OTHERS = 3
 _MOST_OF_OTHERS = 16
+_MOST_RIGHT = 40
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
 _MOST_FOUND = 12_000
@@ -121,7 +123,8 @@ def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
     for file, lines in sources.concerned(passed).items():
         if len(found) > _MOST_FOUND:
             break
-        edits = edits_of(sources.text(file), lines, sources.elsewhere(file))
+        elsewhere, users = sources.elsewhere(file), sources.users(file)
+        edits = edits_of(sources.text(file), lines, elsewhere, users)
         found += (FileEdit(file, edit) for edit in edits if _size(edit) <= _LONGEST)
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found
@@ -268,10 +271,10 @@ class Search:
     def _proof(self) -> Iterator[Asked]:
         yield from telling(self._wrong, _WRONG_PROVEN)
         yield from telling(self._right, _RIGHT_PROVEN)
-        right = in_turn([one for one in self._others if one.right], 1)
+        right = in_turn([one for one in self._others if one.right], _RIGHT_OF_OTHERS)
         wrong = in_turn([one for one in self._others if not one.right], _OF_OTHERS)
         yield from list(wrong)[:_MOST_OF_OTHERS]
-        yield from list(right)[:_MOST_OF_OTHERS]
+        yield from list(right)[:_MOST_RIGHT]
 
     def _mend(self, made: FileEdit, proof: Sequence[Asked], place: int, outcomes: Outcomes) -> Mend:
         wrong: dict[str, list[bool]] = {}

@@ -69,16 +69,19 @@ class Sources:
     def elsewhere(self, file: str) -> list[str]:
         """The texts of files that a file may use: those it imports, and others of its folder."""
         imported = set(_imported(self._files[file].body))
-        found, left = [], _MOST_READ
+        found: list[str] = []
         for name, other in self._files.items():
             path = PurePosixPath(name)
             near = path.parent == PurePosixPath(file).parent != PurePosixPath()
             if name != file and (near or {path.stem, path.parent.name} & imported):
-                left -= len(other.text)
-                if left < 0:
-                    break
                 found.append(other.text)
-        return found
+        return _as_many_as_are_read(found)
+
+    def users(self, file: str) -> list[str]:
+        """The texts of files that import a file."""
+        name = PurePosixPath(file).stem
+        others = (other for own, other in self._files.items() if own != file)
+        return _as_many_as_are_read(one.text for one in others if name in _imported(one.body))
 
     def line(self, file: str, number: int) -> str:
         """A line of one of the files, without the space around it."""
@@ -118,6 +121,16 @@ class Sources:
                     own = lines.setdefault(name, set())
                     own |= _headers(node, _span(node)) | _inheriting(node, own)
         return lines
+
+
+def _as_many_as_are_read(texts: Iterable[str]) -> list[str]:
+    found, left = [], _MOST_READ
+    for text in texts:
+        left -= len(text)
+        if left < 0:
+            break
+        found.append(text)
+    return found
 
 
 def _files_below(root: Path) -> Iterator[Path]:

@@ -37,6 +37,8 @@ _PLACES = {
 }
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"[^\W\d]\w*")
+# What a text says is no name; what stands in braces of a formatted one may be.
+_TEXT = re.compile(r"(?<![fF])(?:\"[^\"\n]*\"|'[^'\n]*')")
 # What is compared with itself, or subtracted from or divided by itself.
 _WITH_ITSELF = re.compile(r"(?<![\w.)\]])([a-z_][\w.]*) *(?:[<>]=?|[=!]=|-|//?|%) *\1(?![\w.(\[])")
 # What stands on either side of one is in no order.
@@ -73,6 +75,9 @@ _DONE_TWICE = 0.6
 # What is either so or not is asked about, or handed on, more often than it chooses a value.
 _ASKED = re.compile(r"\s*(if|elif|while)\b")
 _CHOOSES_BY_FLAG = 0.35
+# A factor is forgotten where a product is taken, rather than where it is handed on.
+_PRODUCT = re.compile(r"@|\b(?:matmul|einsum|bmm)\b")
+_SCALES_A_PRODUCT = -0.1
 # Of edits that cost the same, what mends in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
 _SENSELESS = 1.0
@@ -105,7 +110,9 @@ class Weighing:
         weight += ordered or self._as_usual(made)
         if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
-        words_before, words_after = Counter(_NAME.findall(before)), Counter(_NAME.findall(after))
+        words_before, words_after = (
+            Counter(_NAME.findall(_TEXT.sub("", text))) for text in (before, after)
+        )
         names, others = set(words_before), set(words_after)
         towards = 0.0
         if edit.kind not in (_TARGET, _TARGETS):
@@ -128,6 +135,8 @@ class Weighing:
                     weight += _LEAVES_UNUSED
             if edit.kind == _FORGOTTEN and any(map(_is_flag, added)):
                 weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
+            elif edit.kind == _FORGOTTEN and _PRODUCT.search(before):
+                weight += _SCALES_A_PRODUCT
         if made.file == self._adapters:
             weight += _IN_ADAPTERS
         if _WITH_ITSELF.search(after) and not _WITH_ITSELF.search(before):

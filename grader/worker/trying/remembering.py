@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import operator
 import sys
 from collections.abc import Callable, Container, Iterable
-from types import ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 _Cached = type(functools.lru_cache(lambda: None))
@@ -20,12 +21,17 @@ class State:
     """What modules hold: their names, and what containers there hold.
 
     Two levels deep: a cache in a module, in a class or in an object that a module made. And what
-    is cached of functions of files below `root`, `within` these modules if that is told, and of
-    packages that remember shapes.
+    their functions hold, in defaults and of the functions around them, as decorators do that
+    remember; what is cached of functions of files below `root`, `within` these modules if that is
+    told, and of packages that remember shapes.
     """
 
     def __init__(
-        self, root: str, own: Iterable[ModuleType], within: Container[int] | None = None
+        self,
+        root: str,
+        own: Iterable[ModuleType],
+        functions: Iterable[FunctionType] = (),
+        within: Container[int] | None = None,
     ) -> None:
         modules = [vars(module) for module in own]
         self._names = [(names, dict(names)) for names in modules]
@@ -34,6 +40,9 @@ class State:
         for names in modules:
             for value in list(names.values()):
                 self._keep(value, {names.get("__name__")})
+        self._cells: list[tuple[CellType, object]] = []
+        for function in functions:
+            self._keep_held(function)
         self._caches = [
             one
             for one in gc.get_objects()
@@ -51,11 +60,25 @@ class State:
             if not same or not all(map(operator.is_, names.values(), before.values())):
                 names.clear()
                 names.update(before)
+        for cell, value in self._cells:
+            cell.cell_contents = value
         for clear, fill, content in self._kept:
             clear()
             fill(content)
         for cache in self._caches:
             cache.cache_clear()
+
+    def _keep_held(self, function: FunctionType) -> None:
+        """What a function holds that is neither its own variable nor its module's."""
+        modules = {function.__module__}
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # nothing was put into it yet
+                value = cell.cell_contents
+                self._cells.append((cell, value))
+                self._keep(value, modules)
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._keep(value, modules)
+        self._keep(vars(function), modules)
 
     def _keep(self, value: object, modules: set[Any], depth: int = 3) -> None:
         if id(value) in self._seen or len(self._kept) >= _MOST or not depth:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import time
@@ -51,7 +52,8 @@ class Trying:
         own = modules_below(f"{root}{os.sep}") if modules is None else modules
         within = None if modules is None else {id(vars(module)) for module in modules}
         self._functions = functions_below(f"{root}{os.sep}", within)
-        self._state = State(f"{root}{os.sep}", own, within)
+        functions_of_files = itertools.chain(*self._functions.values())
+        self._state = State(f"{root}{os.sep}", own, functions_of_files, within)
         self._sources: dict[str, Source | None] = {}
         self._clock = clock
         self._alarm = Alarm()
