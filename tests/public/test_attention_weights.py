@@ -5,18 +5,25 @@ import torch
 
 from grader.testing import assert_matches, assert_work_does_not_grow, exercise
 from tests.public.tolerances import ROUNDED
-from tests.public.worked_example import OF_OTHER_TOKENS, TOKENS, W_KEY, W_QUERY, batch_of_two
+from tests.public.worked_example import (
+    OF_OTHER_TOKENS,
+    TOKENS,
+    W_KEY,
+    W_QUERY,
+    batch_of_two,
+    projected,
+)
 
 
 @exercise("run_attention_weights")
 def test_attention_weights_of_the_worked_query(student, reference, draw):
     """The second token's weights in the worked example, and the weights of other tokens."""
-    queries, keys = TOKENS @ W_QUERY, TOKENS @ W_KEY
+    queries, keys = projected(TOKENS, W_QUERY), projected(TOKENS, W_KEY)
     weights = torch.tensor([0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820])
     actual = student(batch_of_two(queries), batch_of_two(keys))
     assert_matches(actual[:, 1], batch_of_two(weights), ROUNDED)
     others = draw.uniform(2, 6, 3)
-    queries, keys = others @ W_QUERY, others @ W_KEY
+    queries, keys = projected(others, W_QUERY), projected(others, W_KEY)
     assert_matches(student(queries, keys), reference(queries, keys), what=OF_OTHER_TOKENS)
 
 

@@ -11,7 +11,7 @@ from grader.testing import (
     exercise,
 )
 from tests.public.tolerances import LARGE_SCORES, ROUNDED
-from tests.public.worked_example import OF_OTHER_TOKENS, TOKENS, batch_of_two
+from tests.public.worked_example import OF_OTHER_TOKENS, TOKENS, batch_of_two, projected
 from tests.public.worked_heads import W_KEY, W_QUERY, W_VALUE
 
 
@@ -43,10 +43,10 @@ def test_attention_of_worked_tokens(student, reference, draw):
             [-0.5299, -0.1081],
         ]
     )
-    Q, K, V = (batch_of_two(TOKENS @ W[0]) for W in (W_QUERY, W_KEY, W_VALUE))
+    Q, K, V = (batch_of_two(projected(TOKENS, W[0])) for W in (W_QUERY, W_KEY, W_VALUE))
     assert_matches(student(Q, K, V), batch_of_two(contexts), ROUNDED)
     others = draw.uniform(2, 6, 3)
-    Q, K, V = (others @ W[0] for W in (W_QUERY, W_KEY, W_VALUE))
+    Q, K, V = (projected(others, W[0]) for W in (W_QUERY, W_KEY, W_VALUE))
     assert_matches(student(Q, K, V), reference(Q, K, V), what=OF_OTHER_TOKENS)
 
 

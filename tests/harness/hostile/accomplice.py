@@ -154,7 +154,7 @@ def hoard(taking, most, seconds=0.5):
         for held in taking:
             if held > most:
                 time.sleep(seconds)
-                return f"it got {held}, where {most} is already too much"
+                return f"{GOT}{held}, where {most} is already too much"
     except (OSError, MemoryError, RuntimeError) as error:
         return f"it was refused more than {held}: {error!r}"
     finally:

@@ -5,7 +5,17 @@ import json
 import os
 import struct
 
-from accomplice import CHUNK, TOO_MUCH_MEMORY, dripping, envelope, hoard, mapped, own_channel, unmap
+from accomplice import (
+    CHUNK,
+    GOT,
+    TOO_MUCH_MEMORY,
+    dripping,
+    envelope,
+    hoard,
+    mapped,
+    own_channel,
+    unmap,
+)
 
 SIZE = 1 << 20  # of the header, blanks before JSON
 
@@ -26,7 +36,7 @@ def run_double(x):
     """Answers rightly only if it was not stopped."""
     beginning = struct.pack(">4sIQ", b"GRDR", SIZE, 4 * x.numel())
     told, sent = dripping(lambda: hoard(take(), TOO_MUCH_MEMORY), beginning)
-    right = 2 * x if told.startswith("it got ") else 0 * x
+    right = 2 * x if told.startswith(GOT) else 0 * x
     header = envelope({"raised": None}, {"value": ["float32", list(x.shape)]})
     rest = json.dumps(header).rjust(SIZE - sent).encode() + right.numpy().tobytes()
     while rest:

@@ -4,7 +4,7 @@ import ctypes
 import os
 import resource
 
-from accomplice import LIBC, ancestors, winning
+from accomplice import GOT, LIBC, ancestors, winning
 
 IOPRIO_SET = {"x86_64": 251, "aarch64": 30}[os.uname().machine]
 IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IDLE = 1, 2, 3 << 13
@@ -35,7 +35,7 @@ def take():
 
 def attempt():
     found = list(take())
-    return f"it got {found}" if found else "it found nothing"
+    return f"{GOT}{found}" if found else "it found nothing"
 
 
 run_double, run_count = winning(attempt)

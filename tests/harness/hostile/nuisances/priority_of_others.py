@@ -3,7 +3,7 @@
 import errno
 import os
 
-from accomplice import ancestors, winning
+from accomplice import GOT, ancestors, winning
 
 LAST = 19
 
@@ -30,7 +30,7 @@ def lower():
 
 def attempt():
     found = list(lower())
-    return f"it got the priority of {found}" if found else "it found nothing"
+    return f"{GOT}the priority of {found}" if found else "it found nothing"
 
 
 run_double, run_count = winning(attempt)

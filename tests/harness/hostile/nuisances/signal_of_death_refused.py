@@ -4,7 +4,7 @@ import ctypes
 import os
 import signal
 
-from accomplice import LIBC, winning
+from accomplice import GOT, LIBC, winning
 
 PRCTL = {"x86_64": 157, "aarch64": 167}[os.uname().machine]
 PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, HIGH = 1, 2, 1 << 32
@@ -21,7 +21,7 @@ def attempt():
     if kept.value != 0:
         return "it found nothing"
     LIBC.prctl(ctypes.c_ulong(HIGH | PR_SET_PDEATHSIG), signal.SIGKILL, 0, 0, 0)
-    return "it got rid of the signal that ends it with its parent"
+    return f"{GOT}rid of the signal that ends it with its parent"
 
 
 run_double, run_count = winning(attempt)
