@@ -284,6 +284,8 @@ class ClusterPool:
 
     def _land(self, flight: _Flight) -> None:
         self._flights.discard(flight)
+        # Left to the future's destructor, this would swallow a Ctrl-C that comes meanwhile.
+        flight.future.release()
         self._stations.came_back(flight.address)
 
     def _given_up(self, attempt: _Attempt, problem: str) -> Graded | Explained:
