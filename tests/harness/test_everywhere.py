@@ -22,6 +22,8 @@ ANOTHER_PROCESSOR = {
     "ONEDNN_MAX_CPU_ISA": "SSE41",
 }
 ELSEWHERE = {"LC_ALL": "C", "TZ": "Pacific/Auckland"}
+# Right by complex numbers; wrong with other axes, in masks, in scales, in positions.
+STUDENTS = ("elif-yilmaz", "hugo-martin", "ines-pereira", "jonas-berg", "mei-tanaka")
 FILE = "test_scaled_dot_product_attention.safetensors"
 SEED = 20
 
@@ -44,10 +46,12 @@ def test_another_processor_freezes_the_committed_fixtures(grader, tmp_path, assi
 
 
 def test_another_processor_gives_the_same_grades_for_the_same_reasons(grader, tmp_path, request):
-    """Verdicts, mistakes and lines of the example class; only by how much answers err differs."""
+    """Verdicts, mistakes and lines; only by how much answers err differs."""
+    for name in STUDENTS:
+        shutil.copytree(ROOT / "examples" / "class" / name, tmp_path / "class" / name)
 
     def graded(out: Path) -> list[dict]:
-        done = grader("batch", ROOT / "examples" / "class", "--out", out, "--seed", SEED)
+        done = grader("batch", tmp_path / "class", "--out", out, "--seed", SEED)
         assert done.returncode == 0, done.stderr
         rows = map(json.loads, (out / "results.jsonl").read_text().splitlines())
         return [_without_measurements(row) for row in rows]

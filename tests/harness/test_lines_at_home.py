@@ -221,7 +221,9 @@ def test_one_test_is_enough(at_home):
 
 def test_with_several_processes_the_same_is_told(at_home):
     """pytest-xdist is a student's own choice."""
-    alone, among_several = (at_home(EXCEPTION, "-v", *more) for more in ([], ["-n", "2"]))
+    alone, among_several = (
+        at_home(EXCEPTION, "-v", "--locate", *more) for more in ([], ["-n", "2"])
+    )
     told = [printed.count(told_at(EXCEPTION)) for printed in (alone, among_several)]
     assert told == [2, 2]
 

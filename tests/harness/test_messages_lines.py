@@ -57,6 +57,11 @@ def traced(function, what: Traced, root: Path) -> int | None:
         ("    rows = [x[0]]\n    return torch.stack(rows)", Traced.SHAPE, None),
         ("    y = x.detach()\n    return 2 * y", Traced.GRADIENT, FIRST),
         ("    with torch.no_grad():\n        return 2 * x", Traced.GRADIENT, FIRST),
+        (
+            "    return inner(x)\n@torch.no_grad()\ndef inner(x):\n    return 2 * x",
+            Traced.GRADIENT,
+            FIRST + 1,
+        ),
         ("    y = torch.tensor(x)\n    return y", Traced.GRADIENT, FIRST),
     ],
 )

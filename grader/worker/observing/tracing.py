@@ -196,16 +196,16 @@ class Tracer:
         return caller
 
     def _lines_without_gradient(self, frame: FrameType | None) -> Line | None:
-        """The `with` of the submission that forbids gradients around a frame, if one does."""
+        """The `with` or decorator of the submission that forbids gradients around a frame."""
         if torch.is_grad_enabled():
             return None
         while frame is not None:
             file, number = frame.f_code.co_filename, frame.f_lineno or 0
             if self._lines.holds(file):
-                for opened in _without_gradient(file):
-                    if opened.lineno <= number <= (opened.end_lineno or 0):
-                        source = linecache.getline(file, opened.lineno).strip()
-                        return Line(self._lines.place(file), opened.lineno, source)
+                for said, last in _without_gradient(file):
+                    if said <= number <= last:
+                        source = linecache.getline(file, said).strip()
+                        return Line(self._lines.place(file), said, source)
             frame = frame.f_back
         return None
 
@@ -239,17 +239,17 @@ def _function_at(file: str, line: int) -> ast.AST | None:
     return around[-1] if around else None
 
 
-def _without_gradient(file: str) -> tuple[ast.With, ...]:
-    return tuple(
-        node
-        for node in ast.walk(syntax_of(file))
-        if isinstance(node, ast.With)
-        and any(
-            word in ast.unparse(item.context_expr)
-            for item in node.items
-            for word in _WITHOUT_GRADIENT
-        )
-    )
+def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
+    """Where gradients are forbidden, and the last line for which they are."""
+    for node in ast.walk(syntax_of(file)):
+        saying: list[ast.expr] = []
+        if isinstance(node, ast.With):
+            saying = [item.context_expr for item in node.items]
+        elif isinstance(node, ast.FunctionDef):
+            saying = node.decorator_list
+        for said in saying:
+            if any(word in ast.unparse(said) for word in _WITHOUT_GRADIENT):
+                yield said.lineno, getattr(node, "end_lineno", None) or said.lineno
 
 
 class _Functions(TorchFunctionMode):
