@@ -35,11 +35,15 @@ _HIDDEN = ("/sys/fs/cgroup", "/run/systemd", "/run/dbus", "/run/user")
 
 @dataclass(frozen=True)
 class Rank:
-    """What a command is run by, who then owns the files, and which samples are handed in."""
+    """What a command is run by, who then owns the files, and which samples are handed in.
+
+    They are explained, too, unless it does `without_words`.
+    """
 
     prefix: Sequence[str]
     owner: int | None
     wanted: Callable[[str], bool]
+    without_words: bool = False
 
 
 def rank(name: str, root: Path, user: int = NOBODY) -> Rank:
@@ -55,7 +59,7 @@ def rank(name: str, root: Path, user: int = NOBODY) -> Rank:
     if not superuser:
         pytest.skip("these tests do not run as root")
     if name == "root":
-        return Rank([], None, lambda _: True)
+        return Rank([], None, lambda _: True, without_words=True)
     return Rank(_in_a_container(), None, lambda sample: sample.startswith(ABOUT_LIMITS))
 
 
@@ -63,6 +67,8 @@ def _tells_users_apart(sample: str) -> bool:
     kind = expectations()[sample].kind
     if kind == "nuisances":
         return sample.startswith(DEPENDS_ON_USER)
+    if kind == "forgeries" and len(sample) % 2:
+        return True  # somewhere they have to be explained
     return kind == "spies" or sample.startswith(("search", "frames_on", "link", "unreadable"))
 
 
