@@ -82,7 +82,8 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
     if node.attr in _PARTS:
         found[_PARTS[node.attr]] = SLIP
     nature = nature_of_name(node.attr)
-    for other in (*setting.signatures.attributes(node.attr), *here):
+    registered = [one for one in setting.signatures.words if kinship(node.attr, one) == 2]
+    for other in (*setting.signatures.attributes(node.attr), *here, *registered):
         if other == node.attr or other.startswith("__"):
             continue
         kin = kinship(node.attr, other)

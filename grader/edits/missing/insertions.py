@@ -72,7 +72,16 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)
     if is_operand and isinstance(node, ast.Name):
-        yield put(setting.program, node, f"2 * ({node.id} // 2)", "factor", WRAP, subject)
+        factor, cost = ("", CHANGE) if _is_doubled(parent) else ("2 * ", WRAP)
+        yield put(setting.program, node, f"{factor}({node.id} // 2)", "factor", cost, subject)
+
+
+def _is_doubled(product: ast.AST) -> bool:
+    match product:
+        case ast.BinOp(left=ast.Constant(value=2), op=ast.Mult()):
+            return True
+        case _:
+            return False
 
 
 def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:

@@ -27,7 +27,8 @@ _OF_KEYS = {"k", "dk", "dh", "head"}
 
 def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A product divided by, or multiplied with, the root of a width."""
-    if not is_product(setting, node) and not _is_named_product(setting, node):
+    is_made = is_product(setting, node) or _is_made_of_keys(setting, node)
+    if not is_made and not _is_named_product(setting, node):
         return
     widths = [name for name in known(setting, node, Nature.SIZE) if set(words(name)) & _WIDTHS]
     around = first_tensor(setting, node), last_tensor(setting, node)
@@ -45,6 +46,15 @@ def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _after(setting, node, f" / {root}", "scale", cost, "a factor that is missing")
         yield _after(setting, node, f" * {root}", "scale", WRAP, "a factor that is missing")
         yield _after(setting, node, f" / {width}", "scale", WRAP, "a factor that is missing")
+
+
+def _is_made_of_keys(setting: Setting, node: ast.expr) -> bool:
+    """Whether the submission's own function makes scores, as they are called, of keys."""
+    match setting.parent(node), node:
+        case ast.Assign(targets=[ast.Name(id=name)]), ast.Call(args=[_, ast.Name(id=last)]):
+            return bool(_SCORES & set(words(name)) and _KEYS & set(words(last)))
+        case _:
+            return False
 
 
 def _is_named_product(setting: Setting, node: ast.expr) -> bool:

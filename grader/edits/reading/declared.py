@@ -130,6 +130,8 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 def _words(tree: ast.Module) -> tuple[str, ...]:
     """The words that something is compared with, looked up by, registered under, or asked for.
 
+    Those that a loop goes through may be any of these.
+
     Those that choose what is done come before those that are merely mentioned.
     """
     choosing: dict[str, None] = {}
@@ -152,6 +154,8 @@ def _words(tree: ast.Module) -> tuple[str, ...]:
                 known |= dict.fromkeys(_texts([*given, *named]))
             case ast.FunctionDef(decorator_list=made):
                 known |= dict.fromkeys(_texts(part for one in made for part in ast.walk(one)))
+            case ast.For(iter=ast.Tuple(elts=parts) | ast.List(elts=parts)):
+                mentioned |= dict.fromkeys(_texts(parts))
             case ast.Call(args=args, keywords=keywords):
                 mentioned |= dict.fromkeys(_texts([*args, *(one.value for one in keywords)]))
             case _:
