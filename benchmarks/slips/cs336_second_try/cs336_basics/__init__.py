@@ -1,0 +1,1 @@
+"""CS336 assignment 1, attention part. Second attempt."""
