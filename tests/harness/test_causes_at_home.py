@@ -75,15 +75,16 @@ def assert_all_told(slip: Slip, *texts: str) -> None:
         assert not missing, text
 
 
-@pytest.mark.parametrize("name", SLIPS)
-def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, name):
+@pytest.mark.parametrize(("turn", "name"), enumerate(SLIPS))
+def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, turn, name):
     """By its id; stopping at the first one; those that failed last; in a process of its own.
 
     In the terminal, in JUnit's XML, and in what editors are handed. However busy the machine is:
-    `--locate` waits for the line.
+    `--locate` waits for the line. Each slip is looked at in two of these ways.
     """
     run, slip, folder = with_slip(name), SLIPS[name], with_slip.folder
-    for options in (["-x"], ["--lf"], [slip.test], ["-n", "2", slip.test]):
+    ways = ((["-x"], ["--lf"]), ([slip.test], ["-n", "2", slip.test]))
+    for options in ways[turn % len(ways)]:
         printed = run("--locate", *options).stdout
         assert "1 failed" in printed, printed
         panel = (folder / "panel.txt").read_text()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -325,11 +325,6 @@ def without_positions(source: str) -> str:
     return ast.dump(ast.parse(source))
 
 
-def edits_with_results(source: str) -> Iterator[tuple[Edit, str]]:
-    for edit in edits_of(source):
-        yield edit, edit.applied(source)
-
-
 @pytest.mark.parametrize(("group", "program", "right", "wrong", "mended"), TABLE)
 def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mended):
     """This table is what the vocabulary can say: each group in several styles."""
@@ -342,28 +337,41 @@ def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mend
     assert wanted in results, group
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.relative_to(ROOT).as_posix())
-def test_an_edit_changes_the_lines_that_it_names_and_no_other(file):
+@dataclass(frozen=True)
+class Example:
+    """A program, and all its edits."""
+
+    source: str
+    edits: Sequence[Edit]
+
+
+@pytest.fixture(scope="module", params=EXAMPLES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def example(request: pytest.FixtureRequest) -> Example:
+    """A program of the examples, whose edits are made once."""
+    source = request.param.read_text(encoding="utf-8")
+    return Example(source, edits_of(source))
+
+
+def test_an_edit_changes_the_lines_that_it_names_and_no_other(example):
     """Lines are neither added nor taken away: a line's number means the same before and after."""
-    source = file.read_text(encoding="utf-8")
-    for edit, result in edits_with_results(source):
-        assert edit.lines == changed_lines(source, result), edit
+    for edit in example.edits:
+        assert edit.lines == changed_lines(example.source, edit.applied(example.source)), edit
         assert edit.line in edit.lines or len(edit.lines) > 0
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.relative_to(ROOT).as_posix())
-def test_an_edit_keeps_a_program_well_formed_and_changes_what_it_does(file):
+def test_an_edit_keeps_a_program_well_formed_and_changes_what_it_does(example):
     """Neither a syntax error nor another spelling of the same teaches anything."""
-    source = file.read_text(encoding="utf-8")
-    some = [result for _, result in itertools.islice(edits_with_results(source), 0, None, EVERY)]
-    assert all(without_positions(result) != without_positions(source) for result in some)
+    # What does not parse has no edits.
+    unchanged = without_positions(example.source) if example.edits else ""
+    for edit in example.edits[::EVERY]:
+        assert without_positions(edit.applied(example.source)) != unchanged, edit
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_two_edits_make_the_same_program(program):
     """Each is tried at the price of a few calls."""
     results = Counter(
-        without_positions(result) for _, result in edits_with_results(PROGRAMS[program])
+        without_positions(edit.applied(PROGRAMS[program])) for edit in edits_of(PROGRAMS[program])
     )
     assert [count for count in results.values() if count > 1] == []
 
@@ -440,7 +448,7 @@ def test_what_is_said_to_people_and_to_type_checkers_is_left_alone():
     assert {LEFT_ALONE.split("\n")[edit.line - 1][:6] for edit in edits_of(LEFT_ALONE)} == {
         "def f("
     }
-    results = [result for _, result in edits_with_results(LEFT_ALONE)]
+    results = [edit.applied(LEFT_ALONE) for edit in edits_of(LEFT_ALONE)]
     assert all("n: int" in result and "-> tuple[int, float]" in result for result in results)
 
 
