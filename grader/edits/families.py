@@ -88,6 +88,7 @@ OF_VALUES: tuple[Family, ...] = (
     asked_for.conditions,
     transplants.transplanted,
     transplants.callables,
+    transplants.with_unread,
     transplants.softmaxes,
     members.forgotten,
     members.forgotten_keys,

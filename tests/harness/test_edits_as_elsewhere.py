@@ -139,6 +139,27 @@ def both(weights, x):
     mixed = weights.inner(x)
     return weights.outer(mixed)
 
+def shares(likings, along):
+    grown = torch.exp(likings - likings.amax(dim=along, keepdim=True))
+    return grown / grown.sum(dim=along, keepdim=True)
+
+def hide(scores, mask):
+    return scores.masked_fill(~mask, float("-inf"))
+
+def seen(q, k, mask=None):
+    return shares(hide(q @ k.mT, mask), along=-1)
+
+def seen_in_order(q, k, v, is_causal):
+    m = None
+    if is_causal:
+        m = future(q.shape[-2])
+    return shares(hide(q @ k.mT, m), along=-1) @ v
+
+def cast(module, x):
+    for one in module.parameters():
+        one.data = one.data.to(x.dtype)
+    return module(x)
+
 def made(width, theta):
     return Weights.of(width, base=theta)
 
@@ -234,6 +255,16 @@ SLIPS = {
     "another size of the same": [
         ("config.head_size ** -0.5", "config.model_size ** -0.5"),
     ],
+    "an axis, by whatever name it is given elsewhere": [
+        ("grown.sum(dim=along, keepdim=True)", "grown.sum(dim=-1, keepdim=True)"),
+    ],
+    "a call that asks for what nothing reads": [
+        ("shares(hide(q @ k.mT, mask), along=-1)", "shares(q @ k.mT, along=-1)"),
+        ("shares(hide(q @ k.mT, m), along=-1)", "shares(q @ k.mT, along=-1)"),
+    ],
+    "a part of a value that was to be set anew": [
+        ("one.data = one.data.to(x.dtype)", "one.data.to(x.dtype)"),
+    ],
     "the name under which a weight goes": [
         ('"out_proj.weight"', '"proj.weight"'),
     ],
@@ -244,6 +275,13 @@ SLIPS = {
 def test_what_other_places_tell_of_is_undone(group, right, wrong, mended):
     """The right program, or one that answers alike, is among the edits of the wrong one."""
     assert_undone(MODEL, group, right, wrong, mended)
+
+
+def test_nothing_is_set_that_a_library_holds():
+    """What an edit sets there would stay: every later trial would fail for it."""
+    program = "from torch import nn\n\ndef made(w):\n    nn.init.zeros_(w)\n    return w\n"
+    made = (edit.applied(program) for edit in edits_of(program))
+    assert not [text for text in made if "nn.init =" in text or "nn =" in text]
 
 
 def test_the_words_of_who_uses_a_file_are_known_in_it():

@@ -59,6 +59,17 @@ def halves(sin_x, cos_x):
 def named(upper_x, lower_x):
     upper = lower_x
     return upper, upper_x, lower_x
+
+def entries(d, qkv_bias, out_bias):
+    return {
+        "query": Layer(d, bias=qkv_bias),
+        "output": Layer(d, bias=qkv_bias),
+    }
+
+def bounded(length, width):
+    near = length + 1
+    far = length * width
+    return near, far
 """
 FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
 
@@ -149,6 +160,21 @@ def test_a_variable_is_likelier_made_of_what_is_called_like_it(sources):
     """`upper` of `upper_x`, not of `lower_x`."""
     called_alike, negative = weights(sources, "upper = upper_x", "return -upper, upper_x, lower_x")
     assert called_alike < 0 == negative
+
+
+def test_an_entry_is_likelier_made_of_what_is_called_like_it(sources):
+    """`out_bias` is short for what belongs to `output`."""
+    mended = ('"query": Layer(d, bias=out_bias),', '"output": Layer(d, bias=out_bias),')
+    of_another, called_alike = weights(sources, *mended)
+    assert called_alike < of_another
+
+
+def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
+    """A small edit does not speak for its line as much as to pass over the only other one."""
+    slip, change = "near = length - 1", "far = length / width"
+    choice = chosen(mends(slip, change), sources, ADAPTERS)
+    assert choice is not None
+    assert len(choice.places) == 2
 
 
 @dataclass

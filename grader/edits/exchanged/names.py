@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
 from grader.edits.reading.kinship import kinship, words
-from grader.edits.reading.natures import Nature
+from grader.edits.reading.natures import AXIS_KEYWORDS, Nature
+from grader.edits.reading.program import Scope
 from grader.edits.reading.setting import Setting, is_axis
 
 _MOST = 8
@@ -42,12 +44,12 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, (ast.UnaryOp, ast.Slice, ast.Assign)):
         return
-    axis = is_axis(setting, node)
+    axis, axes = is_axis(setting, node), _axes(setting.program.scope(node))
     wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
     found = []
     for name, other in names.natures.items():
         first = names.first.get(name, 0)
-        named_axis = words(name)[-1:] in (("dim",), ("axis",))
+        named_axis = words(name)[-1:] in (("dim",), ("axis",)) or name in axes
         if other not in wanted or first >= node.lineno or axis is not named_axis:
             continue
         cost = CHANGE if named_axis or not names.read.get(name) or other is nature else WRAP
@@ -160,6 +162,18 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             cost = min(cost, WRAP)
         found.append((cost, -names.first.get(name, 0), place, name))
     return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
+
+
+@functools.lru_cache(maxsize=8)
+def _axes(scope: Scope) -> frozenset[str]:
+    """The variables that a scope's calls are given as an axis, by keyword."""
+    return frozenset(
+        node.value.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.keyword)
+        and node.arg in AXIS_KEYWORDS
+        and isinstance(node.value, ast.Name)
+    )
 
 
 def _of_constant(name: str) -> Nature | None:

@@ -28,6 +28,15 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     for one in ast.walk(node.value):
         if isinstance(one, ast.Name) and natures.get(one.id, Nature.OTHER).is_tensor:
             targets[one.id] = None
+    own = setting.scopes.names(node).own
+    match node.value:
+        # Never what a module holds: without it every later trial would fail.
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name)) as held)) if (
+            name in own
+        ):
+            targets[setting.program.text(held)] = None
+        case _:
+            pass
     several: list[str] = []
     if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
         given = [one.id for one in node.value.args if isinstance(one, ast.Name)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from grader.edits.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
 from grader.edits.reading.kinship import kinship
-from grader.edits.reading.natures import Nature
+from grader.edits.reading.natures import Nature, nature_of_parameter
 from grader.edits.reading.seen import LIBRARIES, Around
 from grader.edits.reading.setting import Setting, callee
 
@@ -72,6 +72,24 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, f"{name}(", f"{after})", cost, "a call that is missing")
 
 
+def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A call of a function that asks for one thing more: what nothing reads, of the same nature."""
+    unread = [one for one in setting.seen.variables(node) if not one.is_read]
+    if not unread or not _is_target(setting, node):
+        return
+    scope, visible = setting.program.scope(node), setting.seen.visible(node)
+    own = {callee(node), callee(setting.parent(node)), getattr(scope, "name", "")}
+    found = [
+        (name, one.name)
+        for name, rest in setting.signatures.of_first
+        if len(rest) == 1 and name in visible - own
+        for one in unread
+        if one.name == rest[0] or _is_of_kind(one.nature, rest[0])
+    ]
+    for name, given in found[:_MOST_CALLABLES]:
+        yield _around(setting, node, f"{name}(", f", {given})", CHANGE, "a call that is missing")
+
+
 def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """A softmax of the first factor of a product."""
     parent = setting.parent(node)
@@ -85,6 +103,12 @@ def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if not is_factor or "softmax" in callee(node).lower():
         return
     yield _around(setting, node, "torch.softmax(", ", dim=-1)", WRAP, "a call that is missing")
+
+
+def _is_of_kind(nature: Nature, parameter: str) -> bool:
+    """Whether a parameter may be what a variable is, by the parameter's name."""
+    wanted = nature_of_parameter(parameter) or Nature.TENSOR
+    return nature is wanted or (nature.is_tensor and wanted.is_tensor)
 
 
 def _is_target(setting: Setting, node: ast.expr) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from grader.edits.reading.captured import captured
 from grader.edits.reading.kinship import kinship
-from grader.edits.reading.natures import Nature, nature_of, nature_of_name
+from grader.edits.reading.natures import AXIS_KEYWORDS, Nature, nature_of, nature_of_name
 
 # More names than anyone writes in one scope are looked at by nobody.
 _MOST_NAMES = 100
@@ -86,6 +86,8 @@ def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:
                 if isinstance(one, ast.Name):
                     yield one.id, Nature.TENSOR
         case ast.BinOp(left=ast.Name(id=name), op=ast.FloorDiv() | ast.Mod()):
+            yield name, Nature.SIZE
+        case ast.keyword(arg=str(keyword), value=ast.Name(id=name)) if keyword in AXIS_KEYWORDS:
             yield name, Nature.SIZE
         case ast.Call(func=ast.Name(id="range"), args=given):
             yield from _each(given, Nature.SIZE)

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from grader.edits.reading.declared import Signature
-from grader.edits.reading.natures import Nature
+from grader.edits.reading.natures import AXIS_KEYWORDS, Nature
 from grader.edits.reading.program import Program
 from grader.edits.reading.scopes import Scopes
 from grader.edits.reading.seen import Seen
@@ -22,7 +22,6 @@ AXES = frozenset(
     }
 )
 _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
-AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from grader.explaining.mending.sources import Sources
 from grader.explaining.mending.weighing import Weighing
 from grader.verdict import Status
 
-# Of lines whose cheapest edits cost about the same, each may be the one.
-_ABOUT_THE_SAME = 0.3
+# Of lines whose cheapest edits cost about the same, each may be the one: so is a slip and a change.
+_ABOUT_THE_SAME = 0.5
 # Of heavy ones, one more often mends by chance: a second is told sooner.
 _HEAVY, _FAR = 1.9, 0.6
 # Of more lines that are as likely as each other, none is told.

@@ -59,8 +59,9 @@ _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None
 _MENDS_WHAT_IS_IDLE = -0.6
 # Whose values take each other's places keep their own order, whatever the edit's text says.
 _TARGETS = "targets"
-# What a variable is made of is often called like it.
-_SET = re.compile(r"\s*([\w.]+)\s*=[^=]")
+# What a variable, a keyword or an entry is made of is often called like it: `"output": out_bias`.
+_SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
+_ABBREVIATED = 3
 _LIKE_ITS_TARGET = -0.35
 # What gives a value to another variable.
 _TARGET = "target"
@@ -230,10 +231,20 @@ def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> flo
     target = _SET.match(before)
     if target is None or not gone or not come:
         return 0.0
-    own = set(words(target[1].rpartition(".")[2]))
-    was = len(own & {word for one in gone for word in words(one)})
-    is_now = len(own & {word for one in come for word in words(one)})
+    own = words(target[1].rpartition(".")[2])
+    was, is_now = (
+        sum(
+            any(_is_short_for(word, other) for one in names for other in words(one)) for word in own
+        )
+        for names in (gone, come)
+    )
     return _LIKE_ITS_TARGET * ((is_now > was) - (is_now < was))
+
+
+def _is_short_for(one: str, other: str) -> bool:
+    """Whether two words are the same, or one is how the other begins: `out` and `output`."""
+    shorter, longer = sorted((one, other), key=len)
+    return shorter == longer or (len(shorter) >= _ABBREVIATED and longer.startswith(shorter))
 
 
 def _is_flag(name: str) -> bool:
