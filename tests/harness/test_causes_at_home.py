@@ -75,7 +75,7 @@ def assert_all_told(slip: Slip, *texts: str) -> None:
         assert not missing, text
 
 
-@pytest.mark.parametrize(("turn", "name"), enumerate(SLIPS))
+@pytest.mark.parametrize(("turn", "name"), list(enumerate(SLIPS)))
 def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, turn, name):
     """By its id; stopping at the first one; those that failed last; in a process of its own.
 

@@ -24,7 +24,7 @@ from grader.worker.trying.alarm import Alarm
 from grader.worker.trying.exchanging import CannotExchange, Source, Swap, functions_below
 from grader.worker.trying.remembering import State, modules_below
 
-# An edited loop may never end: no call of a trial, and of what it waits for, takes longer.
+# Of a processor. An edited loop may never end: no call of a trial, nor what it makes, takes longer.
 _CALL_SECONDS = 0.4
 _MOST_NUMBERS = 1 << 14
 
