@@ -186,10 +186,12 @@ class Found:
     unlikely: Sequence[Mend] = ()
     cost: Cost = field(default_factory=Cost)
     left_out: int = 0
+    sufficed: list[bool] = field(default_factory=list)
 
     def mends(self, _sources: Sources, suffice: Callable[[Sequence[Mend]], bool]) -> Sequence[Mend]:
         """What was found."""
-        return self.found if suffice(self.found) else [*self.found, *self.unlikely]
+        self.sufficed.append(suffice(self.found))
+        return self.found if self.sufficed[-1] else [*self.found, *self.unlikely]
 
 
 def asked(*names: str) -> dict[str, list[Asked]]:
@@ -271,3 +273,20 @@ def test_where_likely_edits_tell_a_line_no_others_are_tried(sources):
     """They would only cost time."""
     plain, other = mends("found = parts[0] * 4"), mends("return weights * 3")
     assert told(sources, {"run_a": plain}, APART, other) == {"run_a": 7}
+
+
+def searched(sources: Sources, lines: Mapping[str, Lines], *names: str) -> dict[str, bool]:
+    """The exercises that are searched, none of which anything mends; whether unlikely edits too."""
+    searches: dict[str, Found] = {}
+    mender = Mender(sources, ADAPTERS, lambda name, *_: searches.setdefault(name, Found((), lines)))
+    list(mender.attempts(asked(*names)))
+    return {name: True not in one.sufficed for name, one in searches.items()}
+
+
+def test_what_runs_lines_of_what_nothing_mends_is_soon_searched_no_more(sources):
+    """One slip that no edit undoes is in all that builds on it: it need not cost them all."""
+    names = ("run_a", "run_b", "run_c", "run_d", "run_e")
+    shared = frozenset({(FILE, 7)})
+    lines = dict.fromkeys(names, shared) | {"run_e": frozenset({(FILE, 18)})}
+    every = {"run_a": True, "run_b": False, "run_c": False, "run_e": True}
+    assert searched(sources, lines, *names) == every

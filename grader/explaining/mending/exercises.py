@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.explaining.mending.choosing import Mended, chosen
-from grader.explaining.mending.mending import Cost, FileEdit, Mend, Search
+from grader.explaining.mending.mending import Cost, FileEdit, Lines, Mend, Search
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 
@@ -19,6 +20,8 @@ Choices = Mapping[str, Mended | None]
 _MOST_BESIDES = 2
 # Of as many exercises as an edit makes right, those that it may leave wrong.
 _MOST_LEFT = 1 / 3
+# Where so many exercises that run the same lines were searched in vain, no other is.
+_MOST_IN_VAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,16 @@ class Mender:
         self._known = {} if known is None else known
         self._held: dict[str, Mended] = {}
         self._doubted: set[str] = set()
+        self._last: tuple[Sequence[Mend], Mended | None] | None = None
+        self._passed: dict[str, Mapping[str, Lines]] = {}
+        self._in_vain: dict[str, set[str]] = defaultdict(set)
 
     def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
         """One wrong exercise after another, but for those that an earlier choice mends as well.
 
         `asked` are the calls whose right answer is known, by exercise, in the assignment's order:
-        the first ones are what others build on.
+        the first ones are what others build on. What runs lines of an exercise that nothing mended
+        is seldom mended either: only likely edits are tried for it, and none after a few of those.
         """
         found: dict[str, Mended] = {}
         for exercise, own in asked.items():
@@ -60,11 +67,16 @@ class Mender:
                 continue
             if any(exercise in one.exercises for one in self._held.values()):
                 continue
+            if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
+                continue
             attempt = Attempt(exercise, None, frozenset(), Cost(), is_whole=True)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
             if attempt.choice is None and attempt.is_whole and _some_raise(own):
                 attempt = self._of_answers(attempt, found)
+            if attempt.choice is None and exercise not in self._held:
+                for other in self._sharing(exercise):
+                    self._in_vain[other].add(exercise)
             for one in (*_proved(attempt, self._held, found), attempt):
                 anew = replace(one, mended=one.mended - found.keys())
                 if anew.choice is not None:
@@ -88,7 +100,8 @@ class Mender:
             if search is None:
                 is_whole = False
                 break
-            choice = self._chosen(search.mends(self._sources, self._tell))
+            choice = self._chosen(search.mends(self._sources, self._suffice(exercise)))
+            self._passed[exercise] = search.passed
             cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
             if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
@@ -112,7 +125,7 @@ class Mender:
         search = self._search(before.exercise, None, True)
         if search is None:
             return replace(before, is_whole=False)
-        choice = self._chosen(search.mends(self._sources, self._tell))
+        choice = self._chosen(search.mends(self._sources, self._suffice(before.exercise)))
         cost, is_whole = before.cost.plus(search.cost), not search.left_out
         if choice is None or not choice.is_plain:
             return replace(before, cost=cost, is_whole=is_whole)
@@ -121,11 +134,24 @@ class Mender:
         return Attempt(before.exercise, choice, anew, cost, is_whole)
 
     def _chosen(self, mends: Sequence[Mend]) -> Mended | None:
-        return chosen(mends, self._sources, self._adapters)
+        """What is told of mends; those of a search are asked about twice in a row."""
+        if self._last is None or self._last[0] is not mends:
+            self._last = mends, chosen(mends, self._sources, self._adapters)
+        return self._last[1]
 
-    def _tell(self, mends: Sequence[Mend]) -> bool:
-        """Whether mends tell a line: where they are all unlikely, another edit may be likelier."""
-        return self._chosen(mends) is not None
+    def _suffice(self, exercise: str) -> Callable[[Sequence[Mend]], bool]:
+        """Whether mends tell a line: where they are all unlikely, another edit may be likelier.
+
+        Not so where an exercise was searched in vain that runs the same lines.
+        """
+        likely_only = bool(self._in_vain[exercise])
+        return lambda mends: likely_only or self._chosen(mends) is not None
+
+    def _sharing(self, exercise: str) -> list[str]:
+        """The wrong exercises that run lines that one runs which was searched."""
+        passed = self._passed.get(exercise, {})
+        own = passed.get(exercise, frozenset())
+        return [name for name, lines in passed.items() if lines & own]
 
     def _alike(self, exercise: str, search: Search) -> set[str]:
         """The wrong exercises that run lines that this one runs, but for those of the adapters."""

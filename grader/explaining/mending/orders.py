@@ -22,12 +22,17 @@ class Orders:
     def __init__(self, texts: Iterable[str]) -> None:
         own = list(texts)
         self._together = frozenset(pair for text in own for pair in _unpacked(text))
-        self._usual = Counter(pair for text in own for _, pair in self._pairs(text))
+        self._known = {text: list(self._pairs(text)) for text in own}
+        self._usual = Counter(pair for pairs in self._known.values() for _, pair in pairs)
 
     def gained(self, before: str, after: str, lines: Collection[int]) -> int:
-        """How many more pairs stand in their usual order after some lines of a file changed."""
+        """How many more pairs stand in their usual order after some lines of a file changed.
+
+        `before` is the text of one of the files.
+        """
         was, is_now = (
-            [pair for line, pair in self._pairs(text) if line in lines] for text in (before, after)
+            [pair for line, pair in pairs if line in lines]
+            for pairs in (self._known[before], self._pairs(after))
         )
         if was == is_now:
             return 0

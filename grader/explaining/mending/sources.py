@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from grader.explaining.mending.orders import Orders
 from grader.wire.trials import Passed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -61,6 +63,11 @@ class Sources:
     def texts(self) -> list[str]:
         """The texts of all files."""
         return [one.text for one in self._files.values()]
+
+    @functools.cached_property
+    def orders(self) -> Orders:
+        """In which order they name what goes together."""
+        return Orders(self.texts)
 
     def text(self, file: str) -> str:
         """The text of one of the files."""

@@ -16,7 +16,6 @@ from grader.edits.reading.kinship import words
 from grader.edits.reading.learning import asked_for_none
 from grader.edits.reading.natures import Nature, nature_of_name
 from grader.explaining.mending.mending import FileEdit
-from grader.explaining.mending.orders import Orders
 from grader.explaining.mending.sources import Sources
 
 # What is written in this order wherever nothing speaks against it.
@@ -100,7 +99,6 @@ class Weighing:
     def __init__(self, sources: Sources, adapters: str) -> None:
         self._sources = sources
         self._adapters = adapters
-        self._orders = Orders(sources.texts)
 
     def weight(self, made: FileEdit) -> float:
         """The cost of an edit, and what speaks for and against it."""
@@ -153,7 +151,7 @@ class Weighing:
     def _as_usual(self, made: FileEdit) -> float:
         """What it weighs that what goes together stands in the order of other places, or not."""
         source = self._sources.text(made.file)
-        gained = self._orders.gained(source, made.edit.applied(source), made.edit.lines)
+        gained = self._sources.orders.gained(source, made.edit.applied(source), made.edit.lines)
         return _AS_USUAL if gained > 0 else _UNUSUAL if gained < 0 else 0.0
 
     def _function(self, file: str, line: int) -> _Function | None:
