@@ -59,6 +59,7 @@ class Parts:
     rotate: Callable[[Tensor, Tensor], Tensor] = steps.rotate
     rotated_roles: tuple[str, ...] = ("queries", "keys")
     multihead_positions: Callable[[Tensor], Tensor] = steps.as_given
+    positions_by_default: Callable[[Tensor], Tensor] = steps.as_given
     wave_positions: Callable[[Tensor], Tensor] = steps.as_given
     wave_angles: Callable[[Tensor, int], tuple[Tensor, Tensor]] = steps.wave_angles
     arrange_waves: Callable[[Tensor, Tensor], Tensor] = steps.side_by_side

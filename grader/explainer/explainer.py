@@ -7,11 +7,11 @@ machine, number for number, and what the author of a mistake wrote.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.evidence import Evidence, Picture, Walk
-from grader.explainer.losses import Losses, Lost
+from grader.explainer.losses import LOST, Losses, Lost
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
@@ -235,16 +235,16 @@ class Explainer:
         """The tests to look at: what was not passed, then what helps to tell why."""
         tests = [self._suite.tests[test] for test in statuses if test in self._suite.tests]
         yield from (test for test in tests if statuses[test.id] in REPEATED)
-        failed = self._failed(statuses)
-        if not failed:
+        wrong = self._with(statuses, (Status.FAILED, Status.ERROR))
+        if not wrong:
             return
+        lost = self._with(statuses, LOST)
         passed = [test for test in tests if statuses[test.id] is Status.PASSED]
-        flawed = self._flawed(statuses)
         for test in passed:
-            if test.exercise in failed and test.aspect in WATCHED_ASPECTS:
+            if test.exercise in wrong and test.aspect in WATCHED_ASPECTS:
                 yield test
         for test in passed:
-            if test.exercise not in flawed and test.aspect is Aspect.VALUES:
+            if test.exercise not in wrong | lost and test.aspect is Aspect.VALUES:
                 yield test
 
     def _look(self, test: Test, ask: Ask) -> Seen | None:
@@ -290,11 +290,12 @@ class Explainer:
                 failed.setdefault(self._suite.tests[test].exercise, []).append(test)
         return failed
 
-    def _flawed(self, statuses: Mapping[str, Status]) -> set[str]:
+    def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
+        """The exercises of which a test ended so."""
         return {
             self._suite.tests[test].exercise
             for test, status in statuses.items()
-            if status is not Status.PASSED and test in self._suite.tests
+            if status in wanted and test in self._suite.tests
         }
 
     def _answers(

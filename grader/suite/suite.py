@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,13 +80,13 @@ class Suite:
             "--import-mode=importlib",
             "--assert=plain",
             "--capture=no",
+            # Other people's plugins have no business in a grade.
+            "--disable-plugin-autoload",
             "-pgrader.testing.plugin",
             *(f"-pno:{name}" for name in _QUIET.split()),
         ]
         # One thread: sums come out alike on every machine, and judges do not fight for cores.
         torch.set_num_threads(1)
-        # Other people's plugins have no business in a grade.
-        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         code = pytest.main(arguments, plugins=[self])
         if self._problem is not None:
             raise self._problem

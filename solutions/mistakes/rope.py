@@ -205,4 +205,14 @@ MISTAKES = (
         "Follow the positions from the caller to the rotation: do they arrive there?",
         (Way({"multihead_positions": _in_order}, _WITH_ATTENTION),),
     ),
+    Mistake(
+        "rope-needs-positions",
+        "Where no token_positions are passed your attention rotates nothing, although the tokens "
+        "stand at 0, 1, 2, ... then.",
+        "What does your code do if token_positions is None, and which positions does None stand "
+        "for?",
+        # At position 0 nothing is turned.
+        (Way({"positions_by_default": torch.zeros_like}, _WITH_ATTENTION),),
+        alone=True,
+    ),
 )

@@ -129,9 +129,7 @@ def examined() -> Examined:
                     caught.add(str(row[verdict.exercise]))
                     examinee.give_up(verdict.exercise)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the judge sets it for good
-        Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
+    Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
     return Examined(frozenset(caught), calls)
 
 

@@ -123,9 +123,7 @@ def drawn(seed: int, visibility: Sequence[Visibility]) -> Draw:
             bench = Bench(suite.contract, ask, suite.references, case_of, seed, Plainly())
             assert suite.run(test.id, bench).raised is None, test.id
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the suite sets it for good
-        Suite(find_assignment(ROOT)).open(look)
+    Suite(find_assignment(ROOT)).open(look)
     return Draw(cases, asked, frozenset(values))
 
 

@@ -24,7 +24,7 @@ _RIGHT_TRIED = 1
 _WRONG_PROVEN = 8
 _RIGHT_PROVEN = 3
 _OF_OTHERS = 2
-_RIGHT_OF_OTHERS = 3
+_RIGHT_OF_OTHERS = 5
 _MOST_OF_OTHERS = 16
 _MOST_RIGHT = 40
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.

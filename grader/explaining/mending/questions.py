@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -81,7 +82,10 @@ def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Aske
 
 
 def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
-    """The first few calls, as unlike as possible: others left out, other axes, other flags."""
+    """The first few calls, as unlike as possible: others left out, other axes, other flags.
+
+    An axis of one is unlike a longer one: what is given once for all hides to whom it belongs.
+    """
     first: list[Asked] = []
     others: list[Asked] = []
     kinds: set[object] = set()
@@ -93,12 +97,12 @@ def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
 
 
 def in_turn(questions: Iterable[Asked], most: int) -> Iterator[Asked]:
-    """Of each exercise the first few calls, the most telling ones first."""
+    """Of each exercise the first few calls: the most telling one of each, then the next of each."""
     by_exercise: dict[str, list[Asked]] = {}
     for one in questions:
         by_exercise.setdefault(one.exercise, []).append(one)
-    for own in by_exercise.values():
-        yield from telling(own, most)
+    for turn in itertools.zip_longest(*(telling(own, most) for own in by_exercise.values())):
+        yield from (one for one in turn if one is not None)
 
 
 def _kind(one: Asked) -> object:
@@ -107,7 +111,7 @@ def _kind(one: Asked) -> object:
 
 def _kind_of(value: object) -> object:
     if isinstance(value, torch.Tensor):
-        return value.dim()
+        return tuple(size == 1 for size in value.shape)
     return value if isinstance(value, bool) else value is None
 
 
