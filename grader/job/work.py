@@ -11,6 +11,7 @@ with each verdict when it is reached. An explainer answers with words, more with
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -33,6 +34,9 @@ from grader.sandbox.scratch import new_scratch
 from grader.sandbox.zygote import Zygote
 from grader.settings import Settings
 from grader.suite.suite import Suite
+
+# So many more objects than were let go, before cycles are looked for.
+_ALLOCATED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,9 @@ class Job:
             self._judge(JudgeService(suite, settings, *shared, self._lines.say))
         else:
             bound_this_process()
+            # It makes and drops syntax trees by the thousand: to look for cycles in them as often
+            # as usual takes a sixth of its time.
+            gc.set_threshold(_ALLOCATED)
             self._explain(ExplainerService(suite, collected.mistakes, settings, *shared))
 
     def _judge(self, service: JudgeService) -> None:
