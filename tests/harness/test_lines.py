@@ -362,6 +362,45 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     assert not [v for v in raised if "alone makes" in v.message]
 
 
+def test_of_what_raises_no_line_is_told_that_would_break_another_exercise(judged):
+    """Positions get their axis before the tokens: right for heads, not for one axis of several."""
+    grade = judged(
+        astray("""
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    x, positions = in_query_or_key, token_positions
+    while positions.ndim < x.ndim - 1:
+        positions = positions.unsqueeze(-2)
+    powers = torch.arange(0, d_k, 2, dtype=torch.float32, device=x.device) / d_k
+    angles = positions[..., None] * theta**-powers
+    cos, sin = torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
+    return turned.flatten(-2)
+
+def run_multihead_self_attention_with_rope(
+    d_model, num_heads, max_seq_len, theta,
+    q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features, token_positions=None,
+):
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = (
+        rearrange(in_features @ w.T, "... s (h d) -> ... h s d", h=num_heads) for w in weights
+    )
+    seq = in_features.shape[-2]
+    if token_positions is None:
+        token_positions = torch.arange(seq, device=in_features.device)
+    width = d_model // num_heads
+    q, k = (run_rope(width, theta, max_seq_len, one, token_positions) for one in (q, k))
+    scores = q @ k.transpose(-2, -1) / math.sqrt(width)
+    causal = torch.ones(seq, seq, dtype=torch.bool, device=scores.device).tril()
+    shares = torch.softmax(scores.masked_fill(~causal, float("-inf")), dim=-1)
+    return rearrange(shares @ v, "... h s d -> ... s (h d)") @ o_proj_weight.T
+""")
+    )
+    raised = [v for v in grade.tests if v.status == "error"]
+    assert {v.exercise for v in raised} == {"run_rope", "run_multihead_self_attention_with_rope"}
+    assert not [v for v in raised if "alone makes" in v.message]
+
+
 def test_where_no_line_mends_by_itself_none_is_told(judged):
     """But until where it is right can be told for certain."""
     verdicts = failed(

@@ -24,7 +24,10 @@ _RIGHT_TRIED = 1
 _WRONG_PROVEN = 8
 _RIGHT_PROVEN = 3
 _OF_OTHERS = 2
-_RIGHT_OF_OTHERS = 5
+_RIGHT_OF_OTHERS = 3
+# What is wrong in part may become wrong in other parts.
+_RIGHT_OF_WRONG_OTHERS = 12
+_MOST_RIGHT_OF_WRONG = 16
 _MOST_OF_OTHERS = 16
 _MOST_RIGHT = 40
 # So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
@@ -271,10 +274,14 @@ class Search:
     def _proof(self) -> Iterator[Asked]:
         yield from telling(self._wrong, _WRONG_PROVEN)
         yield from telling(self._right, _RIGHT_PROVEN)
-        right = in_turn([one for one in self._others if one.right], _RIGHT_OF_OTHERS)
-        wrong = in_turn([one for one in self._others if not one.right], _OF_OTHERS)
-        yield from list(wrong)[:_MOST_OF_OTHERS]
-        yield from list(right)[:_MOST_RIGHT]
+        wrong = [one for one in self._others if not one.right]
+        names = {one.exercise for one in wrong}
+        right = [one for one in self._others if one.right]
+        beside_wrong = [one for one in right if one.exercise in names]
+        elsewhere = [one for one in right if one.exercise not in names]
+        yield from list(in_turn(wrong, _OF_OTHERS))[:_MOST_OF_OTHERS]
+        yield from list(in_turn(beside_wrong, _RIGHT_OF_WRONG_OTHERS))[:_MOST_RIGHT_OF_WRONG]
+        yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
 
     def _mend(self, made: FileEdit, proof: Sequence[Asked], place: int, outcomes: Outcomes) -> Mend:
         wrong: dict[str, list[bool]] = {}

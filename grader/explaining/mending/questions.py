@@ -106,7 +106,8 @@ def in_turn(questions: Iterable[Asked], most: int) -> Iterator[Asked]:
 
 
 def _kind(one: Asked) -> object:
-    return tuple((name, _kind_of(value)) for name, value in one.question.call.arguments.items())
+    arguments = one.question.call.arguments
+    return tuple((name, _kind_of(arguments[name])) for name in sorted(arguments))
 
 
 def _kind_of(value: object) -> object:
