@@ -20,7 +20,7 @@ _ENTRIES = ("grader.testing", "grader.testing.plugin")
 _PACKAGE = Path(grader.__file__).parent
 # What the engine and the code of students import.
 PACKAGES = (
-    *("beartype>=0.19", "einops>=0.8", "jaxtyping>=0.3", "numpy>=1.26", "pytest>=8.3"),
+    *("beartype>=0.19", "einops>=0.8", "jaxtyping>=0.3", "numpy>=1.26", "pytest>=8.4"),
     *("safetensors>=0.4.5", "torch>=2.4"),
 )
 PYTHON = ">=3.11"

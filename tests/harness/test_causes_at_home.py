@@ -147,7 +147,7 @@ def test_two_slips_are_two_causes(with_slip):
     told = headlines(printed)
     assert printed.count("\n2 causes, ") == 1
     assert told[0].startswith("1. your causal mask is turned round")
-    assert f"{WARMUP}, line 14)" in told[0]
+    assert f"{WARMUP}, line 14" in told[0]
     assert told[1].startswith("2. ")
 
 
