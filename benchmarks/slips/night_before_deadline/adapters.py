@@ -1,6 +1,6 @@
 # due tomorrow 9:00 !!! everything is in here except stuff.py
 # (docstrings deleted so that I can see something, they are in the original)
-# TODO clean up copy paste if there is time (there won't be)
+# clean up the copied parts if there is time (there won't be)
 import math
 
 import torch
