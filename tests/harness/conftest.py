@@ -265,12 +265,12 @@ def grade(judge: GradingJob, tmp_path: Path) -> Callable[..., Graded]:
     return grade_submission
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def warm() -> Iterator[Warm]:
-    """What commands are forked from."""
-    running = Warm()
-    yield running
-    running.close()
+    """What commands, jobs and zygotes are forked from, once one is wanted."""
+    with Warm() as templates:
+        templates.serve_this_process()
+        yield templates
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

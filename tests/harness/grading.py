@@ -16,8 +16,7 @@ class GradingJob:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.judge = JobClient(settings)
-        self.explainer = JobClient(settings)
+        self.judge, self.explainer = JobClient.several(settings, 2, submissions=1)
 
     def grade(
         self,

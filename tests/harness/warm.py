@@ -1,44 +1,75 @@
-"""Commands that start in no time: processes forked from an interpreter that has loaded torch.
+"""Processes that start in no time: forked from an interpreter that has loaded torch.
 
 A fresh interpreter needs two seconds to load torch, pytest and the rest, before the first line that
-a test is about. A process that is forked here is a command's own as a fresh one is: its arguments,
-folder, environment, streams and exit code are real, and the assignment and whatever lies in its
-folder are imported anew. What happens before Python's first line is not: a test of that, or of what
-a command loads, starts an interpreter itself.
+a test is about. Two *templates* load them once. A process that is forked from one is real: its
+arguments, folder, environment, descriptors, session and exit code are its own. Only what happens
+before Python's first line is missing: a test of that, or of what a command loads, starts an
+interpreter itself.
+
+The *command* template serves `grader`, `pytest` and the processes that collect tests. The *zygote*
+template has a scrubbed environment and serves zygotes, which must hold nothing of the others.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import json
 import os
 import runpy
+import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+ROOT = Path(__file__).parents[2]
 _SECONDS = 600
 _MESSAGE = 1 << 18
+_DESCRIPTORS = 64
+# Received descriptors wait above all numbers that a command is told.
+_PARKED = 512
+_JOB = ("-m", "grader.job.process")
+_ZYGOTE = ("-I", "-c")
+# torch reads these when it loads: a zygote that is told one starts an interpreter.
+_READ_AT_START = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 
 
 class Warm:
-    """The interpreter that commands are forked from; one after another."""
+    """Both templates, started at the first use; a context manager."""
 
     def __init__(self) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-            )
+        self._folder = Path(tempfile.mkdtemp(prefix="warm-"))
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Warm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._started.values():
+            process.kill()
+            process.wait()
+        shutil.rmtree(self._folder)
+
+    def address(self, name: str) -> Path:
+        """Returns where the template "command" or "zygote" listens; starts it if need be."""
+        address = self._folder / name
+        if name not in self._started:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+                listening.bind(os.fspath(address))
+                listening.listen(64)
+                # A collector that was forked from the one asks the other for its zygote.
+                other = self.address("zygote") if name == "command" else ""
+                self._started[name] = _start(name, listening.fileno(), other)
+        return address
 
     def run(
         self,
@@ -48,26 +79,128 @@ class Warm:
         environment: Mapping[str, str],
         finds_cwd: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """What came of `python -m module arguments`, of `python -P -m` unless it `finds_cwd`."""
-        order = {
-            "module": module,
-            "arguments": [module, *map(str, arguments)],
-            "cwd": str(cwd),
-            "environment": dict(environment),
-            "finds_cwd": finds_cwd,
-        }
+        """Runs `python -m module arguments`, or `python -P -m …` unless it `finds_cwd`."""
+        flags = [] if finds_cwd else ["-P"]
+        command = [sys.executable, *flags, "-m", module, *map(str, arguments)]
         with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as complained:
-            streams = [printed.fileno(), complained.fileno()]
-            socket.send_fds(self._socket, [json.dumps(order).encode()], streams)
-            self._socket.settimeout(_SECONDS)
-            code = json.loads(self._socket.recv(_MESSAGE))
+            process = ForkedPopen(
+                self.address("command"),
+                command,
+                stdout=printed.fileno(),
+                stderr=complained.fileno(),
+                env=environment,
+                cwd=cwd,
+            )
+            code = process.wait(_SECONDS)
             texts = [_text(file) for file in (printed, complained)]
-        return subprocess.CompletedProcess(order["arguments"], code, *texts)
+        return subprocess.CompletedProcess(command, code, *texts)
 
-    def close(self) -> None:
-        """Ends it."""
-        self._socket.close()
-        self._process.wait(timeout=_SECONDS)
+    def serve_this_process(self) -> None:
+        """Has jobs and zygotes that this process starts be forked from the templates."""
+        fork_jobs_and_zygotes(
+            lambda: self.address("command"), lambda: self.address("zygote")
+        )
+
+
+def fork_jobs_and_zygotes(command: Callable[[], Path], zygote: Callable[[], Path]) -> None:
+    """Replaces how this process starts the two interpreters that load torch."""
+    import grader.dispatch.job_process
+    import grader.sandbox.zygote
+
+    grader.dispatch.job_process.subprocess = _forking(_JOB, command, dies_with_parent=True)
+    grader.sandbox.zygote.subprocess = _forking(_ZYGOTE, zygote, dies_with_parent=False)
+
+
+def _forking(
+    marks: Sequence[str], address: Callable[[], Path], dies_with_parent: bool
+) -> types.ModuleType:
+    """Returns `subprocess`, with a `Popen` that forks the commands that begin with these marks."""
+
+    def start(command: Sequence[str], **options: Any) -> Any:
+        is_known = tuple(command[1 : 1 + len(marks)]) == tuple(marks)
+        if not is_known or set(_READ_AT_START) & {*options["env"]}:
+            return subprocess.Popen(command, **options)
+        return ForkedPopen(address(), command, dies_with_parent=dies_with_parent, **options)
+
+    replaced = types.ModuleType("subprocess")
+    replaced.__dict__.update(subprocess.__dict__, Popen=start)
+    return replaced
+
+
+class ForkedPopen:
+    """A process that was forked from a template, with the part of `Popen` that the engine uses."""
+
+    def __init__(
+        self,
+        address: Path,
+        command: Sequence[str],
+        *,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.DEVNULL,
+        stderr: int | None = None,
+        pass_fds: Sequence[int] = (),
+        env: Mapping[str, str],
+        cwd: Path | None = None,
+        start_new_session: bool = False,
+        dies_with_parent: bool = True,
+    ) -> None:
+        self.stderr: Any = None
+        self.returncode: int | None = None
+        order = {
+            "command": list(command),
+            "environment": dict(env),
+            "cwd": os.fspath(cwd or Path.cwd()),
+            "session": start_new_session,
+            "dies_with_parent": dies_with_parent,
+            "numbers": [0, 1, 2, *pass_fds],
+        }
+        self._keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._keeper.settimeout(_SECONDS)
+        self._keeper.connect(os.fspath(address))
+        with contextlib.ExitStack() as opened, open(os.devnull, "r+b") as nothing:
+            if stderr == subprocess.PIPE:
+                reading, writing = os.pipe()
+                self.stderr = os.fdopen(reading, "rb")
+                opened.callback(os.close, writing)
+                stderr = writing
+            streams = [stdin, stdout, 2 if stderr is None else stderr]
+            standard = [nothing.fileno() if it == subprocess.DEVNULL else it for it in streams]
+            message = [json.dumps(order).encode()]
+            socket.send_fds(self._keeper, message, [*standard, *pass_fds])
+        self.pid: int = json.loads(self._keeper.recv(_MESSAGE))
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits for its end; returns its exit code, or minus the signal.
+
+        Raises:
+            subprocess.TimeoutExpired: if it has not ended by then.
+        """
+        if self.returncode is None:
+            self._keeper.settimeout(timeout)
+            try:
+                self.returncode = json.loads(self._keeper.recv(_MESSAGE))
+            except TimeoutError:
+                raise subprocess.TimeoutExpired("a forked process", timeout or 0) from None
+            self._keeper.close()
+        return self.returncode
+
+    def terminate(self) -> None:
+        """Asks it to end."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+
+
+def _start(name: str, listening: int, other: Path | str) -> subprocess.Popen[bytes]:
+    """Starts the interpreter that becomes a template; the zygotes' one without any secret."""
+    isolated = name == "zygote"
+    environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
+    return subprocess.Popen(
+        [sys.executable, "-I" if isolated else "-P", __file__, name, str(listening), other],
+        pass_fds=[listening],
+        stdin=subprocess.DEVNULL,
+        env=environment if isolated else None,
+        cwd="/" if isolated else None,
+    )
 
 
 def _text(file: Any) -> str:
@@ -76,64 +209,111 @@ def _text(file: Any) -> str:
     return text.replace("\r\n", "\n")
 
 
-def main(descriptor: int) -> None:
-    """Forks a process for each order, until nobody is left to give one."""
-    _load()
-    orders = socket.socket(fileno=descriptor)
+# --- Templates ----------------------------------------------------------------------------------
+
+
+def main(name: str, listening: int, zygote: str) -> None:
+    """Loads what takes long, then forks a process for each order, until it is killed."""
+    orders = socket.socket(fileno=listening)
+    if name == "zygote":
+        sys.path.insert(0, os.fspath(ROOT))
+    from grader.parentage import end_with_parent
+
+    end_with_parent()
+    if name == "command":
+        _load_commands()
+        here = orders.getsockname()
+        fork_jobs_and_zygotes(lambda: Path(here), lambda: Path(zygote))
+    else:
+        _load_zygotes()
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        message, streams, _, _ = socket.recv_fds(orders, _MESSAGE, 2)
-        if not message:
-            return
-        child = os.fork()
-        if not child:
-            orders.close()
-            _become(json.loads(message), *streams)
-        for stream in streams:
-            os.close(stream)
-        _, status = os.waitpid(child, 0)
-        orders.send(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+        asked, _ = orders.accept()
+        with asked:
+            if os.fork() == 0:
+                orders.close()
+                _keep(asked)
 
 
-def _load() -> None:
-    """Loads what takes long, but for plugins of pytest: it wants to import these itself."""
+def _load_commands() -> None:
+    """Loads all but plugins of pytest, which it wants to import itself."""
     import click
     import einops
     import jinja2
     import pytest
     import rich.console
     import safetensors.torch
-    import torch
     import torch._dynamo
 
+    import grader.job.forking
     from grader.cli.main import COMMANDS, cli
 
     for command in COMMANDS:
         cli.get_command(click.Context(cli), command)
-    del einops, jinja2, pytest, rich, safetensors, torch
-    gc.collect()
-    gc.freeze()
+    del einops, grader, jinja2, pytest, rich, safetensors, torch
 
 
-def _become(order: Mapping[str, Any], printed: int, complained: int) -> NoReturn:
+def _load_zygotes() -> None:
+    """Loads what a zygote loads, and computes nothing: that is left to each of them."""
+    import beartype
+    import einops
+    import jaxtyping
+    import numpy
+    import torch.fx.experimental.symbolic_shapes
+
+    import grader.counting
+    import grader.worker.serving
+    import grader.worker.zygote
+
+    del beartype, einops, grader, jaxtyping, numpy, torch
+
+
+def _keep(asked: socket.socket) -> NoReturn:
+    """Forks the process that is asked for, and says how it ended."""
+    with contextlib.suppress(OSError):
+        ended, ending = socket.socketpair()
+        ending.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(ending.fileno())
+        message, descriptors, _, _ = socket.recv_fds(asked, _MESSAGE, _DESCRIPTORS)
+        order = json.loads(message)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _become(order, descriptors)
+            finally:
+                os._exit(1)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        asked.send(json.dumps(pid).encode())
+        if asked in select.select([ended, asked], [], [])[0] and order["dies_with_parent"]:
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        asked.send(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _become(order: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
     """Goes on as the command, as if Python had been started for it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.dup2(printed, 1)
-    os.dup2(complained, 2)
-    os.close(printed)
-    os.close(complained)
+    if order["session"]:
+        os.setsid()
+    _place(descriptors, order["numbers"])
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["environment"])
+    tempfile.tempdir = None
     encoding, _, errors = os.environ.get("PYTHONIOENCODING", "utf-8").partition(":")
     sys.stdout = open(1, "w", encoding=encoding, errors=errors or "strict", closefd=False)  # noqa: SIM115
     sys.stderr = open(  # noqa: SIM115
         2, "w", encoding=encoding, errors="backslashreplace", buffering=1, closefd=False
     )
     sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
-    found = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:0] = [*([order["cwd"]] if order["finds_cwd"] else []), *filter(None, found)]
-    sys.argv = order["arguments"]
-    code = _run(order["module"])
+    code = _run(order["command"][1:], order["cwd"])
     # As an interpreter does at its end, but that nobody needs its memory in order.
     threading._shutdown()
     atexit._run_exitfuncs()
@@ -142,10 +322,32 @@ def _become(order: Mapping[str, Any], printed: int, complained: int) -> NoReturn
     os._exit(code)
 
 
-def _run(module: str) -> int:
-    """Runs a module as a program; its exit code."""
+def _place(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
+    """Gives received descriptors the numbers that the command knows, and closes all others."""
+    import fcntl
+
+    parked = [fcntl.fcntl(one, fcntl.F_DUPFD, _PARKED) for one in descriptors]
+    for one, number in zip(parked, numbers, strict=True):
+        os.dup2(one, number)
+    for number in [int(name) for name in os.listdir("/dev/fd")]:
+        if number not in numbers:
+            with contextlib.suppress(OSError):
+                os.close(number)
+
+
+def _run(arguments: Sequence[str], cwd: str) -> int:
+    """Runs what follows `python` on a command line; returns the exit code."""
+    flags = {*arguments[: arguments.index("-m" if "-m" in arguments else "-c")]}
+    kind, program, *rest = arguments[len(flags) :]
+    if "-I" not in flags:
+        found = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        sys.path[:0] = [*([] if "-P" in flags else [cwd]), *filter(None, found)]
+    sys.argv = [program if kind == "-m" else "-c", *rest]
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if kind == "-m":
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+        else:
+            exec(program, {"__name__": "__main__"})
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
@@ -157,4 +359,4 @@ def _run(module: str) -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
