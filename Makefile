@@ -1,7 +1,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
+# A room of tests/harness, as in `make test ONLY=intake`; none: all of them.
+ONLY ?=
+# Seconds after which `make sweep` begins no other test.
+BUDGET ?= 7200
+PYTEST := $(BIN)/pytest tests/harness/$(ONLY) --numprocesses auto --dist loadfile --no-loadscope-reorder
+# The tests write and read file names and programs' output as UTF-8, whatever the locale says.
+export PYTHONUTF8 = 1
 
-.PHONY: setup demo test check bench clean
+.PHONY: setup demo quick test sweep check format lint types units bench clean
 
 setup: .venv/installed
 
@@ -14,15 +21,28 @@ setup: .venv/installed
 demo: setup
 	$(BIN)/grader batch examples/class --out demo-results
 
-# The tests write and read file names and programs' output as UTF-8, whatever the locale says.
-test: export PYTHONUTF8 = 1
-test: setup
-	$(BIN)/pytest tests/harness --numprocesses auto --dist loadfile --no-loadscope-reorder
+quick: setup
+	@$(MAKE) --no-print-directory --jobs 2 check units
 
-check: setup
+test: setup
+	$(PYTEST) -m 'not slow'
+
+sweep: setup
+	$(PYTEST) -m slow --budget $(BUDGET)
+
+check: setup format lint types
+
+format:
 	$(BIN)/ruff format --check .
+
+lint:
 	$(BIN)/ruff check .
+
+types:
 	$(BIN)/mypy
+
+units: setup
+	$(PYTEST) -m unit
 
 bench: setup
 	$(BIN)/python benchmarks/throughput.py

@@ -18,6 +18,7 @@ from grader.processors import processors
 from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from tests.harness.grading import GradingJob
+from tests.harness.marks import Budget, Marks
 from tests.harness.pages_browser import chromium_executable, running_chromium
 from tests.harness.warm import Warm
 
@@ -200,6 +201,20 @@ def run_double(x):
 def run_count(x):
     return x.numel()
 """
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """A sweep is told when to begin no other test."""
+    parser.addoption("--budget", type=float, help="seconds after which no test is begun")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Holds every test to its mark, and a sweep to its budget."""
+    config.pluginmanager.register(Marks())
+    if (seconds := config.getoption("--budget")) is not None:
+        # The same for all processes of a run, so that they collect in one order.
+        draw = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+        config.pluginmanager.register(Budget(seconds, draw))
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -1,0 +1,86 @@
+"""What docs/ci.md and the workflows tell people to run, runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from grader.cli.main import cli
+from grader.handout.workflow import WORKFLOW
+from tests.harness.conftest import ROOT
+
+pytestmark = pytest.mark.unit
+
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    \.venv/bin/(grader .*)$", PAGE, re.MULTILINE)
+TRIAL = re.search(r"((?:^    .*\n)+)\n## GitHub Actions", PAGE, re.MULTILINE)[1]
+WORKFLOWS = sorted((ROOT / "examples" / "ci").glob("*.yml"))
+
+
+@pytest.fixture
+def at_home(tmp_path: Path) -> Path:
+    """A folder from which the page's commands find what they name, and in which they may write."""
+    for name in (".venv", "examples", "adapters.py", "assignment", "solutions", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    return tmp_path
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_of_the_page_runs(grader, at_home, command):
+    """And ends as the page says: graded, or below the bar that it sets."""
+    words = shlex.split(command)[1:]
+    few = ["--exercise", "run_softmax", "--exercise", "run_multihead_self_attention"]
+    done = grader(*words, *few, cwd=at_home)
+    assert done.returncode == int("--fail-under" in words), done.stderr
+    if "--output" in words:
+        assert (at_home / words[words.index("--output") + 1]).exists()
+
+
+@pytest.mark.process
+def test_the_autograder_can_be_tried_at_home(grader, at_home):
+    """The lines of the page, in the shell, with this environment's Python."""
+    assert grader("gradescope-zip", "autograder.zip", cwd=at_home).returncode == 0
+    script = TRIAL.replace("GRADER_PYTHON=$PWD/.venv/bin/python", f"GRADER_PYTHON={sys.executable}")
+    done = subprocess.run(
+        ["bash", "-euc", script], cwd=at_home, capture_output=True, text=True, check=True
+    )
+    assert '"status": "graded"' in done.stdout
+    assert "mask-inverted" in done.stdout
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda file: file.name)
+def test_a_workflow_s_grading_command_is_one_that_there_is(workflow):
+    """Its options are parsed by the command itself."""
+    (line,) = re.findall(r"run: grader (.*)$", workflow.read_text(), re.MULTILINE)
+    verb, *arguments = line.replace("submission", ".").replace("course", ".").split()
+    command = cli.get_command(click.Context(cli), verb)
+    context = command.make_context(verb, arguments)
+    assert context.params["form"] == "github"
+
+
+def test_a_classroom_s_reporter_gets_the_result_of_the_grading_step():
+    """By the variable that it reads: the step's id in capitals, then _RESULTS."""
+    text = (ROOT / "examples" / "ci" / "classroom.yml").read_text()
+    (step,) = re.findall(r"- id: (\w+)", text)
+    assert f"{step.upper()}_RESULTS: ${{{{ steps.{step}.outputs.result }}}}" in text
+    assert f"runners: {step}\n" in text
+
+
+def test_students_workflow_installs_the_handout_for_cpus_and_runs_pytest():
+    """GitHub's machines have no GPU; and no step has a right to change anything."""
+    assert re.findall(r"- run: (.*)", WORKFLOW) == [
+        "pip install uv",
+        "uv pip install --system --torch-backend cpu -r requirements.txt",
+        "pytest",
+    ]
+    assert "contents: read" in WORKFLOW
+    assert "\t" not in WORKFLOW

@@ -1,0 +1,118 @@
+"""Before anything is graded, it is said what a class needs that is not installed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from grader.cli.main import cli
+from grader.imports import ClassNeeds
+from grader.intake import discover, survey
+from grader.report.environment import needs_in_words, needs_of
+from tests.harness.conftest import RIGHT, write_files
+from tests.harness.repositories.building import REPOSITORIES, build
+
+pytestmark = pytest.mark.process
+
+FILES = {
+    "src/mine/__init__.py": "from .deep import thing\nfrom . import *\n",
+    "src/mine/deep.py": """
+        import json, sklearn.linear_model, yaml as y
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            import only_for_types
+        try:
+            import only_tried
+        except ImportError:
+            only_tried = None
+        def later():
+            from regex import compile
+        """,
+    "src/mine/script.py": "import only_in_a_script\n",
+    "tests/adapters.py": "import torch\nimport mine\nfrom .common import PATH\n",
+    "tests/common.py": "import einx\nfrom ..... import outside\n",
+}
+DECLARED = {
+    "pyproject.toml": """
+        [project]
+        name = "mine"
+        dependencies = ["Scikit_Learn>=1.0; python_version > '3'", "not a requirement !"]
+        [tool.poetry.dependencies]
+        python = "^3.11"
+        einops = "*"
+        """,
+    "uv.lock": """
+        [[package]]
+        name = "mine"
+        source = { virtual = "." }
+        dependencies = [{ name = "regex" }]
+        [[package]]
+        name = "of-others"
+        """,
+    "requirements.txt": "# these\n-r more.txt\ntorch==2.6.0\nwandb[media]  # logs\n",
+    "environment.yml": "dependencies:\n  - python=3.11\n  - numba=0.6\n  - pip:\n    - loguru\n",
+}
+
+
+def test_imports_are_followed_from_the_adapters(tmp_path):
+    """What no adapter comes to import, or does without, is no need of a class."""
+    write_files(tmp_path / "class" / "one", FILES | DECLARED)
+    needs = survey(discover([tmp_path / "class"], "tests/adapters.py").entries, "tests/adapters.py")
+    assert {*needs.imported} == {"torch", "sklearn", "yaml", "regex", "einx"}
+    listed = {"scikit-learn", "einops", "regex", "torch", "wandb", "numba", "loguru"}
+    assert {*needs.declared} == listed
+
+
+@pytest.mark.parametrize("file", ["pyproject.toml", "uv.lock", "requirements.txt", "adapters.py"])
+@pytest.mark.parametrize("text", ["[" * 100_000, "\0", "a." * 100_000 + "b = 1\n", "x = [1]\n" * 9])
+def test_what_cannot_be_read_declares_nothing(tmp_path, file, text):
+    """Strangers wrote these files; a class is surveyed all the same."""
+    write_files(tmp_path / "class" / "odd", {"adapters.py": RIGHT} | {file: text})
+    write_files(tmp_path / "class" / "right", {"adapters.py": f"import regex\n{RIGHT}"})
+    assert survey(discover([tmp_path / "class"], "adapters.py").entries, "adapters.py") == (
+        ClassNeeds({"regex": 1}, {})
+    )
+
+
+@pytest.mark.unit
+def test_one_command_installs_what_is_known():
+    """A name in a stranger's file is no reason to install whatever is called so."""
+    imported = {"sklearn": 3, "cv2": 1, "tqdm": 2, "json_tools": 1, "torch": 3, "adapters": 1}
+    needs = ClassNeeds(imported, {"scikit-learn": 1, "opencv-python": 0})
+    said = list(needs_in_words(needs_of(needs, ["adapters"], lambda name: name == "torch")))
+    assert said == [
+        "not installed here: sklearn, which 3 submissions import (1 declares it)",
+        "not installed here: cv2, which 1 submission imports",
+        "not installed here: json_tools, which 1 submission imports",
+        "not installed here, and done without: tqdm",
+        "code that only imports what is not here is graded as ever; code that uses it fails",
+        f"to install them: {sys.executable} -m pip install scikit-learn opencv-python",
+        "not known to the grader, so look before you install them: json_tools "
+        "(perhaps a file of their own that was not handed in)",
+    ]
+
+
+def test_doctor_looks_at_a_class(tmp_path):
+    """All that ten repositories import, and what to do about it."""
+    for name in REPOSITORIES:
+        build(name, tmp_path / "class")
+    looked = CliRunner().invoke(
+        cli, ["doctor", str(tmp_path / "class"), "--adapters", "tests/adapters.py"]
+    )
+    assert looked.exit_code == 0, looked.output
+    assert "what 10 submissions import" in looked.output
+    assert "einx, which 1 submission imports (1 declares it)" in looked.output
+    assert "done without: tqdm, joblib, loguru, wandb" in looked.output
+    assert "cs_basics" not in looked.output
+
+
+def test_a_batch_says_it_before_it_grades(tmp_path, tiny):
+    """Who reads it can still stop, install, and begin again."""
+    write_files(tmp_path / "class" / "one", {"adapters.py": f"import einx\n{RIGHT}"})
+    command = ["batch", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    graded = CliRunner().invoke(cli, [*command, "--assignment", str(tiny)])
+    assert graded.exit_code == 0, graded.output
+    said = graded.output
+    assert said.index("not installed here: einx") < said.index("isolation: ")

@@ -1,0 +1,306 @@
+"""The autograder's zip, in a copy of Gradescope's folders, with a virtual environment at hand."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.conftest import RIGHT, ROOT, write_files
+
+pytestmark = pytest.mark.process
+
+CONTAINER_MB = 768
+METADATA = {
+    "id": 123456,
+    "created_at": "2026-03-01T12:00:00.000000-08:00",
+    "assignment": {
+        "due_date": "2026-03-02T12:00:00.000000-08:00", "group_size": 2, "group_submission": True,
+        "id": 25828, "course_id": 8222, "late_due_date": None,
+        "release_date": "2026-02-01T00:00:00.000000-08:00", "title": "Attention",
+        "total_points": "50.0",
+    },
+    "submission_method": "upload",
+    "users": [{"email": "student@example.edu", "id": 1234, "name": "Ada Student"}],
+    "previous_submissions": [],
+}  # fmt: skip
+
+
+class Container:
+    """Gradescope's folders under another root."""
+
+    def __init__(self, root: Path, packed: Path) -> None:
+        self.root = root
+        for folder in ("source", "submission", "results"):
+            (root / folder).mkdir(parents=True)
+        subprocess.run(["unzip", "-q", packed, "-d", root / "source"], check=True)
+        shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
+        (root / "submission_metadata.json").write_text(json.dumps(METADATA))
+
+    def start(self, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:
+        """Runs the autograder as Gradescope does, with this environment's Python."""
+        own = {"AUTOGRADER_ROOT": str(self.root), "GRADER_PYTHON": sys.executable}
+        without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.Popen(
+            [self.root / "run_autograder"],
+            cwd=self.root,
+            env=without | own | environment,
+            start_new_session=True,
+        )
+
+    def results(self) -> dict[str, Any]:
+        """What Gradescope finds."""
+        found: dict[str, Any] = json.loads((self.root / "results" / "results.json").read_text())
+        return found
+
+    def graded(self, environment: Mapping[str, str] = {}) -> dict[str, Any]:
+        """The results of a run to the end; its exit code is 0 whatever happens."""
+        assert self.start(environment).wait(timeout=300) == 0
+        return self.results()
+
+
+@pytest.fixture(scope="module")
+def packed(grader, tiny, tmp_path_factory) -> Path:
+    """The tiny assignment's autograder."""
+    file = tmp_path_factory.mktemp("zip") / "autograder.zip"
+    done = grader("gradescope-zip", file, cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    return file
+
+
+@pytest.fixture
+def container(packed, tmp_path) -> Container:
+    """A fresh container with the tiny assignment's autograder."""
+    return Container(tmp_path / "autograder", packed)
+
+
+def test_the_zip_has_its_files_at_the_root_and_scripts_that_run(packed):
+    """Not in a folder, which Gradescope would not find."""
+    with zipfile.ZipFile(packed) as archive:
+        modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
+        assert archive.read("run_autograder").startswith(b"#!")
+        assert archive.read("setup.sh").startswith(b"#!")
+    assert modes["setup.sh"] == modes["run_autograder"] == 0o100755
+    assert {name.split("/")[0] for name in modes} == {
+        "setup.sh", "run_autograder", "not_started.json", "requirements.txt", "constraints.txt",
+        "engine", "course",
+    }  # fmt: skip
+    assert "course/tests/hidden/test_tiny.py" in modes
+    assert "course/solutions/__init__.py" in modes
+    assert not [name for name in modes if "__pycache__" in name]
+
+
+def test_scripts_are_valid_for_the_shell(packed, tmp_path):
+    """`bash -n` reads them without running them."""
+    subprocess.run(["unzip", "-q", packed, "-d", tmp_path], check=True)
+    for script in ("setup.sh", "run_autograder"):
+        subprocess.run(["bash", "-n", tmp_path / script], check=True)
+
+
+def test_the_same_assignment_makes_the_same_bytes(grader, tiny, packed, tmp_path):
+    """Whoever compares two zips sees whether something changed."""
+    copy = tmp_path / "tiny"
+    shutil.copytree(tiny, copy, copy_function=shutil.copy)  # other times, same content
+    again = tmp_path / "again.zip"
+    assert grader("gradescope-zip", again, cwd=copy).returncode == 0
+    assert again.read_bytes() == packed.read_bytes()
+
+
+def test_pip_is_asked_for_torch_without_cuda(grader, tmp_path):
+    """In the version that the assignment pins; the index is the instructor's to name."""
+    file = tmp_path / "autograder.zip"
+    index = "file:///somewhere/with/cpu/wheels"
+    done = grader("gradescope-zip", file, "--torch-index", index)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    with zipfile.ZipFile(file) as archive:
+        requirements = archive.read("requirements.txt").decode().splitlines()
+        pins = archive.read("constraints.txt").decode()
+    (version,) = re.findall(r"^torch==(\S+)$", pins, re.MULTILINE)
+    assert requirements[0] == f"--extra-index-url {index}"
+    assert requirements[-1] == f"torch=={version}+cpu"
+    assert {re.split(r"\W", line)[0] for line in requirements[1:]} >= {"pytest", "landlockpy"}
+    assert not [line for line in requirements if "ruff" in line], "what developers need is not"
+
+
+def test_an_index_that_is_no_address_is_refused(grader, tmp_path):
+    """A second line in requirements.txt would be another requirement."""
+    done = grader("gradescope-zip", tmp_path / "a.zip", "--torch-index", "x\n--pre")
+    assert done.returncode == 2
+    assert not (tmp_path / "a.zip").exists()
+
+
+def test_what_an_instructor_chooses_is_what_runs(grader, tiny, tmp_path):
+    """Hidden tests after the due date, a leaderboard, one exercise, a fixed seed."""
+    file = tmp_path / "autograder.zip"
+    options = ["--hidden-tests", "after_due_date", "--leaderboard", "--seed", 5]
+    options += ["--exercise", "run_double", "--adapters", "src/my adapters.py"]
+    assert grader("gradescope-zip", file, *options, cwd=tiny).returncode == 0
+    container = Container(tmp_path / "autograder", file)
+    write_files(container.root / "submission", {"src/my adapters.py": RIGHT})
+    found = container.graded()
+    assert [test["visibility"] for test in found["tests"]] == ["visible", "after_due_date"]
+    assert found["extra_data"]["seed"] == 5
+    assert found["leaderboard"][0]["value"] == 50.0
+
+
+def test_a_right_submission_gets_the_points_of_the_gradescope_assignment(container):
+    """And nobody but root can look into the tests, the solutions and the students' names."""
+    write_files(container.root / "submission", {"adapters.py": RIGHT})
+    found = container.graded()
+    assert found["score"] == 50.0
+    assert found["output"] == "50 of 50 points. everything right"
+    for name in ("source", "submission", "submission_metadata.json"):
+        assert (container.root / name).stat().st_mode & 0o007 == 0, name
+
+
+def test_a_submission_cannot_read_the_tests_and_solutions(container):
+    """What it finds would be in the message of what it raises."""
+    if sys.platform != "linux":
+        pytest.skip("files are confined on Linux")
+    spy = f"""
+        from pathlib import Path
+        def run_double(x):
+            raise ValueError(Path({str(container.root / "source/course/solutions/__init__.py")!r})
+                             .read_text())
+        """
+    write_files(container.root / "submission", {"adapters.py": spy})
+    found = container.graded()
+    assert found["score"] == 0.0
+    # In a file tree of its own there is no such file.
+    said = found["tests"][0]["output"]
+    assert "PermissionError" in said or "FileNotFoundError" in said
+    assert "return 2 * x" not in json.dumps(found)
+
+
+def test_no_submission_at_all_is_said(container):
+    """The folder is there and empty: students upload odd things."""
+    found = container.graded()
+    assert found["score"] == 0.0
+    assert found["output"].startswith("Nothing could be graded: it is empty")
+
+
+def test_an_unreadable_submission_is_told_why(container):
+    """In one sentence, with the line."""
+    write_files(container.root / "submission", {"adapters.py": "def run_double(x:\n"})
+    found = container.graded()
+    assert "SyntaxError" in found["output"]
+    assert "adapters.py, line 1" in found["output"]
+
+
+def test_a_grader_that_does_not_start_is_no_zero_without_words(container):
+    """The results that were there before it stay."""
+    write_files(container.root / "submission", {"adapters.py": RIGHT})
+    found = container.graded({"GRADER_PYTHON": "/nowhere/python"})
+    assert "NOT GRADED" in found["output"]
+    assert "did not start" in found["output"]
+
+
+def test_an_endless_loop_costs_its_own_exercise(container):
+    """The others keep their points."""
+    endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"
+    write_files(container.root / "submission", {"adapters.py": endless})
+    found = container.graded()
+    assert [test["score"] for test in found["tests"]] == [40.0, 0.0]
+    assert "after 2 s still running adapters.py, line " in found["tests"][1]["output"]
+
+
+def test_killed_half_way_it_leaves_what_was_reached(container):
+    """As when a container is stopped from outside."""
+    endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"
+    write_files(container.root / "submission", {"adapters.py": endless})
+    process = container.start()
+    while not (reached := [t for t in reached_in(container) if t["score"] == 40.0]):
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.02)
+    for pid in [process.pid, *descendants(process.pid)]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+    found = container.results()
+    assert "cut off before it ended" in found["output"]
+    assert found["tests"][0] == reached[0]
+    assert found["tests"][1]["score"] == 0.0
+
+
+def reached_in(container: Container) -> list[dict[str, Any]]:
+    """The tests in the results so far; none before there are any."""
+    with contextlib.suppress(FileNotFoundError):
+        return list(container.results()["tests"])
+    return []
+
+
+HOG = """
+from adapters_right import *
+import torch
+
+def run_parameter_count(d_in, d_out, qkv_bias, out_bias):
+    kept = []
+    while True:
+        kept.append(torch.ones(1 << 20))
+"""
+
+
+@pytest.mark.parametrize("greedy", [False, True], ids=["right", "greedy"])
+def test_all_processes_fit_into_the_smallest_container(grader, tmp_path, greedy):
+    """The attention assignment, with a submission that is right, and one that takes what it can.
+
+    Measured as what the processes hold together: shared memory is counted once.
+    """
+    if not Path("/proc/self/smaps_rollup").exists():
+        pytest.skip("this system does not tell how much memory processes share")
+    file = tmp_path / "autograder.zip"
+    assert grader("gradescope-zip", file, cwd=ROOT).returncode == 0
+    container = Container(tmp_path / "autograder", file)
+    submission = container.root / "submission"
+    shutil.copytree(ROOT / "examples" / "class" / "alice-jones", submission, dirs_exist_ok=True)
+    if greedy:
+        (submission / "adapters.py").rename(submission / "adapters_right.py")
+        (submission / "adapters.py").write_text(HOG)
+    process = container.start()
+    peak = max(megabytes_until_it_ends(process))
+    found = container.results()
+    lost = [test["name"] for test in found["tests"] if test["score"] < test["max_score"]]
+    assert lost == (["run_parameter_count"] if greedy else [])
+    assert 300 < peak < CONTAINER_MB
+    print(f"peak: {peak:.0f} MB")
+
+
+def megabytes_until_it_ends(process: subprocess.Popen[bytes]) -> Iterator[float]:
+    """What a process and its descendants hold, again and again."""
+    while process.poll() is None:
+        yield sum(proportional_kilobytes(pid) for pid in descendants(process.pid)) / 1024
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.05)
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below one."""
+    found, waiting = [], [pid]
+    while waiting:
+        parent = waiting.pop()
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                children = [int(child) for child in (task / "children").read_text().split()]
+                found += children
+                waiting += children
+    return found
+
+
+def proportional_kilobytes(pid: int) -> int:
+    """A process's memory, of what it shares its part."""
+    with contextlib.suppress(OSError):
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        return int(re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)[1])
+    return 0

@@ -1,0 +1,257 @@
+"""What students get, and what they see in it."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from grader.handout.handing_in import Platform, section
+from tests.harness.frozen_fixtures import differences
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory) -> Path:
+    """The handout of the attention assignment."""
+    folder = tmp_path_factory.mktemp("handout") / "attention"
+    done = grader("handout", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def mine(handout, tmp_path) -> Path:
+    """A student's own copy of it."""
+    return Path(shutil.copytree(handout, tmp_path / "mine"))
+
+
+@pytest.fixture(scope="module")
+def pytest_in(home_pytest) -> Callable[..., str]:
+    """All that `pytest` prints in a folder."""
+
+    def run(folder: Path, *arguments: str) -> str:
+        done = home_pytest(folder, *arguments)
+        return done.stdout + done.stderr
+
+    return run
+
+
+def names_of_hidden_tests() -> set[str]:
+    """The functions in tests/hidden that no public test is called like."""
+    found = {
+        part: set(re.findall(r"def (test_\w+)", "".join(f.read_text() for f in files)))
+        for part in ("public", "hidden")
+        for files in [(ROOT / "tests" / part).glob("*.py")]
+    }
+    return found["hidden"] - found["public"]
+
+
+def texts_in(handout: Path) -> Iterator[tuple[str, str]]:
+    """Every file of the handout, and those inside its wheel."""
+    for file in handout.rglob("*"):
+        if file.suffix == ".whl":
+            with ZipFile(file) as wheel:
+                for name in wheel.namelist():
+                    yield name, wheel.read(name).decode("utf-8", errors="replace")
+        elif file.is_file():
+            yield str(file), file.read_bytes().decode("utf-8", errors="replace")
+
+
+def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
+    """Not even a name of one."""
+    (wheel,) = handout.glob("*.whl")
+    assert {path.name for path in handout.iterdir()} == {
+        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "constraints.txt",
+        "environment.yml", wheel.name, "pyproject.toml", "requirements.txt", "tests",
+    }  # fmt: skip
+    assert not (handout / "tests" / "hidden").exists()
+    solutions = {
+        line.strip()
+        for file in (ROOT / "solutions").rglob("*.py")
+        for line in file.read_text().splitlines()
+        if len(line.strip()) > 40
+        and not line.strip().startswith(("#", '"', "from", "import", "def"))
+    }
+    stubs = "".join(file.read_text() for file in (ROOT / "assignment").glob("*.py"))
+    secret = [line for line in solutions if line not in stubs]
+    name_of_one = re.compile(rf"\b({'|'.join(names_of_hidden_tests())})\b(?!\.)")
+    for name, content in texts_in(handout):
+        assert not [text for text in secret if text in content], name
+        assert not name_of_one.search(content), name
+
+
+def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine, pytest_in):
+    """One quiet line per exercise, and the command works at once."""
+    printed = pytest_in(mine)
+    assert printed.count("not implemented yet") == 15
+    assert printed.index("run_softmax ") < printed.index("run_rope "), "easy ones first"
+    assert "Traceback" not in printed
+    assert "Error" not in printed
+
+
+def test_right_code_passes_on_the_frozen_fixture_tensors(mine, pytest_in):
+    """The expected values were made from the references, which are not there."""
+    shutil.copytree(ROOT / "solutions", mine / "assignment" / "model_answers")
+    for part in ("warmup", "attention", "positions"):
+        stubs = mine / "assignment" / f"{part}.py"
+        names = re.findall(r"^def (\w+)", stubs.read_text(), re.MULTILINE)
+        imports = [f"from .model_answers import run_{name} as {name}\n" for name in names]
+        stubs.write_text("".join(imports))
+    printed = pytest_in(mine)
+    assert "failed" not in printed
+    assert re.search(r"run_rope +(\d+) of \1 passed", printed)
+
+
+def test_a_failure_reads_as_a_short_paragraph(mine, pytest_in):
+    """What the test is about and what was wrong; no page of traceback."""
+    stub = mine / "assignment" / "warmup.py"
+    text = stub.read_text()
+    stub.write_text(
+        re.sub(r"raise NotImplementedError\(\"softmax.*\"\)", "return in_features.exp()", text)
+    )
+    assert stub.read_text() != text
+    printed = pytest_in(mine, "-k", "softmax")
+    assert "numbers in the result are wrong" in printed
+    assert "Traceback" not in printed
+    assert "def test_" not in printed
+
+
+def test_an_import_that_fails_says_what_and_where(mine, pytest_in):
+    """A syntax error is one sentence, for every test the same."""
+    (mine / "assignment" / "warmup.py").write_text("def softmax(:\n")
+    printed = pytest_in(mine, "-k", "softmax")
+    assert "SyntaxError" in printed
+    assert "assignment/warmup.py, line 1" in printed
+    assert "importlib" not in printed
+
+
+def test_home_and_class_give_the_same_verdicts(mine, grader, pytest_in):
+    """A pass at home is a pass in class, test by test, for code that is right only in part."""
+    shutil.copytree(ROOT / "examples" / "class" / "hugo-martin", mine, dirs_exist_ok=True)
+    printed = pytest_in(mine, "-rA", "-q")
+    line = re.compile(r"^(PASSED|FAILED) (tests/public/\S+\.py::.+?)(?: - .*)?$", re.MULTILINE)
+    at_home = {test: outcome for outcome, test in line.findall(printed)}
+    done = grader("run", ROOT / "examples" / "class" / "hugo-martin", "--format", "json")
+    in_class = {
+        test["id"]: "PASSED" if test["status"] == "passed" else "FAILED"
+        for test in json.loads(done.stdout)["tests"]
+        if test["visibility"] == "public"
+    }
+    assert at_home == in_class
+
+
+def test_the_committed_fixtures_are_those_that_the_references_make(handout):
+    """`grader freeze` was run after the last change of a public test, reference or mistake."""
+    committed = ROOT / "tests" / "public" / "fixtures"
+    assert differences(handout / "tests" / "public" / "fixtures", committed) == []
+
+
+def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
+    """A folder with something in it is refused."""
+    (tmp_path / "mine.txt").write_text("precious")
+    done = grader("handout", tmp_path)
+    assert done.returncode == 2
+    assert "not empty" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
+    """Once for an exercise, below the table of the tests that they ran."""
+    by_torch = "torch.nn.functional.scaled_dot_product_attention"
+    call = f"    return {by_torch}(Q, K, V, attn_mask=mask)"
+    written = f"\n\ndef scaled_dot_product_attention(Q, K, V, mask=None):\n{call}\n"
+    attention = mine / "assignment" / "attention.py"
+    attention.write_text(f"{attention.read_text()}\nimport torch.nn.functional\n{written}")
+    printed = pytest_in(mine, "-q", "tests/public/test_scaled_dot_product_attention.py")
+    line = attention.read_text().splitlines().index(call) + 1
+    assert (
+        f"note on run_scaled_dot_product_attention: uses {by_torch} "
+        f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
+    ) in printed
+    assert printed.count(f"uses {by_torch} ") == 1
+
+
+def test_a_handout_is_no_more_than_a_student_can_overlook(handout):
+    """The engine, which they do not read, is one of its files."""
+    assert len([path for path in handout.rglob("*") if path.is_file()]) <= 60
+
+
+def test_every_folder_can_be_read_by_whom_the_umask_lets(handout):
+    """What was made in a folder that is nobody else's is handed out like the rest."""
+    folders = {path.relative_to(handout): path for path in handout.rglob("*") if path.is_dir()}
+    assert {oct(path.stat().st_mode & 0o777) for path in folders.values()} == {
+        oct(handout.stat().st_mode & 0o777)
+    }
+
+
+def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
+    """The first run ends with the first exercise: its file, its line, its tests."""
+    stub = (mine / "assignment" / "warmup.py").read_text().splitlines()
+    line = next(number for number, text in enumerate(stub, 1) if "NotImplementedError" in text)
+    *_, place, command, _ = pytest_in(mine).splitlines()
+    assert place == (
+        "Nothing of this is written yet. Begin with run_softmax "
+        f"(assignment/warmup.py, line {line}):"
+    )
+    assert command.endswith("then run `pytest tests/public/test_softmax.py`.")
+
+
+def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
+    """Also where several processes run the tests; and nobody is sent on who has a failure."""
+    warmup = mine / "assignment" / "warmup.py"
+    begun = warmup.read_text()
+    right = begun.replace(
+        'raise NotImplementedError("softmax is not written yet")', "return in_features.softmax(dim)"
+    )
+    assert right != begun
+    warmup.write_text(right)
+    assert "Next is run_simple_self_attention (assignment/warmup.py" in pytest_in(mine, "-n", "2")
+    warmup.write_text(right.replace("softmax(dim)", "softmax(0)"))
+    assert "Next is" not in pytest_in(mine)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("platform", "button"),
+    [
+        ("canvas", "*Submit Assignment*"),
+        ("moodle", "*Save changes*"),
+        ("gradescope", "*Submit Programming Assignment*"),
+        ("github", "git push"),
+    ],
+)
+def test_the_readme_says_how_to_hand_in_where_the_course_wants_it(platform, button):
+    """On that platform alone, and which files."""
+    text = section(Platform(platform))
+    assert "`adapters.py` and the folder `assignment/`" in text
+    assert button in text
+    others = {"Canvas", "Moodle", "Gradescope"} - {platform.capitalize()}
+    assert not [name for name in others if name in text]
+
+
+def test_a_platform_that_is_not_known_is_refused_with_those_that_are(grader, tmp_path):
+    """Before anything is written."""
+    done = grader("handout", tmp_path / "new", "--platform", "blackboard")
+    assert done.returncode == 2
+    assert "'canvas', 'github', 'gradescope', 'moodle'" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_git_takes_what_was_handed_out_and_nothing_that_tools_leave(mine):
+    """Students commit with `git add .`"""
+    expected = {str(path.relative_to(mine)) for path in mine.rglob("*") if path.is_file()}
+    for left in (".venv/bin/python", "assignment/__pycache__/warmup.pyc", ".pytest_cache/v/x"):
+        (mine / left).parent.mkdir(parents=True, exist_ok=True)
+        (mine / left).write_text("")
+    subprocess.run(["git", "init", "--quiet", mine], check=True)
+    listed = ["git", "-C", mine, "ls-files", "--others", "--exclude-standard"]
+    done = subprocess.run(listed, capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()) == expected

@@ -1,0 +1,200 @@
+"""What of the engine students get, and that it installs and suffices."""
+
+import re
+import shutil
+import subprocess
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Callable
+from email.parser import Parser
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import yaml
+
+from grader.handout.closure import needed
+from grader.handout.engine import PACKAGES, PYTHON, write_wheel
+from tests.harness.conftest import write_files
+from tests.harness.core.test_borders import imports_of
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+# What a student's machine has no use for.
+TEACHERS = (
+    *("api", "autograder", "cli", "dispatch", "explainer", "export", "handout", "intake", "job"),
+    *("judge", "mutation", "new", "pages", "report", "sandbox", "store", "suite", "verification"),
+)
+INSTALL = "pip install -r requirements.txt"
+Student = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory) -> Path:
+    """The handout of the attention assignment."""
+    folder = tmp_path_factory.mktemp("handout") / "attention"
+    done = grader("handout", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(handout) -> Path:
+    """The part of the engine in it."""
+    (file,) = handout.glob("*.whl")
+    return file
+
+
+@pytest.fixture(scope="module")
+def modules(wheel) -> set[str]:
+    """The engine's modules in the wheel."""
+    with ZipFile(wheel) as opened:
+        files = {Path(name) for name in opened.namelist() if name.startswith("grader/")}
+    assert {file.suffix for file in files} == {".py"}
+    return {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files}
+
+
+def file_of(module: str) -> Path | None:
+    """The file of a module of the engine, if it is one."""
+    place = ROOT.joinpath(*module.split("."))
+    return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file()), None)
+
+
+def test_the_wheel_holds_what_the_tests_lead_to_and_nothing_else(modules):
+    """The imports are followed here a second time, by other code."""
+    found: set[str] = set()
+    # The plugin imports that of students' machines by its name, since a judge has none.
+    waiting = ["grader.testing.plugin", "grader.home.plugin"]
+    while waiting:
+        module = waiting.pop()
+        file = file_of(module) if module.partition(".")[0] == "grader" else None
+        if file is not None and module not in found:
+            found.add(module)
+            waiting += [*imports_of(file), module.rpartition(".")[0]]
+    assert modules == found
+
+
+def test_the_wheel_holds_nothing_for_teachers(modules):
+    """Neither the judge nor what comes before and after it."""
+    parts = {module.split(".")[1] for module in modules if "." in module}
+    assert not parts & set(TEACHERS)
+
+
+@pytest.mark.unit
+def test_imports_are_found_wherever_they_stand(tmp_path):
+    """In functions, in strings that name a module; not those for type checkers."""
+    files = {
+        "pack/__init__.py": "",
+        "pack/first.py": """
+            if TYPE_CHECKING:
+                from pack import typed
+            def late():
+                from pack.inner import lazy
+                return import_module("pack.named")
+            """,
+        "pack/inner/__init__.py": "",
+        "pack/inner/lazy.py": "import torch",
+        "pack/named.py": '"Says more than pack.mentioned."',
+        "pack/typed.py": "",
+        "pack/mentioned.py": "",
+        "pack/plugged.py": "",
+        "test_it.py": "pytest_plugins = ['pack.plugged']",
+    }
+    pack = write_files(tmp_path, files) / "pack"
+    found = needed([tmp_path / "test_it.py"], ["pack.first"], pack)
+    assert [file.relative_to(pack).as_posix() for file in found] == [
+        "__init__.py", "first.py", "inner/__init__.py", "inner/lazy.py", "named.py", "plugged.py",
+    ]  # fmt: skip
+
+
+def test_another_engine_has_another_version_and_the_same_one_the_same_bytes(wheel, tmp_path):
+    """Else pip would keep the old one of whoever gets a new handout."""
+    tests = [*(ROOT / "tests" / "public").glob("*.py"), ROOT / "tests" / "conftest.py"]
+    assert write_wheel(tests, tmp_path) == wheel.name
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+    more = write_files(tmp_path, {"test_more.py": "import grader.removal"}) / "test_more.py"
+    assert write_wheel([*tests, more], tmp_path) != wheel.name
+
+
+def test_what_the_wheel_asks_for_is_what_it_and_students_import(wheel, modules):
+    """With the bounds of the project itself, and nothing that only teachers need."""
+    with ZipFile(wheel) as opened:
+        (name,) = [one for one in opened.namelist() if one.endswith("METADATA")]
+        metadata = Parser().parsestr(opened.read(name).decode())
+    assert metadata.get_all("Requires-Dist") == list(PACKAGES)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(PACKAGES) <= set(project["dependencies"])
+    assert metadata["Requires-Python"] == PYTHON == project["requires-python"]
+    owners = packages_distributions()
+    files = [
+        *map(file_of, modules),
+        *(ROOT / "tests" / "public").glob("*.py"),
+        ROOT / "adapters.py",
+    ]
+    imported = {name.split(".")[0] for file in files for name in imports_of(file)}
+    third = {
+        owner for name in imported - {"grader", "assignment"} for owner in owners.get(name, ())
+    }
+    assert {name.lower() for name in third} <= {re.split("[<>=]", one)[0] for one in PACKAGES}
+
+
+def test_conda_installs_the_same(handout, wheel):
+    """From its own channel all but the engine, so that pip has nothing else to fetch."""
+    environment = yaml.safe_load((handout / "environment.yml").read_text(encoding="utf-8"))
+    python, *packages, _, pip = environment["dependencies"]
+    assert environment["name"] == "attention"
+    assert python == f"python {PYTHON},<3.14"
+    assert [one.replace(" ", "").replace("pytorch", "torch") for one in packages] == [*PACKAGES]
+    assert pip == {"pip": [f"./{wheel.name}"]}
+
+
+@pytest.fixture(scope="module")
+def student(handout, tmp_path_factory) -> Student:
+    """A student's Python, in an unpacked handout, installed by the line of its README for pip.
+
+    What the engine needs is taken from this environment, whose own engine is out of reach: lines
+    that a .pth file of another folder holds are not followed.
+    """
+    folder = Path(shutil.copytree(handout, tmp_path_factory.mktemp("student") / "attention"))
+    block = re.search(r"\*\*pip\*\*\n\n((?:    .*\n)+)", (folder / "README.md").read_text())
+    lines = [line.strip() for line in block[1].splitlines()]
+    assert lines == ["python3 -m venv .venv", f".venv/bin/{INSTALL}", ".venv/bin/pytest"]
+    venv.create(folder / ".venv", symlinks=True)
+    packages = sysconfig.get_path("purelib", vars={"base": str(folder / ".venv")})
+    Path(packages, "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+    def python(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [".venv/bin/python", *words],
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PYTHONUTF8": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    done = python("-m", *INSTALL.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return python
+
+
+def test_one_command_installs_the_handout_and_pytest_runs(student):
+    """Without the engine that this project itself runs on."""
+    printed = student("-m", "pytest").stdout
+    assert printed.count("not implemented yet") == 15
+    assert "Begin with run_softmax" in printed
+    assert "/attention/.venv/" in student("-c", "import grader; print(grader.__file__)").stdout
+
+
+def test_what_was_installed_explains_and_mends(student):
+    """What is loaded only for a failure is in the wheel as well."""
+    folder = Path(student("-c", "import os; print(os.getcwd())").stdout.strip())
+    shutil.copytree(ROOT / "examples" / "class" / "mei-tanaka", folder, dirs_exist_ok=True)
+    done = student("-m", "pytest", "--locate", "-k", "attention_dropout")
+    assert "your dropout drops weights in evaluation too" in done.stdout
+    assert "lone makes it right: adapters.py, line" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr

@@ -1,0 +1,194 @@
+"""A whole course in the same engine: `examples/language_model`, graded, exported, handed out."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader.store import Store
+
+pytestmark = pytest.mark.process
+
+ASSIGNMENT = Path(__file__).parents[3] / "examples" / "language_model"
+POINTS = tomllib.loads((ASSIGNMENT / "pyproject.toml").read_text())["tool"]["grader"]["exercises"]
+RIGHT = ("ada-berg", "bo-castro", "chidi-dahl", "dara-evans")
+OTHERS = ("fay-gupta", "gil-haas")
+
+# The functions of the stubs, and the references that do what is asked of them.
+FILLED_IN = {
+    "layers": ("linear", "embedding", "silu", "swiglu", "rmsnorm", "softmax"),
+    "attention": (
+        "scaled_dot_product_attention",
+        "multihead_self_attention",
+        "rope",
+        "multihead_self_attention_with_rope",
+    ),
+    "transformer": ("transformer_block", "transformer_lm"),
+    "loss": ("cross_entropy",),
+    "optimizer": ("gradient_clipping",),
+    "schedule": ("get_lr_cosine_schedule",),
+    "data": ("get_batch",),
+    "checkpoint": ("save_checkpoint", "load_checkpoint"),
+    "tokenizer_training": ("train_bpe",),
+}
+CLASSES = {"optimizer": "AdamW", "tokenizer": "Tokenizer"}
+
+
+@pytest.fixture(scope="module")
+def results(grader, tmp_path_factory) -> Path:
+    """The class's results, but for the one whose every line would be looked for."""
+    folder = tmp_path_factory.mktemp("class")
+    for name in (*RIGHT, *OTHERS):
+        shutil.copytree(ASSIGNMENT / "class" / name, folder / name)
+    out = tmp_path_factory.mktemp("results")
+    done = grader(
+        *("batch", folder, "--adapters", "tests/adapters.py", "--out", out), cwd=ASSIGNMENT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory) -> Path:
+    """What students get."""
+    folder = tmp_path_factory.mktemp("handout") / "language-model"
+    done = grader("handout", folder, cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_right_repositories_get_full_marks_in_four_styles(results):
+    """As they are: a package under its own name, and adapters in `tests/adapters.py`."""
+    grades = {grade.submission: grade for grade in Store.read(results).grades()}
+    for name in RIGHT:
+        wrong = [test.id for test in grades[name].tests if test.status != "passed"]
+        assert (grades[name].score, wrong) == (sum(POINTS.values()), []), name
+    assert grades["gil-haas"].score == 0
+
+
+def test_weights_that_are_never_loaded_are_told(results):
+    """`load_state_dict(..., strict=False)` hides that no name fits."""
+    grades = {grade.submission: grade for grade in Store.read(results).grades()}
+    named = {
+        test.exercise: test.diagnosis.mistake
+        for test in grades["fay-gupta"].tests
+        if test.diagnosis is not None
+    }
+    assert named == {
+        "run_embedding": "weights-not-loaded",
+        "run_rmsnorm": "gain-missing",
+        "run_transformer_block": "weights-not-loaded",
+    }
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "junit"])
+def test_results_are_exported(grader, results, format_):
+    """As those of the bundled assignment are."""
+    done = grader("export", results, "--format", format_, cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in (*RIGHT, *OTHERS))
+
+
+def test_the_report_is_written(results):
+    """The summary of the class, with its exercises."""
+    page = (results / "report" / "index.html").read_text(encoding="utf-8")
+    assert all(exercise in page for exercise in POINTS)
+
+
+def test_the_handout_is_ready_to_be_filled_in(handout, home_pytest):
+    """Nothing of the solutions is in it, and `pytest` says what is to be done."""
+    assert not list(handout.rglob("solutions")) + list(handout.rglob("hidden"))
+    assert home_pytest(handout).stdout.count("not implemented yet") == len(POINTS)
+
+
+def test_right_code_passes_at_home(handout, home_pytest, tmp_path):
+    """On fixture tensors, without the references beside the tests."""
+    mine = shutil.copytree(handout, tmp_path / "mine")
+    shutil.copytree(ASSIGNMENT / "solutions", mine / "answers")
+    for module, names in FILLED_IN.items():
+        lines = [f"{name} = answers.run_{name}" for name in names]
+        (mine / "assignment" / f"{module}.py").write_text("\n".join(["import answers", *lines]))
+    for module, name in CLASSES.items():
+        with (mine / "assignment" / f"{module}.py").open("a") as file:
+            file.write(f"\nfrom answers.{module} import {name}\n")
+    (mine / "assignment" / "tokenizer.py").write_text("from answers.tokenizer import Tokenizer\n")
+    printed = home_pytest(mine).stdout
+    assert re.search(r"\d+ passed", printed), printed
+    assert "failed" not in printed, printed
+
+
+def test_worked_examples_of_the_stubs_are_right():
+    """What a docstring computes by hand is what the references compute."""
+    script = (
+        "import doctest, importlib, inspect, solutions\n"
+        f"modules = {sorted({*FILLED_IN, *CLASSES})}\n"
+        "names = {n.removeprefix('run_'): f for n, f in vars(solutions).items() if 'run_' in n}\n"
+        "finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()\n"
+        "for module in modules:\n"
+        "    module = importlib.import_module('assignment.' + module)\n"
+        "    right = {n: c for n, c in vars(solutions).items() if inspect.isclass(c)}\n"
+        "    for test in finder.find(module, extraglobs=names | right):\n"
+        "        if test.name.rpartition('.')[2] in names:\n"
+        "            runner.run(test)\n"
+        "assert runner.tries > 20, runner.tries\n"
+        "assert runner.failures == 0, runner.failures\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ASSIGNMENT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_adapters_are_called_as_those_of_the_public_assignment():
+    """By the same names, with the same parameters in the same order, and the same defaults."""
+    script = (
+        "import inspect, adapters\n"
+        "for name, function in vars(adapters).items():\n"
+        "    if name.startswith(('run_', 'get_')):\n"
+        "        print(name, *map(str, inspect.signature(function).parameters))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ASSIGNMENT, capture_output=True, text=True, check=True
+    )
+    listed = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+    assert listed == {name: " ".join(parameters) for name, parameters in PUBLIC.items()}
+
+
+_PROJECTIONS = ("q_proj_weight", "k_proj_weight", "v_proj_weight", "o_proj_weight", "in_features")
+PUBLIC = {
+    "run_linear": ("d_in", "d_out", "weights", "in_features"),
+    "run_embedding": ("vocab_size", "d_model", "weights", "token_ids"),
+    "run_silu": ("in_features",),
+    "run_swiglu": ("d_model", "d_ff", "w1_weight", "w2_weight", "w3_weight", "in_features"),
+    "run_rmsnorm": ("d_model", "eps", "weights", "in_features"),
+    "run_softmax": ("in_features", "dim"),
+    "run_scaled_dot_product_attention": ("Q", "K", "V", "mask"),
+    "run_multihead_self_attention": ("d_model", "num_heads", *_PROJECTIONS),
+    "run_rope": ("d_k", "theta", "max_seq_len", "in_query_or_key", "token_positions"),
+    "run_multihead_self_attention_with_rope": (
+        *("d_model", "num_heads", "max_seq_len", "theta"),
+        *(*_PROJECTIONS, "token_positions"),
+    ),
+    "run_transformer_block": (
+        *("d_model", "num_heads", "d_ff", "max_seq_len", "theta", "weights", "in_features"),
+    ),
+    "run_transformer_lm": (
+        *("vocab_size", "context_length", "d_model", "num_layers", "num_heads", "d_ff"),
+        *("rope_theta", "weights", "in_indices"),
+    ),
+    "run_cross_entropy": ("inputs", "targets"),
+    "run_gradient_clipping": ("parameters", "max_l2_norm"),
+    "get_adamw_cls": (),
+    "run_get_lr_cosine_schedule": (
+        *("it", "max_learning_rate", "min_learning_rate", "warmup_iters", "cosine_cycle_iters"),
+    ),
+    "run_get_batch": ("dataset", "batch_size", "context_length", "device"),
+    "run_save_checkpoint": ("model", "optimizer", "iteration", "out"),
+    "run_load_checkpoint": ("src", "model", "optimizer"),
+    "get_tokenizer": ("vocab", "merges", "special_tokens"),
+    "run_train_bpe": ("input_path", "vocab_size", "special_tokens"),
+}

@@ -1,0 +1,109 @@
+"""Training and text in the language-model course: right in any style, and wrong with the reason.
+
+Three programs in the shape of real repositories: a naive one, one with a heap, one with a pool of
+processes. What is wrong with a program is an edit of one of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader import Grade, batch
+from grader.verdict import Status
+
+pytestmark = pytest.mark.process
+
+pytest.importorskip("regex", reason="two of the programs find their words with it")
+
+ROOT = Path(__file__).parents[3]
+COURSE = ROOT / "examples" / "language_model"
+PROGRAMS = Path(__file__).parents[1] / "submissions" / "language_model_text"
+STYLES = ("naive", "heap", "pool")
+EXERCISES = (
+    *("get_adamw_cls", "run_gradient_clipping", "run_get_lr_cosine_schedule", "run_get_batch"),
+    *("run_save_checkpoint", "run_load_checkpoint", "get_tokenizer", "run_train_bpe"),
+)
+
+# A program, its file, what is replaced there and by what; the exercise, and what is said of it.
+WRONG = {
+    "coupled": (
+        *("naive", "basics/optim.py", "g = p.grad.data", "g = p.grad.data + 0.2 * p.data"),
+        *("get_adamw_cls", "after step 1"),
+    ),
+    "uncorrected": (
+        *("naive", "basics/optim.py", "lr * math.sqrt(1 - b2**t) / (1 - b1**t)", "lr"),
+        *("get_adamw_cls", "adamw-bias-not-corrected"),
+    ),
+    "unshifted": (
+        *("naive", "basics/train.py", "dataset[i + 1 : i + 1 +", "dataset[i : i +"),
+        *("run_get_batch", "batch-targets-not-shifted"),
+    ),
+    "in order of text": (
+        "heap",
+        "lm/tokenizer.py",
+        '(self.rank.get(pair, float("inf")), place)',
+        '(0 if pair in self.rank else float("inf"), place)',
+        *("get_tokenizer", "tokenizer-merges-in-order-of-text"),
+    ),
+    "ties": (
+        *("naive", "basics/text.py", "lambda item: (item[1], item[0])", "lambda item: item[1]"),
+        *("run_train_bpe", "bpe-ties-first-seen"),
+    ),
+    "never counted": (
+        *("heap", "lm/bpe.py", "counts[come] += weights[number]", "counts[come] += 0"),
+        *("run_train_bpe", "merge 2 of 40 is (b'"),
+    ),
+    "forgotten": (
+        *("naive", "basics/train.py", 'obj["optimizer_state_dict"]', "optimizer.state_dict()"),
+        *("run_load_checkpoint", "checkpoint-optimizer-lost"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def grades(tmp_path_factory) -> dict[str, Grade]:
+    """The grades of the programs and of all edits, by name."""
+    folder = tmp_path_factory.mktemp("text")
+    for style in STYLES:
+        shutil.copytree(PROGRAMS / style, folder / "class" / style)
+    for name, (style, file, before, after, *_) in WRONG.items():
+        shutil.copytree(PROGRAMS / style, folder / "class" / name)
+        module = folder / "class" / name / file
+        text = module.read_text("utf-8")
+        assert text.count(before) == 1
+        module.write_text(text.replace(before, after), "utf-8")
+    results = batch(
+        folder / "class",
+        out=folder / "out",
+        assignment=COURSE,
+        adapters="tests/adapters.py",
+        exercises=EXERCISES,
+        seed=11,
+        jobs=2,
+    )
+    return {grade.submission: grade for grade in results.grades()}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_right_program_gets_full_marks_in_any_style(grades, style):
+    """Pools of processes, heaps, absent packages, decay first or last: all are right."""
+    wrong = {test.id: test.message for test in grades[style].tests if test.status != Status.PASSED}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_program_hears_why(grades, name):
+    """The mistake by its name, or the first step, merge or number that is another one."""
+    exercise, says = WRONG[name][4:]
+    failed = [test for test in grades[name].tests if test.status != Status.PASSED]
+    together = {"run_save_checkpoint", "run_load_checkpoint"}
+    assert {test.exercise for test in failed} == (together if exercise in together else {exercise})
+    told = [
+        f"{test.diagnosis.mistake if test.diagnosis else ''} {test.message}"
+        for test in failed
+        if test.exercise == exercise
+    ]
+    assert any(says in one for one in told), told

@@ -1,0 +1,325 @@
+"""The catalogue of known mistakes: each is caught, tells itself from the others, and reads well."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import adapters
+import solutions
+from grader.assignment import find_assignment
+from grader.home.bench import DirectCalls
+from grader.judge.judge import Judge
+from grader.suite.suite import Suite
+from grader.testing.comparison import FLOAT32, compare
+from grader.testing.handle import in_float64
+from grader.verdict import Status
+from grader.wire.calls import Answer, Call
+from grader.worker.performing import absent
+from solutions.answers import named_steps
+from solutions.mistakes import HABITS, MISTAKES, combined
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+AGREED = {
+    *("no-scale", "scale-by-d_k", "scale-inverted", "scale-by-d_model", "qk-swapped", "kv-swapped"),
+    *("softmax-over-queries", "softmax-unstable"),
+    *("mask-inverted", "mask-ignored", "mask-added", "mask-zero-fill", "mask-after-softmax"),
+    *("causal-missing", "causal-reversed", "causal-sees-next", "causal-hides-self"),
+    *("heads-split-without-transpose", "heads-merge-without-transpose", "heads-interleaved"),
+    *("single-head", "heads-share-weights", "weights-not-loaded"),
+    *("output-projection-missing", "projection-transposed", "output-projection-transposed"),
+    *("rope-half-split", "rope-reversed", "rope-frequency", "rope-cos-sin-swapped"),
+    *("rope-positions-from-one", "rope-positions-ignored", "rope-theta-ignored"),
+    *("rope-on-values", "rope-on-queries-only", "rope-missing", "mha-positions-ignored"),
+    *("positional-frequency", "positional-sin-cos-swapped"),
+    *("dropout-unscaled", "dropout-in-eval"),
+}
+# Scores depend on differences of angles alone: minus the angle, or what is left of a right angle.
+ALIKE = {
+    ("run_multihead_self_attention_with_rope", "rope-reversed", "rope-cos-sin-swapped"),
+}
+BY_ID = {mistake.id: mistake for mistake in MISTAKES}
+Function = Callable[..., object]
+Outputs = Sequence[torch.Tensor | None]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One function that makes a mistake, in one exercise."""
+
+    exercise: str
+    mistake: str
+    number: int
+    function: Function
+
+    def __str__(self) -> str:
+        return f"{self.exercise}: {self.mistake} ({self.number})"
+
+
+def variants_of(catalogue: Sequence) -> list[Variant]:
+    return [
+        Variant(exercise, entry.id, number, function)
+        for entry in catalogue
+        for exercise, functions in entry.variants.items()
+        if exercise not in getattr(entry, "echoes", ())
+        for number, function in enumerate(functions)
+    ]
+
+
+class Examinee:
+    """Answers the tests' calls with given functions, until their exercise is known to fail."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = dict(functions)
+        self._direct = DirectCalls(SimpleNamespace(**functions), ROOT)
+        self.calls: list[Call] = []
+
+    def ask(self, call: Call) -> Answer:
+        if call.adapter not in self._functions:
+            return absent(call.adapter)
+        self.calls.append(call)
+        return self._direct(call)
+
+    def give_up(self, exercise: str) -> None:
+        self._functions.pop(exercise, None)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What the assignment's tests say of all variants, and the plain calls that they make."""
+
+    caught: frozenset[str]
+    calls: Mapping[str, Sequence[Call]]
+
+
+def rounds(variants: Sequence[Variant]) -> Iterator[dict[str, Variant]]:
+    """Sets of variants with no two of the same exercise, which can be examined side by side."""
+    waiting: dict[str, list[Variant]] = defaultdict(list)
+    for variant in variants:
+        waiting[variant.exercise].append(variant)
+    for row in itertools.zip_longest(*waiting.values()):
+        yield {variant.exercise: variant for variant in row if variant is not None}
+
+
+@pytest.fixture(scope="module")
+def examined() -> Examined:
+    """Every variant examined by the public and the hidden tests, until one of them fails."""
+    caught: set[str] = set()
+    calls: dict[str, list[Call]] = defaultdict(list)
+
+    def examine(judge: Judge) -> None:
+        right = Examinee({name: getattr(solutions, name) for name in solutions.__all__})
+        assert all(verdict.status is Status.PASSED for verdict in judge.grade(right))
+        for call in right.calls:
+            if not (call.wrt or call.count_work or call.watch_inputs or call.device != "cpu"):
+                calls[call.adapter].append(call)
+        for row in rounds(variants_of((*MISTAKES, *HABITS))):
+            examinee = Examinee({name: variant.function for name, variant in row.items()})
+            for verdict in judge.grade(examinee):
+                if verdict.status in (Status.FAILED, Status.ERROR):
+                    caught.add(str(row[verdict.exercise]))
+                    examinee.give_up(verdict.exercise)
+
+    Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
+    return Examined(frozenset(caught), calls)
+
+
+def outputs(function: Function, calls: Sequence[Call]) -> Outputs:
+    """What a function returns to calls, in float64; None where it raises."""
+    found: list[torch.Tensor | None] = []
+    for call in calls:
+        torch.manual_seed(call.seed)
+        arguments = {name: in_float64(value) for name, value in call.arguments.items()}
+        try:
+            found.append(torch.as_tensor(function(**arguments)))
+        except (RuntimeError, IndexError):
+            found.append(None)
+    return found
+
+
+def differ(first: Outputs, second: Outputs) -> bool:
+    """Whether some pair of outputs is of other shapes, or farther apart than tests allow."""
+    for one, other in zip(first, second, strict=True):
+        if one is None or other is None:
+            if one is not other:
+                return True
+        elif one.shape != other.shape or not compare(one, other, FLOAT32).ok:
+            return True
+    return False
+
+
+# --- What is in it ------------------------------------------------------------------------------
+
+
+def test_the_agreed_ids_are_all_there():
+    """Results, reports and courses refer to them."""
+    assert BY_ID.keys() >= AGREED
+
+
+def test_no_id_is_given_twice():
+    """Among mistakes and habits together."""
+    ids = [entry.id for entry in (*MISTAKES, *HABITS)]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_mistake_can_be_made():
+    """In some exercise, so that the tests can be tried on it."""
+    assert [mistake.id for mistake in MISTAKES if not mistake.variants] == []
+
+
+def test_only_a_mistake_whose_numbers_are_a_matter_of_chance_is_known_by_what_it_ignores():
+    """Weights that were never loaded are random numbers."""
+    assert [mistake.id for mistake in MISTAKES if mistake.ignores] == ["weights-not-loaded"]
+    assert {name for name in BY_ID["weights-not-loaded"].ignores} == {
+        name
+        for exercise in BY_ID["weights-not-loaded"].variants
+        for name in inspect.signature(getattr(adapters, exercise)).parameters
+        if name.startswith("W_") or name.endswith("_weight")
+    }
+
+
+@pytest.mark.parametrize("entry", [*MISTAKES, *HABITS], ids=lambda entry: entry.id)
+def test_explanation_and_hint_are_one_sentence_each(entry):
+    """The hint leads without solving: it has no line of code, no operator and no name of torch."""
+    for text in (entry.explanation, entry.hint):
+        assert re.fullmatch(r"[A-Z][^\n]*[.?]", text), text
+        assert not re.search(r"[.?!] +[A-Z]", text), text
+        assert len(text) < 140, text
+    code = r"[`=@*/\[\]()]|torch|transpose|sqrt|tril|triu|masked_fill|inf\b|unsqueeze|keepdim"
+    assert not re.search(code, entry.hint), entry.hint
+
+
+def test_a_variant_takes_the_adapter_s_keywords():
+    """It stands in for a student's function."""
+    for variant in variants_of((*MISTAKES, *HABITS)):
+        wanted = inspect.signature(getattr(adapters, variant.exercise)).parameters
+        inspect.signature(variant.function).bind(**dict.fromkeys(wanted))
+
+
+# --- What comes of it ---------------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_every_variant_is_caught(examined):
+    """By at least one test of the exercise that it makes wrong."""
+    escaped = {str(v) for v in variants_of((*MISTAKES, *HABITS))} - examined.caught
+    assert not escaped
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("exercise", solutions.__all__)
+def test_mistakes_tell_themselves_from_each_other(examined, exercise):
+    """On the inputs that the tests draw, and from the right answer; none raises on all of them."""
+    calls = examined.calls[exercise]
+    mine = [variant for variant in variants_of(MISTAKES) if variant.exercise == exercise]
+    found = {variant: outputs(variant.function, calls) for variant in mine}
+    right = outputs(getattr(solutions, exercise), calls)
+    assert [str(variant) for variant in mine if not differ(found[variant], right)] == []
+    assert [str(variant) for variant in mine if all(x is None for x in found[variant])] == []
+    alike = {
+        (exercise, one.mistake, other.mistake)
+        for one, other in itertools.combinations(mine, 2)
+        if one.mistake != other.mistake and not differ(found[one], found[other])
+    }
+    assert alike == {row for row in ALIKE if row[0] == exercise}
+
+
+@pytest.mark.process
+def test_an_echo_is_like_another_mistake(examined):
+    """Which is named instead, unless the one that echoes was found elsewhere."""
+    alike = {"mask-ignored": "causal-missing", "rope-positions-ignored": "mha-positions-ignored"}
+    assert {mistake.id for mistake in MISTAKES if mistake.echoes} == alike.keys()
+    for echoing, named in alike.items():
+        for exercise in BY_ID[echoing].echoes:
+            calls = examined.calls[exercise]
+            one, other = (
+                outputs(BY_ID[id].variants[exercise][0], calls) for id in (echoing, named)
+            )
+            assert not differ(one, other)
+
+
+@pytest.mark.process
+def test_two_mistakes_together_are_neither_of_them(examined):
+    """No scale and no causal mask is a third result."""
+    exercise = "run_multihead_self_attention"
+    calls = examined.calls[exercise]
+    one, other = BY_ID["no-scale"], BY_ID["causal-missing"]
+    (both,) = combined(one, other)[exercise]
+    found = outputs(both, calls)
+    for mistake in (one, other):
+        assert differ(found, outputs(mistake.variants[exercise][0], calls))
+
+
+def test_two_mistakes_in_the_same_part_cannot_be_made_together():
+    """A scale is either missing or inverted."""
+    assert combined(BY_ID["no-scale"], BY_ID["scale-inverted"]) == {}
+    assert combined(BY_ID["no-scale"], BY_ID["dropout-unscaled"]) == {}
+
+
+def test_a_rare_mistake_is_not_looked_for_in_company():
+    """The pairs stay few enough to be frozen for students."""
+    assert combined(BY_ID["rope-degrees"], BY_ID["no-scale"]) == {}
+
+
+# --- The steps ----------------------------------------------------------------------------------
+
+
+def steps_of(exercise: str, call: Call, mistake: str | None = None) -> dict[str, Outputs]:
+    """The steps of a reference, or of the plainest variant of a mistake."""
+    function = getattr(solutions, exercise)
+    if mistake is not None:
+        function = BY_ID[mistake].variants[exercise][0]
+    return named_steps(function, {name: in_float64(v) for name, v in call.arguments.items()})
+
+
+@pytest.mark.process
+def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(examined):
+    """In the order in which they are computed."""
+    exercise = "run_multihead_self_attention_with_rope"
+    assert list(steps_of(exercise, examined.calls[exercise][0])) == [
+        *("queries", "query heads", "keys", "key heads", "values", "value heads"),
+        *("frequencies", "positions", "angles", "rotated queries", "rotated keys"),
+        *("mask", "scores", "scaled", "masked", "weights", "outputs", "merged", "projected"),
+    ]
+
+
+@pytest.mark.process
+def test_every_form_of_a_step_has_its_name(examined):
+    """People keep angles, or a table of them, or their sines and cosines."""
+    steps = steps_of("run_rope", examined.calls["run_rope"][0])
+    table, *_ = (form for form in steps["angles"] if form.dim() == 2)
+    assert any(torch.equal(form, table.cos()) for form in steps["angles"])
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("mistake", "step"),
+    [
+        ("no-scale", "scaled"),
+        ("causal-sees-next", "mask"),
+        ("softmax-over-queries", "weights"),
+        ("mask-zero-fill", "masked"),
+        ("heads-merge-without-transpose", "merged"),
+        ("output-projection-missing", "projected"),
+        ("rope-reversed", "rotated queries"),
+        ("rope-frequency", "frequencies"),
+    ],
+)
+def test_a_mistake_shows_first_in_its_own_step(examined, mistake, step):
+    """What comes before is right, so that the step can be named."""
+    exercise = "run_multihead_self_attention_with_rope"
+    call = examined.calls[exercise][0]
+    right, wrong = steps_of(exercise, call), steps_of(exercise, call, mistake)
+    astray = [name for name in right if differ(right[name], wrong[name])]
+    assert astray[0] == step

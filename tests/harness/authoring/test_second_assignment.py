@@ -1,0 +1,111 @@
+"""Another assignment in the same engine: `examples/feed_forward`, from verifying to handing out."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.store import Store
+from tests.harness.frozen_fixtures import differences
+
+pytestmark = pytest.mark.process
+
+ASSIGNMENT = Path(__file__).parents[3] / "examples" / "feed_forward"
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory) -> Path:
+    """What students get."""
+    folder = tmp_path_factory.mktemp("handout") / "feed-forward"
+    done = grader("handout", folder, cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pytest_in(home_pytest) -> Callable[[Path], str]:
+    """All that `pytest` prints in a folder."""
+
+    def run(folder: Path) -> str:
+        done = home_pytest(folder)
+        return done.stdout + done.stderr
+
+    return run
+
+
+def test_its_own_tests_pass(pytest_in):
+    """Its class of nine gets what it deserves: right in two styles, wrong, missing, raising."""
+    printed = pytest_in(ASSIGNMENT)
+    assert re.search(r"\b10 passed", printed), printed
+
+
+def test_the_references_get_full_marks_and_the_stubs_none(grader, tmp_path):
+    """Nothing is asked that the references do not do; what students start from is missing."""
+    handed_in, out = tmp_path / "handed-in", tmp_path / "out"
+    shutil.copytree(ASSIGNMENT / "solutions", handed_in / "references" / "model_answers")
+    (handed_in / "references" / "adapters.py").write_text("from model_answers import *\n")
+    shutil.copytree(ASSIGNMENT / "assignment", handed_in / "stubs" / "assignment")
+    shutil.copy(ASSIGNMENT / "adapters.py", handed_in / "stubs")
+    done = grader("batch", handed_in, "--out", out, cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stderr
+    references, stubs = Store.read(out).grades()
+    assert references.score == references.max_score == 100
+    assert {str(test.status) for test in stubs.tests} == {"missing"}
+
+
+def test_its_tests_catch_every_known_mistake_and_only_those(grader):
+    """And every mistake that gives other numbers is named in every way of making it."""
+    done = grader("verify", cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    habits = (4 * 5) + 2
+    assert done.stdout.splitlines()[-1] == (
+        f"{48 - habits} wrong functions: {48 - habits} caught, {48 - habits} named, 0 misnamed; "
+        f"{habits} of habits: {habits} caught"
+    )
+
+
+def test_the_handout_is_ready_to_be_filled_in(handout, pytest_in):
+    """Nothing of the solutions is in it, and `pytest` says what is to be done."""
+    (wheel,) = handout.glob("*.whl")
+    assert {path.name for path in handout.iterdir()} == {
+        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "environment.yml",
+        wheel.name, "pyproject.toml", "requirements.txt", "tests",
+    }  # fmt: skip
+    assert not (handout / "tests" / "hidden").exists()
+    assert pytest_in(handout).count("not implemented yet") == 4
+
+
+def test_right_code_passes_at_home_and_a_mistake_is_named(handout, pytest_in, tmp_path):
+    """On fixture tensors, without the references."""
+    mine = shutil.copytree(handout, tmp_path / "mine")
+    shutil.copytree(ASSIGNMENT / "class" / "ada-lindgren", mine, dirs_exist_ok=True)
+    assert "failed" not in pytest_in(mine)
+    shutil.copy(ASSIGNMENT / "class" / "diego-santos" / "adapters.py", mine)
+    assert " the activation is on the wrong one of the two projections" in pytest_in(mine)
+
+
+def test_the_committed_fixtures_are_those_that_the_references_make(handout):
+    """`grader freeze` was run after the last change of a public test, reference or mistake."""
+    committed = ASSIGNMENT / "tests" / "public" / "fixtures"
+    assert differences(handout / "tests" / "public" / "fixtures", committed) == []
+
+
+def test_worked_examples_of_the_stubs_are_right():
+    """What a docstring computes by hand is what the references compute."""
+    script = (
+        "import doctest, sys, solutions\n"
+        "from assignment import feed_forward, norms\n"
+        "names = {n.removeprefix('run_'): f for n, f in vars(solutions).items() if 'run_' in n}\n"
+        "results = [doctest.run_docstring_examples(getattr(m, n), dict(names), name=n)\n"
+        "           for m in (feed_forward, norms) for n in vars(m) if n in names]\n"
+        "print(len(results))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ASSIGNMENT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "4", done.stdout

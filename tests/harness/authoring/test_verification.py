@@ -1,0 +1,186 @@
+"""The bundled assignment: its tests are worth what they cost."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.mutation.children import DIED, ENDED, Children
+from tests.harness.conftest import TINY, write_files
+
+pytestmark = pytest.mark.process
+
+FEED_FORWARD = Path(__file__).parents[3] / "examples" / "feed_forward"
+
+
+def test_the_bundled_tests_catch_every_known_mistake_and_let_right_code_pass(grader, capsys):
+    """And none is taken for another; the table tells which, for whoever changes tests."""
+    done = grader("verify")
+    with capsys.disabled():
+        print(f"\n{done.stdout.splitlines()[-1]}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    wrong, caught, named, misnamed, habits, caught_of_them = numbers(done.stdout.splitlines()[-1])
+    assert caught == wrong > 300
+    assert caught_of_them == habits > 0
+    assert named > 300
+    assert misnamed == 0
+
+
+def test_the_second_assignments_tests_catch_every_small_edit(grader, capsys):
+    """Known mistakes are those that someone thought of; edits are all that are near."""
+    done = grader("verify", "--edits", "--jobs", "2", "--assignment", FEED_FORWARD)
+    with capsys.disabled():
+        print(f"\n{done.stdout.splitlines()[-1]}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    edits, caught, equivalent, argued, missed = numbers(done.stdout.splitlines()[-1])
+    assert edits == caught + equivalent + argued > 300
+    assert equivalent < edits / 20
+    assert missed == 0
+
+
+WEAK = """
+    import torch
+    from grader.testing import Tolerance, assert_matches, exercise
+
+    @exercise("run_double")
+    def test_doubles(student, reference, draw):
+        '''Every number is doubled, more or less.'''
+        x = 1 + draw.uniform(2, 3)
+        assert_matches(student(x), reference(x), Tolerance(rtol=0.6, atol=0.0))
+
+    @exercise("run_count")
+    def test_counts(student, reference, draw):
+        '''The numbers are counted.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+    """
+
+
+@pytest.fixture
+def weakly_tested(tmp_path):
+    """An assignment that lets pass what is not quite right."""
+    files = {name: text for name, text in TINY.items() if "hidden" not in name}
+    return write_files(tmp_path / "weak", {**files, "tests/public/test_tiny.py": WEAK})
+
+
+def test_an_edit_that_no_test_catches_is_shown_as_a_difference(grader, weakly_tested):
+    """Whoever adds a test for it wants to see one line, and where it stands."""
+    done = grader("verify", "--edits", "--jobs", "2", "--assignment", weakly_tested)
+    assert done.returncode == 1
+    assert "solutions/__init__.py:3\n- return 2 * x\n+ return 3 * x\n" in done.stdout
+    assert "+ return 4 * x" not in done.stdout
+    assert "+ return x.shape" not in done.stdout
+
+
+def test_an_edit_may_be_argued_away(grader, weakly_tested):
+    """Some differences are nobody's business: the file says which, and why."""
+    grown = (
+        'file = "solutions/__init__.py"\nbefore = "return 2 * x"\nafter = "return {}"\nwhy = "?"\n'
+    )
+    done = grader("verify", "--edits", "--assignment", weakly_tested)
+    missed = re.findall(r"^\+ return (.*)$", done.stdout, re.MULTILINE)
+    argued = "".join(f"[[edit]]\n{grown.format(after)}" for after in missed)
+    (weakly_tested / "solutions/edits.toml").write_text(argued)
+    done = grader("verify", "--edits", "--assignment", weakly_tested)
+    assert done.returncode == 0, done.stdout
+    assert f"{len(missed)} argued away, 0 missed" in done.stdout
+
+    (weakly_tested / "solutions/edits.toml").write_text(f"{argued}[[edit]]\n{grown.format('7')}")
+    done = grader("verify", "--edits", "--assignment", weakly_tested)
+    assert done.returncode == 1
+    assert (
+        "argues about an edit that no test misses: solutions/__init__.py: return 7" in done.stdout
+    )
+
+
+def test_an_edit_without_effect_is_told_from_one_that_is_missed(grader, tmp_path):
+    """Nobody is to write a test for `x` in the place of `x.clone()`."""
+    files = {**TINY, "solutions/__init__.py": WITHOUT_EFFECT}
+    done = grader("verify", "--edits", "--assignment", write_files(tmp_path / "tiny", files))
+    assert done.returncode == 0, done.stdout
+    assert "equivalent: the same bytecode" in done.stdout
+    assert "equivalent: the same answers to the last bit" in done.stdout
+    assert "equivalent: the same answers within rounding" in done.stdout
+
+
+WITHOUT_EFFECT = """
+    def run_double(x):
+        unused = 1 * 2
+        return x * 0.3 / 0.15
+
+    def run_count(x):
+        return x.clone().numel() if True else 0
+    """
+
+
+def _slow(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def _endless(number: int) -> int:
+    while number:
+        pass
+    return number
+
+
+def _deadly(number: int) -> int:
+    if number == 1:
+        os._exit(1)
+    return number
+
+
+def _greedy(number: int) -> str:
+    try:
+        return f"{len(bytearray(number << 30))} bytes"
+    except MemoryError:
+        return "too much"
+
+
+def _own(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
+    """`torch.zeros(n ** n)` is an edit, too; what it got would be the machine's."""
+    assert dict(Children(_greedy, jobs=1, seconds=60.0).done([0, 64])) == {
+        0: "0 bytes",
+        1: "too much",
+    }
+
+
+def test_who_has_done_much_makes_room_for_another():
+    """Thousands of programs that are loaded one after another leave some of themselves behind."""
+    came = dict(Children(_own, jobs=1, seconds=20.0).done(list(range(600))))
+    assert [came[number][0] for number in range(600)] == list(range(600))
+    assert len({process for _, process in came.values()}) == 3
+
+
+def test_work_that_never_ends_is_ended_and_the_rest_is_done():
+    """`while i < n: i -= 1` is an edit, too."""
+    came = dict(Children(_slow, jobs=2, seconds=2.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))
+    assert came == {0: 0.0, 1: ENDED, 2: 0.1, 3: ENDED, 4: 0.0}
+
+
+def test_what_is_endless_is_ended_by_what_it_takes_of_a_processor():
+    """Long before whoever only waits, and however busy the machine is."""
+    came = dict(Children(_endless, jobs=1, seconds=600.0, may_take=lambda _: 0.2).done([1, 0, 1]))
+    assert came == {0: ENDED, 1: 0, 2: ENDED}
+
+
+def test_work_that_kills_its_process_costs_nobody_else_anything():
+    """An edit may ask for more memory than there is."""
+    assert dict(Children(_deadly, jobs=2, seconds=20.0).done([0, 1, 2])) == {0: 0, 1: DIED, 2: 2}
+
+
+def test_a_fault_of_the_work_itself_is_not_taken_for_an_edit_that_is_caught():
+    """What cannot be tried was not caught."""
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        dict(Children(lambda number: 1 // number, jobs=1, seconds=20.0).done([1, 0]))
+
+
+def numbers(line: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", line)]

@@ -1,0 +1,120 @@
+"""The Python verbs: `grader.grade` and `grader.batch`."""
+
+import shutil
+import subprocess
+import sys
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import grader as package
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x.numel()\n"
+
+
+@pytest.fixture
+def a_class(tmp_path) -> Path:
+    """A folder with a right and a wrong submission."""
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "alice.py").write_text(RIGHT)
+    (folder / "bob.py").write_text(RIGHT.replace("2 * x", "3 * x"))
+    return folder
+
+
+def test_one_submission_gets_a_grade(tiny, a_class):
+    """As `grader run` gives it, with every verdict."""
+    grade = package.grade(a_class / "bob.py", assignment=tiny, seed=1)
+    assert isinstance(grade, package.Grade)
+    assert grade.status is package.GradeStatus.GRADED
+    assert 0 < grade.score < grade.max_score == 5.0
+    failed = [test for test in grade.tests if test.status is package.Status.FAILED]
+    assert {test.exercise for test in failed} == {"run_double"}
+    assert failed[0].diagnosis.mistake == "tripled"
+
+
+def outcome(grade: package.Grade) -> tuple[object, ...]:
+    """What the judge said of a submission."""
+    tests = [(test.id, test.status, test.score, test.duration_s) for test in grade.tests]
+    return grade.submission, grade.status, grade.score, grade.duration_s, tests
+
+
+def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class, tmp_path):
+    """Paths may be strings; over the same folder again, nothing is graded twice.
+
+    Words come later than the grades that are told.
+    """
+    told, out = [], str(tmp_path / "out")
+    results = package.batch(str(a_class), out, assignment=tiny, jobs=1, on_grade=told.append)
+    assert isinstance(results, package.Results)
+    assert [grade.submission for grade in results.grades()] == ["alice", "bob"]
+    kept = [grade.as_json() for grade in results.grades()]
+    in_order = sorted(told, key=attrgetter("submission"))
+    assert [outcome(grade) for grade in in_order] == [outcome(grade) for grade in results.grades()]
+    again = package.batch([a_class], out, assignment=tiny, on_grade=told.append)
+    assert len(told) == 2
+    assert [grade.as_json() for grade in again.grades()] == kept
+
+
+def test_what_the_caller_raises_stops_the_batch_and_keeps_the_grade(tiny, a_class, tmp_path):
+    """A callback that fails is the caller's own fault, and loses nothing."""
+
+    def fail(_grade: package.Grade) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        package.batch(a_class, tmp_path / "out", assignment=tiny, jobs=1, on_grade=fail)
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "arguments"),
+    [
+        (package.NothingToGrade, {"submission": "nowhere"}),
+        (package.BadAssignment, {"assignment": "/"}),
+        (package.BadAssignment, {"exercises": ["run_nothing"]}),
+    ],
+)
+def test_a_mistake_of_the_caller_is_an_exception_with_one_sentence(
+    tiny, a_class, problem, arguments
+):
+    """The same sentences that the commands print."""
+    with pytest.raises(problem) as raised:
+        package.grade(**({"submission": a_class / "alice.py", "assignment": tiny} | arguments))
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_there_is_no_verb_but_those():
+    """An unknown name is an AttributeError, as in every module."""
+    assert {"batch", "grade"} <= set(dir(package))
+    assert all(hasattr(package, name) for name in package.__all__)
+    with pytest.raises(AttributeError, match="nothing_of_this_name"):
+        package.nothing_of_this_name  # noqa: B018
+
+
+@pytest.mark.process
+def test_type_checkers_see_the_verbs(tmp_path):
+    """A program of somebody else is checked against the annotations."""
+    if shutil.which("mypy", path=Path(sys.executable).parent) is None:
+        pytest.skip("mypy is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import grader\n"
+        "reveal_type(grader.grade('alice').score)\n"
+        "reveal_type(grader.batch(['class'], 'out', jobs=2))\n"
+        "grader.grade(1)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 'Revealed type is "float"' in done.stdout.replace("builtins.", "")
+    assert "grader.store.results.Results" in done.stdout
+    assert 'has incompatible type "int"' in done.stdout

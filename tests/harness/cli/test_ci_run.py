@@ -1,0 +1,173 @@
+"""`grader run` for programs: its formats, where they go, and what its exit code means."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.harness.conftest import ROOT, write_files
+
+pytestmark = pytest.mark.process
+
+HALF = "def run_double(x):\n    return 2 * x\n"
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> Path:
+    """A submission with four of five points."""
+    return write_files(tmp_path / "half", {"adapters.py": HALF})
+
+
+@pytest.fixture(scope="module")
+def written(grader, tiny, tmp_path_factory) -> Path:
+    """What each format wrote of that submission, into folders that were not there.
+
+    The bar is just reached by one of them, and just missed by the others.
+    """
+    folder = tmp_path_factory.mktemp("formats")
+    submission = write_files(folder / "half", {"adapters.py": HALF})
+    metadata = folder / "metadata.json"
+    metadata.write_text('{"assignment": {"total_points": "50.0"}}')
+    out = folder / "made" / "for it"
+    for form in ("text", "json", "gradescope", "junit", "prairielearn"):
+        bar = 80 if form == "json" else 81
+        options = ["--metadata", metadata] if form == "gradescope" else []
+        options += ["--format", form, "--output", out / form, "--fail-under", bar]
+        done = grader("run", submission, *options, cwd=tiny)
+        assert (done.returncode, done.stdout) == (int(bar > 80), ""), form
+    return out
+
+
+def test_a_score_below_the_bar_exits_with_one(grader, tiny, half, written):
+    """A bar that is just reached is reached; the grade is printed all the same."""
+    assert "half: 4 of 5 points" in (written / "text").read_text()
+    done = grader("run", half, "--fail-under", 81, cwd=tiny)
+    assert done.returncode == 1
+    assert "half: 4 of 5 points" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--fail-under", "101"], ["--format", "html"], ["--exercise", "run_nothing"]]
+)
+def test_a_wrong_argument_exits_with_two(grader, tiny, half, arguments):
+    """So that a script can tell it from a grade."""
+    assert grader("run", half, *arguments, cwd=tiny).returncode == 2
+
+
+def test_what_cannot_be_read_is_graded_with_no_points(grader, tiny, tmp_path):
+    """It is the submission's doing, so the command did what it should."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert grader("run", empty, cwd=tiny).returncode == 0
+    assert grader("run", empty, "--fail-under", 1, cwd=tiny).returncode == 1
+
+
+@pytest.fixture
+def broken(tiny, tmp_path) -> Path:
+    """An assignment with a test that is itself wrong: nobody can be graded on it."""
+    course = Path(shutil.copytree(tiny, tmp_path / "course"))
+    wrong = "\n@exercise('run_count')\ndef test_wrong(student, draw):\n    student(draw(1)) / 0\n"
+    with (course / "tests" / "hidden" / "test_tiny.py").open("a") as tests:
+        tests.write(wrong)
+    return course
+
+
+def test_what_was_not_graded_exits_with_one(grader, broken, tmp_path):
+    """By the grader's fault, which no platform may take for a grade."""
+    right = write_files(
+        tmp_path / "right", {"adapters.py": HALF + "\ndef run_count(x):\n    return x.numel()\n"}
+    )
+    output = tmp_path / "results.json"
+    done = grader("run", right, "--format", "gradescope", "--output", output, cwd=broken)
+    assert done.returncode == 1
+    found = json.loads(output.read_text())
+    assert "NOT GRADED" in found["output"]
+    assert found["extra_data"]["status"] == "not_graded"
+
+
+def test_each_format_goes_to_a_file_whole(written):
+    """Folders on the way are made, and nothing else is left beside the file."""
+    assert sorted(file.name for file in written.iterdir()) == [
+        "gradescope", "json", "junit", "prairielearn", "text",
+    ]  # fmt: skip
+    assert "half: 4 of 5 points" in (written / "text").read_text()
+    assert json.loads((written / "json").read_text())["score"] == 4.0
+    assert json.loads((written / "prairielearn").read_text())["score"] == 0.8
+    suite = ET.parse(written / "junit").getroot().find("testsuite")
+    assert suite.attrib["name"] == "half"
+
+
+@pytest.mark.parametrize("form", ["text", "gradescope"])
+def test_a_file_that_cannot_be_written_is_one_sentence(grader, tiny, half, tmp_path, form):
+    """What, why and what to do; no traceback."""
+    (tmp_path / "file").write_text("")
+    output = tmp_path / "file" / "results"
+    done = grader("run", half, "--format", form, "--output", output, cwd=tiny)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert said.startswith(f"grader: {output} cannot be written (")
+
+
+def test_results_are_there_before_the_first_test_and_on_the_way(tiny, tmp_path):
+    """Whatever ends the process, the file holds what was reached, and says that it is no grade."""
+    endless = HALF + "\ndef run_count(x):\n    while True: pass\n"
+    submission = write_files(tmp_path / "endless", {"adapters.py": endless})
+    output = tmp_path / "results.json"
+    command = [sys.executable, "-m", "grader", "run", str(submission), "--assignment", str(tiny)]
+    command += ["--format", "gradescope", "--output", str(output)]
+    process = subprocess.Popen(command, cwd=ROOT)
+    seen = []
+    while process.poll() is None:
+        if output.exists():
+            seen.append(json.loads(output.read_text()))
+            if seen[-1]["score"] == 4.0:
+                break
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.02)
+    process.kill()
+    process.wait()
+    assert seen[0]["tests"] == [] or {test["score"] for test in seen[0]["tests"]} == {0.0}
+    last = json.loads(output.read_text())
+    assert "cut off before it ended" in last["output"]
+    double, count = last["tests"]
+    assert (double["score"], double["status"]) == (4.0, "passed")
+    assert (count["score"], count["status"]) == (0.0, "failed")
+
+
+def test_an_assignment_that_cannot_be_used_is_no_zero_for_the_student(grader, tiny, tmp_path):
+    """The instructor reads why; the student reads that it is not their fault, and no more."""
+    course = Path(shutil.copytree(tiny, tmp_path / "course"))
+    (course / "tests" / "hidden" / "test_secret_name.py").write_text("import nothing_like_it\n")
+    output = tmp_path / "results.json"
+    submission = write_files(tmp_path / "half", {"adapters.py": HALF})
+    done = grader("run", submission, "--format", "gradescope", "--output", output, cwd=course)
+    assert done.returncode == 2
+    assert "test_secret_name.py cannot be collected" in done.stderr
+    found = json.loads(output.read_text())
+    assert "NOT GRADED" in found["output"]
+    assert "secret" not in output.read_text()
+
+
+def test_points_follow_gradescope_s_metadata(grader, tiny, half, written, tmp_path):
+    """A file that tells no total is said and changes nothing: the grade is not lost for it."""
+    assert json.loads((written / "gradescope").read_text())["score"] == 40.0
+    metadata, output = tmp_path / "metadata.json", tmp_path / "results.json"
+    metadata.write_bytes(b"\xff")
+    command = ("run", half, "--format", "gradescope", "--output", output, "--metadata", metadata)
+    done = grader(*command, cwd=tiny)
+    assert done.returncode == 0
+    assert "tells no total_points" in done.stderr
+    assert json.loads(output.read_text())["score"] == 4.0
+
+
+def test_the_command_s_own_process_loads_no_torch():
+    """A container of 768 MB has no room for it a third time."""
+    script = "import grader.cli, sys; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "False", done.stderr

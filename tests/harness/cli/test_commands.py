@@ -1,0 +1,266 @@
+"""What commands have in common: help with examples, a sentence for a mistake, colours, Tab."""
+
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from grader.cli.main import COMMANDS, cli
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x.numel()\n"
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_examples_that_can_be_typed(name):
+    """Nobody reads a list of options first."""
+    printed = CliRunner().invoke(cli, [name, "--help"], prog_name="grader").output
+    examples = printed.partition("Example")[2]
+    assert f"grader {name}" in examples
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_each_in_full(name):
+    """A summary that ends in dots tells nothing."""
+    (line,) = [
+        line
+        for line in CliRunner().invoke(cli, ["--help"]).output.splitlines()
+        if line.split()[:1] == [name]
+    ]
+    assert not line.endswith("...")
+
+
+def test_the_command_alone_shows_what_there_is(grader):
+    """And that is no mistake."""
+    done = grader()
+    assert done.returncode == 0
+    assert "Commands:" in done.stdout
+
+
+def test_it_says_its_version(grader):
+    """As every program does."""
+    assert grader("--version").stdout.startswith("grader, version ")
+
+
+def test_commands_that_need_no_torch_do_not_load_it():
+    """Help, completion and handing out work are a matter of a tenth of a second, not of two."""
+    script = "import sys, grader.cli.main, grader.api; print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+# --- Mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("batch nowhere --out out", "nowhere cannot be found; is the path right?"),
+        ("run nowhere", "nowhere cannot be found; is the path right?"),
+        ("run notes.txt", "neither a folder nor an archive, a notebook or a Python file"),
+        ("batch empty --out out", "is empty; it should hold a folder or file for each submission"),
+        ("batch", "missing argument 'PATHS...'; see grader batch --help"),
+        ("batch class", "missing option '--out'; see grader batch --help"),
+        ("batch class --out notes.txt", "'notes.txt' is a file"),
+        ("batch class --out notes.txt/out", "name a folder of yours with --out"),
+        ("batch class --out /proc/nobody/out", "name a folder of yours with --out"),
+        ("batch class --out out --jobs 0", "0 is not in the range x>=1"),
+        ("batch class --out out --timeout -1", "-1.0 is not in the range x>0"),
+        ("batch class --out out --memory 1", "1 is not in the range x>=64"),
+        ("batch class --out out --exercise run_duoble", "did you mean run_double?"),
+        ("batch class --out out --exercise everything", "there is run_double, run_count"),
+        ("batch class --out out --fersh", "did you mean '--fresh'?"),
+        ("bathc class --out out", "no such command 'bathc'"),
+        ("run class/alice.py --format xml", "'xml' is not one of"),
+        ("run class/alice.py --assignment nowhere", "'nowhere' does not exist"),
+        ("run class/alice.py --assignment /", "is in / or above it: run the command inside"),
+        ("handout .", "is not empty: name a new folder"),
+        ("handout notes.txt", "'notes.txt' is a file"),
+        ("handout /proc/nobody/handout", "cannot be made: /proc/nobody"),
+        ("new .", "is not empty: name a new folder"),
+        ("new /proc/nobody/assignment", "name a folder of yours"),
+        ("completion tcsh", "is not one of 'bash', 'zsh', 'fish'"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_that_says_what_to_do(grader, tiny, tmp_path, arguments, said):
+    """Exit code 2, no traceback, and nothing is written."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "alice.py").write_text(RIGHT)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("precious")
+    here = sorted(tmp_path.rglob("*"))
+    words = arguments.split()
+    if words[0] in ("batch", "run", "handout") and "--assignment" not in words:
+        words += ["--assignment", str(tiny)]
+    done = grader(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said.lower() in done.stderr.lower()
+    assert done.stderr.startswith("grader")
+    assert len(done.stderr.splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == here
+
+
+BROKEN = [
+    ("pyproject.toml", "[tool.grader\n", "is not TOML"),
+    ("pyproject.toml", "tool = 3\n", "no pyproject.toml with a [tool.grader] table"),
+    ("pyproject.toml", "[tool]\ngrader = 3\n", "[tool.grader] must be a table, not 3"),
+    ("pyproject.toml", "[tool.grader]\nexercise = 1\n", "knows no 'exercise': did you mean"),
+    ("adapters.py", "import no_such_module\n", "adapters.py cannot be used: ModuleNotFoundError"),
+    ("adapters.py", "def run_double(x): ...\n", "adapters.py has no run_count"),
+    ("solutions/__init__.py", "def run_double(x:\n", "(solutions/__init__.py, line 1)"),
+    ("solutions/__init__.py", "", "solutions/__init__.py has no run_double"),
+    ("solutions/mistakes.py", "MISTAKES = (1,)\n", "solutions/mistakes cannot be used"),
+    ("tests/hidden/test_tiny.py", "1 / 0\n", "test_tiny.py cannot be collected: ZeroDivisionError"),
+    ("tests/hidden/test_tiny.py", "def test_it(): ...\n", "::test_it has no @exercise(...)"),
+]
+
+
+@pytest.mark.parametrize(("file", "text", "said"), BROKEN)
+def test_a_broken_assignment_gets_one_sentence(grader, tiny, tmp_path, file, text, said):
+    """It is the author's to mend: no grade is made, no traceback shown."""
+    assignment = Path(shutil.copytree(tiny, tmp_path / "assignment"))
+    (assignment / file).write_text(text)
+    done = grader("verify", "--assignment", assignment, cwd=assignment)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_broken_assignment_costs_no_submission_anything(grader, tiny, tmp_path):
+    """The batch stops before it begins."""
+    assignment = Path(shutil.copytree(tiny, tmp_path / "assignment"))
+    (assignment / "solutions" / "__init__.py").write_text("import no_such_module\n")
+    (tmp_path / "alice.py").write_text(RIGHT)
+    done = grader("batch", tmp_path / "alice.py", "--out", tmp_path / "out", cwd=assignment)
+    assert done.returncode == 2
+    assert "solutions/ cannot be used: ModuleNotFoundError" in done.stderr
+    assert (tmp_path / "out" / "results.jsonl").read_text() == ""
+
+
+def test_references_that_do_not_import_are_told_to_pytest_users_too(tiny, tmp_path):
+    """The author runs `pytest` in the assignment's folder."""
+    assignment = Path(shutil.copytree(tiny, tmp_path / "assignment"))
+    (assignment / "solutions" / "__init__.py").write_text("import no_such_module\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+        cwd=assignment,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "ERROR: solutions/ cannot be used" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+# --- Colours ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def graded(grader, tiny, tmp_path_factory) -> list[str]:
+    """A command that prints a table at once, with a score in green."""
+    folder = tmp_path_factory.mktemp("colours")
+    (folder / "class").mkdir()
+    (folder / "class" / "alice.py").write_text(RIGHT)
+    command = ["batch", str(folder / "class"), "--out", str(folder / "out")]
+    assert grader(*command, cwd=tiny).returncode == 0
+    return command
+
+
+def on_a_terminal(command: list[str], cwd: Path, **environment: str) -> str:
+    """What a command prints to a terminal."""
+    ours, theirs = pty.openpty()
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "grader", *command],
+        cwd=cwd,
+        env=env | {"PYTHONPATH": str(ROOT), "TERM": "xterm"} | environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ):
+        os.close(theirs)
+        printed = b""
+        try:
+            while data := os.read(ours, 1 << 16):
+                printed += data
+        except OSError:  # how Linux says that nobody holds the other end any more
+            pass
+    os.close(ours)
+    return printed.decode()
+
+
+def test_colours_are_for_terminals(grader, tiny, graded):
+    """A file or a pipe gets plain text."""
+    green = "\x1b[32m"
+    assert green in on_a_terminal(graded, tiny)
+    assert "\x1b" not in grader(*graded, cwd=tiny).stdout
+
+
+def test_no_color_is_obeyed(tiny, graded):
+    """As https://no-color.org asks: whatever its value, if it is not empty."""
+    printed = on_a_terminal(graded, tiny, NO_COLOR="1")
+    assert "everything right" in printed
+    assert "\x1b[3" not in printed
+
+
+# --- The Tab key --------------------------------------------------------------------------------
+
+
+def completed(grader_words: str, cwd: Path) -> list[str]:
+    """What bash is told that the last of the words may become."""
+    env = {"COMP_WORDS": grader_words, "COMP_CWORD": str(len(grader_words.split()) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-m", "grader"],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "_GRADER_COMPLETE": "bash_complete"} | env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "become"),
+    [
+        ("grader ba", ["batch"]),
+        ("grader run --fail", ["--fail-under"]),
+        ("grader run --exercise run_d", ["run_double"]),
+    ],
+)
+def test_the_tab_key_completes_commands_options_and_exercises(tiny, words, become):
+    """The exercises are those of the assignment around the current folder."""
+    assert completed(words, tiny) == become
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_is_printed(grader, shell):
+    """One line in the shell's own settings reads it."""
+    done = grader("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"_GRADER_COMPLETE={shell}_complete" in done.stdout
+
+
+def test_bash_takes_its_script():
+    """It is what bash itself calls when Tab is pressed."""
+    bash, installed = shutil.which("bash"), Path(sys.executable).with_name("grader")
+    if bash is None or not installed.exists():
+        pytest.skip("bash and an installed grader are needed")
+    script = (
+        f'PATH="{installed.parent}:$PATH"; eval "$(grader completion bash)"; '
+        "COMP_WORDS=(grader ver); COMP_CWORD=1; _grader_completion grader; echo ${COMPREPLY[@]}"
+    )
+    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("verify", "")

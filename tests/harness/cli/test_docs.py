@@ -1,0 +1,123 @@
+"""The pages tell the truth: their commands run and print what is shown, and their places exist.
+
+A block of type `console` is run: its lines after a `$` are commands, one after another in one
+shell for the whole page, in a fresh copy of the assignment. What is shown below a command must be
+printed, line by line; a command that shows something may fail, one that shows nothing may not.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+PLACE = re.compile(r"`(grader/[\w/.]*\w/?)`")
+COURSE = ("examples", "adapters.py", "assignment", "solutions", "tests/conftest.py", "tests/public")
+COURSE += ("tests/hidden", "pyproject.toml", "constraints.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a page, and the lines that it is shown to print."""
+
+    line: str
+    shown: tuple[str, ...]
+
+
+def commands_of(page: Path) -> list[Command]:
+    """The commands in a page's `console` blocks."""
+    found: list[Command] = []
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        assert block.startswith("$ "), f"{page.name}: a console block begins with a command"
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, *shown = part.splitlines()
+            found.append(Command(line, tuple(one for one in map(simple, shown) if one)))
+    return found
+
+
+def simple(line: str) -> str:
+    """A line without the widths of columns."""
+    return " ".join(line.split())
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A folder with the assignment and the examples in it, and nothing made by tools."""
+    folder = tmp_path / "copy"
+    for name in COURSE:
+        source, target = ROOT / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        else:
+            shutil.copy(source, target)
+    return folder
+
+
+def printed_by(
+    commands: list[Command], folder: Path, programs: Path
+) -> list[tuple[int, list[str]]]:
+    """The exit code and the lines of each command, run by one shell."""
+    programs.mkdir()
+    for name, arguments in {"python": "", "grader": "-m grader", "pytest": "-m pytest"}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (programs / name).chmod(0o755)
+    lines = [f'{one.line}\ncode=$?; echo; echo "@@ $code"' for one in commands]
+    script = "\n".join(["exec 2>&1", *lines])
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env=os.environ
+        | {"PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+    parts = re.split(r"^@@ (\d+)$", done.stdout, flags=re.MULTILINE)
+    assert len(parts) == 2 * len(commands) + 1, done.stdout
+    texts, codes = parts[:-1:2], parts[1::2]
+    return [
+        (int(code), [simple(line) for line in text.splitlines()])
+        for text, code in zip(texts, codes, strict=True)
+    ]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands_of(page)], ids=lambda page: page.name
+)
+def test_what_a_page_says_to_run_runs_and_prints_what_is_shown(page, copy, tmp_path):
+    """Also the numbers that it shows are those of today."""
+    commands = commands_of(page)
+    printed = printed_by(commands, copy, tmp_path / "programs")
+    for command, (code, lines) in zip(commands, printed, strict=True):
+        assert code == 0 or command.shown, f"{command.line}: {lines}"
+        left = iter(lines)
+        for shown in command.shown:
+            assert any(shown in line for line in left), f"{command.line}: {shown!r} not in {lines}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page):
+    """Links between pages are relative, so that they work in any clone."""
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_part_of_the_engine_that_a_page_names_is_there(page):
+    """A page that leads to a place which was renamed is worse than none."""
+    for place in PLACE.findall(page.read_text(encoding="utf-8")):
+        assert (ROOT / place).exists(), place

@@ -1,0 +1,179 @@
+"""What crosses the border between judge and worker arrives as it was, and a lie is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+from grader.wire.frames import Received, decode, encode, receive
+from grader.wire.payload import BadFrame
+from grader.wire.tensors import DTYPES
+from grader.wire.trees import ARRAY_DTYPES
+from grader.wire.values import Elsewhere, Foreign, Named, Value
+
+pytestmark = pytest.mark.unit
+
+
+def received(frame: bytes) -> Received:
+    """A frame, as it comes out of a channel."""
+    stream = io.BytesIO(frame)
+    return receive(lambda size: bytearray(stream.read(size)))
+
+
+def sent(value: Value, trusted: bool = False) -> Value:
+    """What becomes of a value on its way."""
+    return decode(received(encode({}, {"value": value})), trusted)[1]["value"]
+
+
+def forged(described: Any, payload: bytes = b"") -> Received:
+    """A frame with this description of its one value."""
+    text = json.dumps([{}, {"value": described}]).encode()
+    return received(struct.pack(">4sIQ", b"GRDR", len(text), len(payload)) + text + payload)
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)], ids=str)
+def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    """Of every dtype that may cross, scalars and empty ones too."""
+    tensor = torch.randint(0, 2, shape).to(dtype)
+    arrived = sent(tensor)
+    assert isinstance(arrived, torch.Tensor)
+    assert arrived.dtype == dtype
+    assert torch.equal(arrived, tensor)
+
+
+def test_strides_survive_from_judge_to_worker() -> None:
+    """A test that hands over a transposed matrix tests with one."""
+    tensor = torch.arange(6.0).view(2, 3).mT
+    arrived = sent(tensor, trusted=True)
+    assert isinstance(arrived, torch.Tensor)
+    assert torch.equal(arrived, tensor)
+    assert arrived.stride() == tensor.stride()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 7, -0.5, "text", Foreign("a module"), Elsewhere("float32", (2,), "meta")],
+    ids=repr,
+)
+def test_plain_values_and_descriptions_arrive_as_they_were(value: Value) -> None:
+    """Numbers stay numbers of their kind; of what cannot cross its description does."""
+    arrived = sent(value)
+    assert arrived == value
+    assert type(arrived) is type(value)
+
+
+NESTED = [
+    [],
+    (),
+    {},
+    set(),
+    [1, 2.5, "three", b"four", None, True],
+    list(range(-50, 50)),
+    [0.5] * 20,
+    ("x" * 1000, b"y" * 1000, ("nested", ["deeper", {"deepest": ()}])),
+    {1: "int", "s": "str", b"b": "bytes", None: "None", (1, b"m"): "tuple", 0.5: "float"},
+    {"set": {1, 2}, "frozen": frozenset({b"a"})},
+    Named("Split", {"train": [1, 2], "rest": ()}),
+    [torch.float16, torch.device("cuda:1")],
+    [Foreign("a module"), Elsewhere("float32", (2,), "meta")],
+    "\ud800 alone, and \N{PILE OF POO}",
+]
+
+
+@pytest.mark.parametrize("value", NESTED, ids=lambda value: repr(value)[:40])
+def test_nested_values_arrive_as_they_were(value: Value) -> None:
+    """Lists stay lists and tuples tuples, keys keep their type, and many numbers their order."""
+    arrived = sent(value)
+    assert arrived == value
+    assert repr(arrived) == repr(value)
+
+
+@pytest.mark.parametrize("dtype", sorted(ARRAY_DTYPES))
+def test_arrays_arrive_as_they_were(dtype: str) -> None:
+    """Of numpy's numbers, also those that torch has no dtype for, in a dict with tensors."""
+    array = numpy.arange(6).reshape(2, 3).astype(dtype)
+    arrived = sent({"array": array, "tensor": torch.ones(2)})
+    assert isinstance(arrived, dict)
+    assert str(arrived["array"].dtype) == dtype
+    assert numpy.array_equal(arrived["array"], array)
+    assert torch.equal(arrived["tensor"], torch.ones(2))
+
+
+def test_what_is_too_deep_is_neither_sent_nor_read() -> None:
+    """A list that holds itself, and one that a stranger nested by hand."""
+    endless: list[Value] = []
+    endless.append(endless)
+    with pytest.raises(BadFrame, match="deeply nested"):
+        encode({}, {"value": endless})
+    deep: Any = 1
+    for _ in range(100):
+        deep = {"list": [deep]}
+    with pytest.raises(BadFrame, match="deeply nested"):
+        decode(forged(deep))
+
+
+def test_tensors_share_no_memory() -> None:
+    """A submission that writes into one argument changes no other."""
+    both = encode({}, {"one": torch.zeros(4), "other": torch.zeros(4)})
+    values = decode(received(both))[1]
+    one, other = values["one"], values["other"]
+    assert isinstance(one, torch.Tensor)
+    assert isinstance(other, torch.Tensor)
+    one += 1
+    assert torch.equal(other, torch.zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("described", "payload", "says"),
+    [
+        (["float32", [5]], bytes(16), "fewer bytes"),
+        (["float32", [3]], bytes(16), "more bytes"),
+        (["float32", [2, 3], [0, 0]], bytes(4), "strides"),
+        (["float32", [2**40]], bytes(16), "sizes"),
+        (["float32", [2**20, 2**20]], bytes(16), "more elements"),
+        (["float32", [0, 2**28, 2**28]], b"", "more elements"),
+        (["float32", [True, 4]], bytes(16), "sizes"),
+        (["float32", [1] * 33], bytes(4), "sizes"),
+        (["qint8", [4]], bytes(4), "dtype"),
+        ([["float32"], [4]], bytes(16), "dtype"),
+        (["float32"], b"", "no dtype or no shape"),
+        (2**63, b"", "64 bits"),
+        ({"elsewhere": {"dtype": 7}}, b"", "no dtype"),
+        ({"dtype": "qint8"}, b"", "kind that there is not"),
+        ({"device": "moon"}, b"", "no such device"),
+        ({"object": 1}, b"", "kind that there is not"),
+        ({"list": [], "tuple": []}, b"", "not of one kind"),
+        ({"list": 3}, b"", "not a list"),
+        ({"dict": [[1]]}, b"", "no pair"),
+        ({"dict": [[{"list": []}, 1]]}, b"", "no key"),
+        ({"dict": [[n * (2**61 - 1), 1] for n in range(4)] * 5}, b"", "too much alike"),
+        ({"set": [{"dict": []}]}, b"", "no key"),
+        ({"bytes": 5}, bytes(4), "fewer bytes"),
+        ({"bytes": -1}, b"", "no number"),
+        ({"text": 2}, b"\xff\xfe", "not encoded"),
+        ({"ints": 2**40}, bytes(8), "more numbers"),
+        ({"array": ["object", [1]]}, bytes(8), "dtype"),
+        ({"array": ["int64", [2**20, 2**20]]}, bytes(8), "more elements"),
+        ({"named": [1, []]}, b"", "no names"),
+        ({"list": [0] * (2**18)}, b"", "too many parts"),
+    ],
+)
+def test_a_lie_is_refused(described: Any, payload: bytes, says: str) -> None:
+    """Before anything is made of it: no memory is taken that the bytes do not fill."""
+    with pytest.raises(BadFrame, match=says):
+        decode(forged(described, payload))
+
+
+def test_equal_digests_are_equal_frames() -> None:
+    """Header and payload are one stretch of bytes: where one ends belongs to the digest."""
+    one = Received(struct.pack(">4sIQ", b"GRDR", 2, 6), bytearray(8))
+    other = Received(struct.pack(">4sIQ", b"GRDR", 6, 2), bytearray(8))
+    assert one.digest() != other.digest()
+    assert one.digest() == Received(one.prefix, bytearray(8)).digest()

@@ -1,0 +1,240 @@
+"""Cleaning up after strangers: it never raises, never recurses, never depends on what was left."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.removal import remove
+from grader.sandbox.limits.disk import Room, fits
+from grader.sandbox.scratch import new_scratch
+
+pytestmark = pytest.mark.unit
+
+NOBODY = 65534
+
+
+def in_closed_folders(folder: Path) -> None:
+    """As an ordinary user, makes folders that nobody may list, enter or write to."""
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            os.chdir(folder)
+            for name, mode in (("closed", 0), ("open", 0o100), ("listed", 0o500)):
+                Path(name, "inner", "innermost").mkdir(parents=True)
+                Path(name, "inner", "file").touch()
+                Path(name, "inner").chmod(mode)
+                Path(name).chmod(mode)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def for_everybody(tmp_path: Path) -> Path:
+    """A folder that anybody may write into."""
+    left = tmp_path / "left"
+    left.mkdir()
+    left.chmod(0o777)
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.stat().st_mode & 0o005 != 0o005:
+            parent.chmod(0o755)
+    return left
+
+
+def nested(folder: Path, depth: int, name: str = "d") -> None:
+    """Folders inside one another, deeper than any path can be long; a file in each."""
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(folder)
+        for _ in range(depth):
+            Path(name).mkdir()
+            os.chdir(name)
+            Path("file").touch()
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
+@pytest.mark.parametrize(("depth", "name"), [(1500, "d"), (100, "d" * 255)])
+def test_folders_inside_one_another_are_removed_however_deep(tmp_path, depth, name):
+    """Neither the stack, nor the length of a path, nor the number of open files bounds it."""
+    folder = tmp_path / "left"
+    folder.mkdir()
+    nested(folder, depth, name)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 8, hard)
+    )
+    try:
+        assert remove(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert not folder.exists()
+
+
+def test_a_tree_that_is_wide_and_deep_is_removed(tmp_path):
+    """Folders that are moved up meet others of the same name."""
+    folder = tmp_path / "left"
+    for way in ("a/a/a/a", "a/a/b", "b/a/a", "b/b", "a/b/a/b"):
+        (folder / way).mkdir(parents=True, exist_ok=True)
+        (folder / way / "file").touch()
+    assert remove(folder)
+    assert not folder.exists()
+
+
+def test_what_links_point_at_stays(tmp_path):
+    """A stranger's link leads anywhere."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    folder = tmp_path / "left"
+    (folder / "deep").mkdir(parents=True)
+    for place in (folder, folder / "deep"):
+        (place / "folder").symlink_to(kept)
+        (place / "file").symlink_to(kept / "file")
+        (place / "nowhere").symlink_to(tmp_path / "nowhere")
+    alone = tmp_path / "alone"
+    alone.symlink_to(kept)
+    assert remove(folder)
+    assert remove(alone)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept"]
+    assert (kept / "file").exists()
+
+
+@pytest.mark.process
+def test_folders_that_are_closed_are_removed_by_their_owner(tmp_path):
+    """A folder of mode 0 cannot be listed, and one without w cannot be emptied or moved."""
+    left = for_everybody(tmp_path)
+    in_closed_folders(left)
+    assert remove(left)
+    assert not left.exists()
+
+
+def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path):
+    """Whoever cleans up goes on."""
+    assert remove(tmp_path / "not there")
+    assert not remove(Path("/proc/self"))
+    assert not remove(Path("nul\0"))
+    file = tmp_path / "file"
+    file.touch()
+    assert remove(file)
+    assert not file.exists()
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder where judges keep their own."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.process
+def test_a_judge_starts_whatever_lies_in_the_temporary_folder(temporary):
+    """Names that no process can have, deep folders, links, files, pipes: none keeps it."""
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                          capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    deep = temporary / f"grader-{gone}-deep"
+    deep.mkdir()
+    nested(deep, 50, "d" * 200)
+    stay = ["grader-99999999999999999999-x", "grader-999999999-", "grader-٣-x", "grader--x",
+            "grader-1-" + "x" * 200, "grader-0-x", "grader-1-\udcff\n"]  # fmt: skip
+    for name in stay[:1] + stay[2:]:
+        (temporary / name).mkdir()
+    (temporary / f"grader-{gone}-file").touch()
+    (temporary / f"grader-{gone}-link").symlink_to("/etc")
+    os.mkfifo(temporary / f"grader-{gone}-pipe")
+    scratch = new_scratch()
+    assert scratch.is_dir()
+    left = {path.name for path in temporary.iterdir()}
+    assert deep.name not in left
+    assert {*stay[:1], *stay[2:], f"grader-{gone}-file", f"grader-{gone}-link"} <= left
+
+
+@pytest.mark.usefixtures("temporary")
+def test_a_judge_starts_where_folders_may_not_be_listed(monkeypatch):
+    """Others' folders are no business of a judge, nor is what it may not see."""
+
+    def refused(_path):
+        raise PermissionError
+
+    monkeypatch.setattr("os.scandir", refused)
+    assert new_scratch().is_dir()
+
+
+def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
+    """Below the longest path nobody can count, and counting along long paths takes for ever."""
+    nested(tmp_path, 20)
+    assert fits(tmp_path, Room(1 << 30, 1000))
+    nested(tmp_path / "d" / "d", 120, "e")
+    assert not fits(tmp_path, Room(1 << 30, 10_000))
+
+
+def test_what_lies_at_the_end_of_paths_that_are_too_long_is_counted(tmp_path):
+    """It would be nobody's otherwise."""
+    nested(tmp_path, 30, "d" * 255)
+    assert fits(tmp_path, Room(1 << 30, 60))
+    assert not fits(tmp_path, Room(1 << 30, 59))
+
+
+@pytest.mark.process
+def test_what_lies_in_closed_folders_is_counted(tmp_path):
+    """Whoever can write into a folder that cannot be listed would have the disk for free."""
+    left = for_everybody(tmp_path)
+    in_closed_folders(left)
+    assert fits(left, Room(1 << 30, 12))
+    assert not fits(left, Room(1 << 30, 11))
+
+
+def test_a_file_of_many_names_has_room_once_and_a_name_each_time(tmp_path):
+    """Names take room of the file system as well, whatever they stand for."""
+    (tmp_path / "first").write_bytes(bytes(1 << 20))
+    for number in range(9):
+        (tmp_path / str(number)).hardlink_to(tmp_path / "first")
+    assert fits(tmp_path, Room(2 << 20, 10))
+    assert not fits(tmp_path, Room(2 << 20, 9))
+
+
+DIES_WITH_ITS_PARENT = """
+import ctypes, os, sys, tempfile
+from pathlib import Path
+from grader.sandbox.limits.disk import Room, take_unlisted
+libc, told = ctypes.CDLL(None), ctypes.c_int()
+libc.prctl(1, 9, 0, 0, 0)
+with tempfile.TemporaryFile() as file:
+    file.write(bytes(1 << 20))
+    file.flush()
+    room = Room(2 << 20, 10)
+    take_unlisted(os.getpid(), Path(tempfile.gettempdir()), 0, int(sys.argv[1]), room)
+libc.prctl(2, ctypes.byref(told), 0, 0, 0)
+print(told.value, room.files)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process has open")
+@pytest.mark.parametrize("user", [0, NOBODY])
+def test_who_looks_as_another_user_still_ends_with_its_parent(user):
+    """The kernel forgets that signal with each change of user: a judge would outlive its job."""
+    if os.geteuid() != 0:
+        pytest.skip("only root looks as another user")
+    done = subprocess.run(
+        [sys.executable, "-c", DIES_WITH_ITS_PARENT, str(user)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[0] == "9"
+
+
+def test_what_is_gone_while_it_is_counted_takes_no_room(tmp_path):
+    """Workers remove what they wrote, too."""
+    assert fits(tmp_path / "gone", Room(0, 0))

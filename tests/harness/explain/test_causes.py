@@ -1,0 +1,255 @@
+"""One cause, told once: which failures have a cause in common, and what a person reads of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from grader.causes import Cause, FailedTest, causes, in_short
+from grader.verdict import Aspect, Diagnosis, Status, Verdict, Visibility, Where
+
+pytestmark = pytest.mark.unit
+
+ORDER = ["run_mask", "run_weights", "run_attention"]
+INVERTED = Diagnosis(
+    "mask-inverted",
+    "Your mask works the wrong way round: what it allows is hidden.",
+    "What does True stand for here?",
+)
+AGAIN = dataclasses.replace(
+    INVERTED,
+    explanation="The same mistake as in run_weights.",
+    hint="Fix run_weights first, and see what is left.",
+)
+LINE = ("assignment/warmup.py", 25)
+WRONG = "60 of 60 numbers in the result are wrong; the worst at index [0, 1] is off by 0.777"
+
+
+def failed(exercise: str, name: str = "test_it", **known: object) -> FailedTest:
+    """A test with a wrong answer."""
+    fields = {"status": Status.FAILED, "message": WRONG} | known
+    return FailedTest(f"tests/test_{exercise}.py::{name}", exercise, **fields)
+
+
+def only(*tests: FailedTest, **more: object) -> Cause:
+    """The one cause that all of these have."""
+    (cause,) = causes(tests, ORDER, **more)
+    assert len(cause.tests) == len(tests)
+    return cause
+
+
+def test_a_mistake_in_a_shared_helper_is_one_cause():
+    """Told as at its root, with the line, wherever that was proven; the rest is counted."""
+    cause = only(
+        failed("run_attention", mistake=AGAIN, places=(LINE,)),
+        failed("run_weights", mistake=INVERTED),
+        failed("run_weights", "test_again", mistake=INVERTED),
+    )
+    assert cause.exercises == ("run_weights", "run_attention")
+    assert cause.shown.exercise == "run_weights"
+    assert (cause.id, cause.hint) == ("mask-inverted", "What does True stand for here?")
+    assert cause.extent == "3 failures in 2 exercises"
+    assert in_short([cause]) == (
+        "1 cause, 3 failures: your mask works the wrong way round: what it allows is hidden "
+        "(assignment/warmup.py, line 25)"
+    )
+
+
+def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
+    """One exercise has enough cases for the mistake to be named, the other has not."""
+    cause = only(
+        failed("run_mask", places=(LINE,), advice="Look at the `~`."),
+        failed("run_weights", places=(LINE,), mistake=INVERTED),
+        failed("run_attention", places=(LINE,), status=Status.ERROR, message="ValueError: ..."),
+    )
+    assert cause.sentence == INVERTED.explanation
+    assert cause.places == (LINE,)
+
+
+def test_two_mistakes_are_two_causes_the_root_first():
+    """Whatever order the tests ran in."""
+    other = Diagnosis("no-scale", "Your scores are not scaled.", "What undoes that?")
+    found = causes(
+        [failed("run_attention", mistake=other), failed("run_weights", mistake=INVERTED)], ORDER
+    )
+    assert [cause.id for cause in found] == ["mask-inverted", "no-scale"]
+    assert in_short(found) == "2 causes, 2 failures"
+
+
+def test_where_no_mistake_is_known_the_message_is_the_sentence():
+    """Without the line, which stands beside it, and with what to look at."""
+    cause = only(
+        failed(
+            "run_mask",
+            status=Status.ERROR,
+            message="TypeError: no tensor (assignment/warmup.py, line 25)\n    return x",
+            places=(LINE,),
+            advice="Look at `x`.",
+        )
+    )
+    assert cause.headline == "TypeError: no tensor (assignment/warmup.py, line 25)"
+    assert (cause.id, cause.hint) == (None, "Look at `x`.")
+
+
+def test_of_wrong_numbers_what_to_look_at_says_more():
+    """Where a line is proven and no mistake is known, the line's words are the sentence."""
+    cause = only(failed("run_mask", places=(LINE,), advice="Look at the operator `~`."))
+    assert cause.headline == "look at the operator `~` (assignment/warmup.py, line 25)"
+    assert not cause.hint
+
+
+def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
+    """Each case has its own."""
+    shorter = "6 of 6 numbers in the result are wrong; the worst at index [0] is off by 1"
+    only(failed("run_mask"), failed("run_mask", "test_again", message=shorter))
+    assert len(causes([failed("run_mask"), failed("run_weights")], ORDER)) == 2
+
+
+def test_gradients_of_wrong_values_follow_from_them():
+    """They can be looked at once the values are right; alone they are a cause of their own."""
+    gradients = failed(
+        "run_mask", "test_gradients", message="the gradient of Q", aspect=Aspect.GRADIENTS
+    )
+    cause = only(gradients, failed("run_mask", mistake=INVERTED))
+    assert cause.shown.aspect is Aspect.VALUES
+    assert only(gradients).sentence == "the gradient of Q"
+
+
+def test_wrong_answers_follow_from_those_of_an_exercise_that_theirs_builds_on():
+    """Where nothing else is known of them: a mistake, a line, an exception tell more."""
+    builds_on = {"run_weights": ["run_mask"], "run_attention": ["run_weights"]}
+    cause = only(
+        failed("run_mask"), failed("run_weights"), failed("run_attention"), builds_on=builds_on
+    )
+    assert cause.shown.exercise == "run_mask"
+    named = [failed("run_mask"), failed("run_weights", mistake=INVERTED)]
+    assert len(causes(named, ORDER, builds_on)) == 2
+
+
+def test_wrong_answers_follow_from_what_is_known_of_the_same_exercise():
+    """One plain case that raises nothing does not make another cause of the same line."""
+    raised = {"status": Status.ERROR, "message": "ValueError: no", "places": (LINE,)}
+    cause = only(failed("run_mask"), failed("run_mask", "test_again", **raised))
+    assert cause.shown.places == (LINE,)
+    deeper = raised | {"aspect": Aspect.GENERALITY}
+    assert len(causes([failed("run_mask"), failed("run_mask", "test_deep", **deeper)])) == 2
+
+
+def test_a_function_that_is_not_called_again_has_no_cause_of_its_own():
+    """It ended its process twice: that is what there is to mend."""
+    said = {"status": Status.CRASHED, "message": "run_mask(...) ended its process (SIGABRT)"}
+    again = f"run_mask was not called again after this happened twice: {said['message']}"
+    only(failed("run_mask", **said), failed("run_mask", "test_b", **said | {"message": again}))
+
+
+def test_what_is_not_found_is_one_slip_at_however_many_lines():
+    """A forgotten import is met wherever the name stands."""
+    said = "NameError: name 'math' is not defined (a.py, line {})"
+    cause = only(
+        *(
+            failed(name, status=Status.ERROR, message=said.format(line), places=(("a.py", line),))
+            for name, line in zip(ORDER, (3, 9, 27), strict=True)
+        )
+    )
+    assert cause.headline == (
+        "NameError: name 'math' is not defined (a.py, line 3; a.py, line 9; a.py, line 27)"
+    )
+
+
+def test_of_two_lines_between_which_nothing_decides_one_is_to_be_changed():
+    """That is another thing than two lines that are both wrong."""
+    cause = only(failed("run_mask", places=(LINE, ("assignment/warmup.py", 26), ("a.py", 2))))
+    assert cause.lines == "assignment/warmup.py, line 25 or 26 or a.py, line 2"
+
+
+def test_what_is_not_written_comes_last_and_once():
+    """It is nothing to mend."""
+    missing = {"status": Status.MISSING}
+    wrong, rest = causes(
+        [
+            failed("run_mask", message="run_mask is not implemented yet", **missing),
+            failed("run_weights", message="run_weights is not implemented yet", **missing),
+            failed("run_attention", mistake=INVERTED),
+        ],
+        ORDER,
+    )
+    assert wrong.id == "mask-inverted"
+    assert rest.sentence == "2 exercises are not written yet."
+
+
+def test_names_and_symbols_keep_their_capitals():
+    """Only a word begins small after a colon."""
+    for explanation, begins in (("RoPE is", "RoPE"), ("A mask", "a mask"), ("Q and K", "Q and")):
+        named = dataclasses.replace(INVERTED, explanation=explanation)
+        assert only(failed("run_mask", mistake=named)).headline.startswith(begins)
+
+
+def test_a_verdict_is_read_as_it_is():
+    """Reports and exports have nothing else."""
+    verdict = Verdict(
+        "tests/t.py::test_it",
+        "run_mask",
+        Aspect.VALUES,
+        Status.FAILED,
+        0.0,
+        1.0,
+        Visibility.PUBLIC,
+        message=WRONG,
+        diagnosis=INVERTED,
+        where=Where(*LINE),
+    )
+    assert only(FailedTest.of(verdict)).headline == (
+        "your mask works the wrong way round: what it allows is hidden "
+        "(assignment/warmup.py, line 25)"
+    )
+
+
+def test_the_text_that_a_case_asked_about_makes_no_cause_of_its_own():
+    """Each case draws its own: `what=f"encode({text!r})"`, and what is quoted of the answer."""
+    only(
+        failed("get_tokenizer", message="encode('ab (c')[3] is 101: 257 was expected"),
+        failed("get_tokenizer", "test_b", message='encode("it\'s")[10] is 9: 300 was expected'),
+        failed("get_tokenizer", "test_c", message="the ids of 'a b'[0] is 9: 300 was expected"),
+    )
+    assert (
+        len(
+            causes(
+                [
+                    failed("get_tokenizer", message="encode('ab')[3] is 101: 257 was expected"),
+                    failed(
+                        "get_tokenizer", "test_b", message="decode([1, 2]) is 'a': 'b' was expected"
+                    ),
+                ]
+            )
+        )
+        == 2
+    )
+
+
+def test_what_did_not_end_is_one_cause_by_whichever_clock():
+    """A busy machine runs out of one clock here and of the other one there."""
+    by = ("30 seconds by the clock", "10 seconds of processor time")
+    said = [f"run_mask(...) took longer than {limit} and was stopped" for limit in by]
+    only(*(failed("run_mask", one, status=Status.TIMEOUT, message=one) for one in said))
+
+
+def test_what_had_no_time_left_is_due_to_what_hung_before():
+    """Whichever exercise that was, its line is what there is to mend."""
+    late = {
+        "status": Status.TIMEOUT,
+        "message": "the submission's 120 seconds were used up before this test",
+    }
+    hung = {"status": Status.TIMEOUT, "message": "after 10 s still running a.py, line 3"}
+    cause = only(
+        failed("run_mask", places=(("a.py", 3),), **hung),
+        failed("run_weights", places=(("a.py", 3),), **late),
+        failed("run_rope", **late),
+    )
+    assert cause.sentence == hung["message"]
+
+
+def test_what_is_not_written_has_tests_and_no_failures():
+    """Nothing of it has failed yet."""
+    missing = [failed(name, status=Status.MISSING, message="") for name in ORDER[:2]]
+    assert only(*missing).extent == "2 tests in 2 exercises"

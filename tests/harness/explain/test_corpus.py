@@ -1,0 +1,219 @@
+"""What is said of programs as students write them: right ones, known mistakes, unknown ones."""
+
+from __future__ import annotations
+
+import queue
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Entry
+from grader.settings import Settings
+from grader.verdict import Aspect, Grade, GradeStatus, Status
+from solutions.mistakes import MISTAKES
+from tests.harness.corpus.programs import STYLES, Slip, slips, stage, wrong_lines
+from tests.harness.grading import GradingJob
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+JUDGES = 2
+SEED = 3
+NAMED = 0.95
+LINE_GIVEN = 0.75
+LINE_WRONG = 0.09
+# Mistakes that a style without layers of its own cannot make.
+NEED_LAYERS = {"weights-not-loaded"}
+TOLD = (Aspect.VALUES, Aspect.GENERALITY)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A wrong program and its grade."""
+
+    slip: Slip
+    grade: Grade
+
+    @property
+    def caught(self) -> bool:
+        """Whether any test looks at it and is not content."""
+        return any(v.status in (Status.FAILED, Status.ERROR) for v in self.grade.tests)
+
+    @property
+    def names(self) -> set[str]:
+        """The mistakes that were named, in whichever test."""
+        return {v.diagnosis.mistake for v in self.grade.tests if v.diagnosis}
+
+    @property
+    def told(self) -> list[set[tuple[str, int]]]:
+        """The lines that are told to mend, file and number: one, or two of which one may be it."""
+        return [set(one.places) for one in self.grade.evidence.mendings if one.places]
+
+    @property
+    def exercises(self) -> dict[str, set[str]]:
+        """By exercise that has wrong answers, the mistakes that were named."""
+        found: dict[str, set[str]] = {}
+        for verdict in self.grade.tests:
+            if verdict.status is Status.FAILED and verdict.aspect in TOLD:
+                found.setdefault(verdict.exercise, set())
+            if verdict.diagnosis:
+                found.setdefault(verdict.exercise, set()).add(verdict.diagnosis.mistake)
+        return found
+
+
+@dataclass
+class Class:
+    """Everything that was graded."""
+
+    right: dict[str, Grade] = field(default_factory=dict)
+    known: list[Judged] = field(default_factory=list)
+    unknown: list[Judged] = field(default_factory=list)
+
+
+def drawn() -> list[Slip]:
+    """Every unknown mistake, and every known one in every fourth style that makes it."""
+    made: dict[str, list[Slip]] = {}
+    for slip in slips():
+        made.setdefault(slip.mistake or "", []).append(slip)
+    unknown = made.pop("")
+    return unknown + [
+        slip for n, ways in enumerate(made.values()) for slip in ways[n % min(len(ways), 4) :: 4]
+    ]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
+    """The right programs and what is drawn of the wrong ones, judged in real workers."""
+    folder = tmp_path_factory.mktemp("corpus")
+    judges: queue.Queue[GradingJob] = queue.Queue()
+    for _ in range(JUDGES):
+        judges.put(GradingJob(Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")))
+
+    def grade(number: int, program: str | Slip) -> Grade:
+        place = folder / str(number)
+        place.mkdir()
+        style, edits = (program, ()) if isinstance(program, str) else (program.style, program.edits)
+        judge = judges.get()
+        try:
+            return judge.grade(Entry(str(program), stage(style, edits, place)), "hash")
+        finally:
+            judges.put(judge)
+            shutil.rmtree(place)
+
+    programs: Sequence[str | Slip] = [*STYLES, *drawn()]
+    with ThreadPoolExecutor(JUDGES) as pool:
+        grades = list(pool.map(grade, range(len(programs)), programs))
+    while not judges.empty():
+        judges.get().close()
+    found = Class()
+    for program, result in zip(programs, grades, strict=True):
+        if isinstance(program, str):
+            found.right[program] = result
+        else:
+            (found.known if program.mistake else found.unknown).append(Judged(program, result))
+    return found
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)"
+
+
+def rightly_placed(judged: Judged) -> bool:
+    """Whether one of the lines that are told is one of those that are wrong."""
+    return any(lines & wrong_lines(judged.slip) for lines in judged.told)
+
+
+def wrongly_placed(judged: Judged) -> bool:
+    """Whether for any exercise only other lines are told."""
+    return any(not lines & wrong_lines(judged.slip) for lines in judged.told)
+
+
+def rightly_named(judged: Judged) -> bool:
+    return bool(judged.names & judged.slip.names)
+
+
+# --- What is in it ------------------------------------------------------------------------------
+
+
+@pytest.mark.unit
+def test_every_known_mistake_is_made_in_four_styles_or_more():
+    """Each as it is written in that style."""
+    made = {mistake.id: set() for mistake in MISTAKES}
+    for slip in slips():
+        if slip.mistake:
+            made[slip.mistake].add(slip.style)
+    assert {name for name, styles in made.items() if len(styles) < 4} == NEED_LAYERS
+
+
+# --- What comes of it ---------------------------------------------------------------------------
+
+
+def test_the_figures(graded, capsys):
+    """For whoever changes tests, mistakes or diagnosis."""
+    known = graded.known
+    caught = sum(one.caught for one in (*known, *graded.unknown))
+    exercises = [(one, names) for one in known for names in one.exercises.values()]
+    named = sum(bool(names & one.slip.names) for one, names in exercises)
+    with capsys.disabled():
+        print()
+        print(f"right programs that fail something: {len(failing(graded))} of {len(graded.right)}")
+        print(f"wrong programs caught:  {share(caught, len(known) + len(graded.unknown))}")
+        print(f"rightly named:          {share(sum(map(rightly_named, known)), len(known))}")
+        print(f"  by wrong exercise:    {share(named, len(exercises))}")
+        print(f"misnamed:               {len(misnamed(graded))}")
+        print(f"right line given:       {share(sum(map(rightly_placed, known)), len(known))}")
+        print(f"wrong line given:       {share(sum(map(wrongly_placed, known)), len(known))}")
+
+
+def failing(graded: Class) -> dict[str, list[str]]:
+    found = {
+        style: [v.id for v in grade.tests if v.status is not Status.PASSED]
+        for style, grade in graded.right.items()
+    }
+    return {style: tests for style, tests in found.items() if tests}
+
+
+def misnamed(graded: Class) -> dict[str, set[str]]:
+    wrong = {str(one.slip): one.names - one.slip.names for one in (*graded.known, *graded.unknown)}
+    return {name: names for name, names in wrong.items() if names}
+
+
+def test_no_right_program_fails_anything(graded):
+    """However it is written."""
+    assert len(graded.right) >= 5
+    assert failing(graded) == {}
+
+
+def test_every_wrong_program_is_caught(graded):
+    """And every one is graded."""
+    judged = (*graded.known, *graded.unknown)
+    assert {str(one.slip) for one in judged if one.grade.status is not GradeStatus.GRADED} == set()
+    assert {str(one.slip) for one in judged if not one.caught} == set()
+
+
+def test_nearly_every_known_mistake_is_named(graded):
+    """So that a student reads what is wrong, and not only that something is."""
+    unnamed = {str(one.slip) for one in graded.known if not rightly_named(one)}
+    assert len(unnamed) <= (1 - NAMED) * len(graded.known), unnamed
+
+
+def test_of_most_mistakes_the_line_is_told(graded):
+    """Of those that a small change of one line mends; several of these slips need more than one."""
+    placed = sum(map(rightly_placed, graded.known))
+    assert placed >= LINE_GIVEN * len(graded.known)
+
+
+def test_few_lines_that_are_told_are_other_ones(graded):
+    """A change of another line may mend the same: of two lines the first may not be the slip's."""
+    wrong = {str(one.slip): one.told for one in graded.known if wrongly_placed(one)}
+    assert len(wrong) < LINE_WRONG * len(graded.known), wrong
+
+
+def test_no_program_is_given_a_name_that_is_not_its_own(graded):
+    """To say nothing beats to mislead."""
+    assert len(graded.unknown) >= 20
+    assert misnamed(graded) == {}

@@ -1,0 +1,251 @@
+"""Known mistakes are named when they explain every answer, and nothing is said otherwise."""
+
+import shutil
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.api import grade as grade_once
+from grader.verdict import Diagnosis
+
+pytestmark = pytest.mark.process
+
+COUNT = "def run_count(x):\n    return x.numel()\n"
+
+
+def doubling(expression: str, count: str = COUNT) -> str:
+    """A submission whose `run_double` returns an expression in x."""
+    return f"def run_double(x):\n    return {expression}\n\n{count}"
+
+
+def test_a_wrong_answer_that_is_a_known_mistake_s_is_named(grade):
+    """What is wrong, and what to think about next."""
+    diagnosis = grade(doubling("3 * x"))["test_doubles"].diagnosis
+    assert diagnosis.mistake == "tripled"
+    assert diagnosis.explanation == "Every number is tripled."
+    assert diagnosis.hint == "How often is x added?"
+
+
+def test_a_mistake_may_have_several_numeric_variants(grade):
+    """They share its name."""
+    assert grade(doubling("4 * x"))["test_doubles"].diagnosis.mistake == "tripled"
+
+
+def test_two_mistakes_that_agree_on_some_cases_are_told_apart_by_others(grade):
+    """`moved` differs from `shifted` only on inputs with three axes."""
+    assert grade(doubling("x + 2"))["test_doubles"].diagnosis.mistake == "shifted"
+    moved = grade(doubling("x + 2 + (x.ndim == 3)"))
+    assert moved["test_doubles"].diagnosis.mistake == "moved"
+
+
+def test_two_mistakes_made_together_are_recognised_as_such(grade):
+    """Both are explained."""
+    diagnosis = grade(doubling("7 * x"))["test_doubles"].diagnosis
+    assert diagnosis.mistake == "tripled + rows-counted"
+    assert "Every number is tripled. Only the rows are counted." in diagnosis.explanation
+
+
+@pytest.mark.parametrize(
+    "expression", ["2.5 * x", "3 * x + 0.01", "3 * x if x.ndim == 2 else 6 * x", "x * x"]
+)
+def test_of_an_unknown_mistake_nothing_is_said(grade, expression):
+    """To say nothing beats to mislead."""
+    verdicts = grade(doubling(expression)).grade.tests
+    assert any(verdict.status == "failed" for verdict in verdicts)
+    assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
+
+
+def test_one_wrong_case_alone_is_no_proof(grade):
+    """A mistake is named when several cases show it."""
+    verdicts = grade(doubling("3 * x if x.ndim == 1 else 2 * x")).grade.tests
+    assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
+
+
+def test_a_passed_test_has_no_diagnosis(grade):
+    """Nor has one that fails for another reason."""
+    graded = grade(doubling("(3 * x).detach()"))
+    assert graded["test_doubles"].diagnosis.mistake == "tripled"
+    assert graded["test_gradient"].diagnosis is None
+    assert graded["test_is_the_same_twice"].status == "passed"
+    assert graded["test_is_the_same_twice"].diagnosis is None
+
+
+def test_a_mistake_in_a_part_is_explained_once_where_it_first_shows(grade):
+    """What builds on it says what to fix first."""
+    count = "def run_count(x):\n    return x.shape[0]\n"
+    graded = grade(doubling("5 * x", count))
+    assert graded["test_doubles"].diagnosis.explanation == "Only the rows are counted."
+
+
+ATTENTION = """
+    import math
+    import torch
+
+    def rotated(x, theta, positions):
+        pairs = torch.arange(0, x.shape[-1], 2)
+        angles = positions[..., None] * theta ** (-pairs / x.shape[-1])
+        cos, sin = angles.cos(), angles.sin()
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+
+    def attended(q, k, v, hidden):
+        scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(hidden, -torch.inf)
+        return scores.softmax(-1) @ v
+
+    def run_self_attention(W_query, W_key, W_value, in_features):
+        q, k, v = (in_features @ weight for weight in (W_query, W_key, W_value))
+        return attended(q, k, v, torch.tensor(False))
+
+    def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+        return rotated(in_query_or_key, theta, token_positions)
+
+    def run_multihead_self_attention_with_rope(
+        d_model, num_heads, max_seq_len, theta, q_proj_weight, k_proj_weight, v_proj_weight,
+        o_proj_weight, in_features, token_positions=None,
+    ):
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        every = (in_features @ weight.T for weight in weights)
+        q, k, v = (one.unflatten(-1, (num_heads, -1)).transpose(-3, -2) for one in every)
+        seq = in_features.shape[-2]
+        if token_positions is None:
+            token_positions = torch.arange(seq)
+        shared = token_positions[..., None, :]
+        q, k = rotated(q, theta, shared), rotated(k, theta, shared)
+        merged = attended(q, k, v, torch.ones(seq, seq, dtype=torch.bool).triu(1))
+        return merged.transpose(-3, -2).flatten(-2) @ o_proj_weight.T
+"""
+WITH_ROPE = "run_multihead_self_attention_with_rope"
+
+
+@pytest.fixture
+def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
+    """What is told, by exercise, of attention with some of its text exchanged."""
+
+    def told(exchanged: Mapping[str, str]) -> dict[str, Diagnosis]:
+        text = textwrap.dedent(ATTENTION)
+        for right, wrong in exchanged.items():
+            assert text.count(right) == 1
+            text = text.replace(right, wrong)
+        (tmp_path / "adapters.py").write_text(text)
+        tests = grade_once(tmp_path, assignment=Path(__file__).parents[3], seed=5).tests
+        return {test.exercise: test.diagnosis for test in tests if test.diagnosis is not None}
+
+    return told
+
+
+@pytest.mark.unit
+def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_caller(diagnosed):
+    """One cause has one name, though attention that never hands positions on looks the same."""
+    found = diagnosed({"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"})
+    assert {name: one.mistake for name, one in found.items()} == {
+        "run_rope": "rope-positions-ignored",
+        WITH_ROPE: "rope-positions-ignored",
+    }
+    assert found[WITH_ROPE].explanation == "The same mistake as in run_rope."
+    found = diagnosed({"shared = token_positions[..., None, :]": "shared = torch.arange(seq)"})
+    assert {name: one.mistake for name, one in found.items()} == {
+        WITH_ROPE: "mha-positions-ignored"
+    }
+
+
+@pytest.mark.unit
+def test_a_transposed_output_projection_is_another_mistake_than_transposed_inputs(diagnosed):
+    """Who mends one of them has not mended the other."""
+    found = diagnosed({"@ weight for": "@ weight.T for", "@ o_proj_weight.T": "@ o_proj_weight"})
+    assert {name: one.mistake for name, one in found.items()} == {
+        "run_self_attention": "projection-transposed",
+        WITH_ROPE: "output-projection-transposed",
+    }
+    assert not found[WITH_ROPE].explanation.startswith("The same mistake")
+
+
+def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade):
+    """Where counts are zero, either of two mistakes may be behind it; zero doubles tell which."""
+    nothing = "def run_count(x):\n    return 0\n"
+    assert grade(doubling("2 * x", nothing))["test_counts"].diagnosis is None
+    graded = grade(doubling("0 * x", nothing))
+    assert graded["test_doubles"].diagnosis.mistake == "zeroed"
+    assert graded["test_counts"].diagnosis.mistake == "zeroed"
+    assert graded["test_counts"].diagnosis.explanation == "The same mistake as in run_double."
+
+
+def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
+    """The answers of the mistakes are frozen beside the public tests; no code of them is."""
+    course = shutil.copytree(tiny, tmp_path / "course")
+    public = course / "tests" / "public" / "test_tiny.py"
+    public.write_text(
+        public.read_text()
+        + "\n\n@exercise('run_double')\ndef test_doubles_a_row(student, reference, draw):\n"
+        "    '''Also of a row.'''\n    x = draw(7)\n    assert_matches(student(x), reference(x))\n"
+    )
+    handout = tmp_path / "handout"
+    done = grader("handout", handout, cwd=course)
+    assert done.returncode == 0, done.stderr
+    (handout / "adapters.py").write_text(
+        (handout / "adapters.py").read_text().replace("assignment.double(x)", "3 * x")
+    )
+    printed = home_pytest(handout, "-v").stdout
+    assert "Every number is tripled.\nHint: How often is x added?" in printed
+    assert "3 * x" not in (handout / "tests/public/fixtures/test_tiny.safetensors").read_text(
+        errors="replace"
+    )
+
+
+def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches(grader, tiny):
+    """An author sees what the tests are worth before a class is graded with them."""
+    done = grader("verify", cwd=tiny)
+    assert done.returncode == 1
+    assert "nothing wrong fails tests/hidden/test_tiny.py::test_work" in done.stdout
+    assert "passes every test" not in done.stdout
+    assert "is called" not in done.stdout
+    assert "9 wrong functions: 9 caught, 6 named, 0 misnamed" in done.stdout
+
+
+def test_verify_tells_which_mistakes_each_test_catches(grader, tiny):
+    """So that an author sees which test is worth what."""
+    printed = grader("verify", "--tests", cwd=tiny).stdout
+    assert "tests/public/test_tiny.py::test_counts\n    zeroed, nothing-counted, rows" in printed
+    assert "tests/public/test_tiny.py::test_doubles\n    tripled, shifted, moved, zeroed" in printed
+
+
+def test_verify_finds_a_test_that_asks_for_more_than_a_right_answer(grader, tiny, tmp_path):
+    """What is right may be written in many ways: all of them must pass."""
+    narrow = shutil.copytree(tiny, tmp_path / "narrow")
+    (narrow / "solutions" / "variants.py").write_text(
+        "from types import SimpleNamespace\n\n"
+        "def count(x):\n    return sum(1 for _ in x.flatten())\n\n"
+        "def double(x):\n    return x.detach() + x.detach()\n\n"
+        "VARIANTS = (\n"
+        "    SimpleNamespace(name='one by one', functions={'run_count': count}),\n"
+        "    SimpleNamespace(name='cut off', functions={'run_double': double}),\n"
+        ")\n"
+    )
+    done = grader("verify", cwd=narrow)
+    assert done.returncode == 1
+    wanted = "the right variant 'cut off' fails tests/hidden/test_tiny.py::test_gradient"
+    assert wanted in done.stdout
+    assert "one by one" not in done.stdout
+
+
+def test_verify_finds_a_test_of_values_that_remembered_answers_pass(grader, tiny, tmp_path):
+    """Whoever has seen one draw's answers must be right in the next, too."""
+    known = shutil.copytree(tiny, tmp_path / "known")
+    public = known / "tests" / "public" / "test_tiny.py"
+    worked = "x, (drawn, right) = torch.ones(2, 3), (draw(2, 3), reference(draw(3)))"
+    public.write_text(public.read_text().replace("x = draw(2, 3)", worked, 1))
+    done = grader("verify", cwd=known)
+    assert done.returncode == 1
+    (complaint,) = [line for line in done.stdout.splitlines() if "remembered" in line]
+    assert "another draw pass tests/public/test_tiny.py::test_doubles:" in complaint
+
+
+def test_verify_finds_a_reference_that_fails_its_own_tests(grader, tiny, tmp_path):
+    """Then no grade would be right."""
+    broken = shutil.copytree(tiny, tmp_path / "broken")
+    public = broken / "tests" / "public" / "test_tiny.py"
+    public.write_text(public.read_text().replace("reference(x))", "3 * x)", 1))
+    done = grader("verify", cwd=broken)
+    assert done.returncode == 1
+    assert "the reference fails tests/public/test_tiny.py::test_doubles" in done.stdout

@@ -1,0 +1,326 @@
+"""Slips that other places of a program, or of the files around it, tell of."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.edits.generating import edits_of
+from tests.harness.undoing import assert_undone, table_of, tree
+
+pytestmark = pytest.mark.unit
+
+MODEL = """
+import torch
+from dataclasses import dataclass
+from einops import rearrange
+from torch import nn
+
+@dataclass
+class Config:
+    width: int
+    length: int
+    heads: int = 1
+    bias: bool = False
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.query = nn.Linear(4, 4)
+        self.key = nn.Linear(4, 4)
+        self.out_proj = nn.Linear(4, 4)
+        self.register_buffer("mask", torch.ones(8, 8).tril().bool())
+
+    def plain(self, x):
+        n = x.shape[-2]
+        mixed = self.weights(self.query(x), self.key(x), self.mask[:n, :n])
+        return self.out_proj(mixed)
+
+    def forward(self, x, is_causal=False, positions=None):
+        n = x.shape[-2]
+        q = self.query(x)
+        mixed = self.weights(q, self.key(x), self.mask[:n, :n])
+        return self.out_proj(mixed)
+
+class Rotating(Attention):
+    def forward(self, x, positions=None):
+        return super().forward(x, is_causal=True, positions=positions)
+
+class Tables:
+    made = {}
+
+    @classmethod
+    def of(cls, width, length):
+        settings = (width, length)
+        if settings not in cls.made:
+            cls.made[settings] = torch.arange(length)
+        return cls.made[settings]
+
+def softmax(x, dim):
+    highest = x.max(dim=dim, keepdim=True).values
+    return torch.exp(x - highest)
+
+def split(x, heads):
+    return rearrange(x, "s (h d) -> h s d", h=heads)
+
+def count(d_in, d_out):
+    return 3 * d_in * d_out + d_out * d_out
+
+def compose(f, g):
+    return lambda *given: f(g(*given))
+
+def pairs(x):
+    return x[..., 0::2], x[..., 1::2]
+
+def tables(d_model, num_heads, max_len):
+    return Tables.of(d_model // num_heads, max_len)
+
+def configured(width, length, bias):
+    return Config(width, length, bias=bias)
+
+def positional(width, length):
+    return Config(width, length=length)
+
+class Other:
+    def forward(self, x):
+        return x
+
+def attended(x, n):
+    layer = Other()
+    return layer(x)
+
+def masked(x, positions, n):
+    layer = Attention(Config(4, n))
+    flags = future(n).to(x.device)
+    return layer(x, is_causal=flags, positions=positions)
+
+def future(n):
+    return torch.ones(1, n, n).triu(1).bool().squeeze(0)
+
+def opened(mask):
+    return ~mask
+
+def first(q, k, mask):
+    return weights(q, k, hidden=opened(mask))
+
+def second(q, k, v, mask):
+    return weights(q, k, hidden=opened(mask)) @ v
+
+def weights(q, k, hidden):
+    dk = q.shape[-1]
+    turned = k.transpose(-2, -1)
+    scores = q @ turned / dk ** 0.5
+    return scores.masked_fill(hidden, float("-inf")).softmax(-1)
+
+def filled(layers, w_q, w_k, w_v):
+    for layer, weight in zip(layers, (w_q, w_k, w_v)):
+        layer.weight = nn.Parameter(weight)
+
+def copied(model, query_weight, key_weight):
+    model.query.weight.data.copy_(query_weight)
+    model.key.weight.data.copy_(key_weight)
+    return model
+
+def projected(y: torch.Tensor, o_weight: torch.Tensor):
+    return y @ o_weight.T
+
+class Weights:
+    def __init__(self, held):
+        self.held = held
+
+    def inner(self, x):
+        return x @ self.held.T
+
+    def outer(self, x):
+        return x @ self.held
+
+    @classmethod
+    def of(cls, width, base=2.0):
+        return cls(torch.ones(width) * base)
+
+def both(weights, x):
+    mixed = weights.inner(x)
+    return weights.outer(mixed)
+
+def shares(likings, along):
+    grown = torch.exp(likings - likings.amax(dim=along, keepdim=True))
+    return grown / grown.sum(dim=along, keepdim=True)
+
+def hide(scores, mask):
+    return scores.masked_fill(~mask, float("-inf"))
+
+def seen(q, k, mask=None):
+    return shares(hide(q @ k.mT, mask), along=-1)
+
+def seen_in_order(q, k, v, is_causal):
+    m = None
+    if is_causal:
+        m = future(q.shape[-2])
+    return shares(hide(q @ k.mT, m), along=-1) @ v
+
+def cast(module, x):
+    for one in module.parameters():
+        one.data = one.data.to(x.dtype)
+    return module(x)
+
+def made(width, theta):
+    return Weights.of(width, base=theta)
+
+def scaled(x, scale: float | None = None):
+    turned = x.transpose(-2, -1)
+    ahead = x.unsqueeze(-3)
+    return turned if scale is None else ahead
+
+def rotated(turn, q, k, v):
+    return weights(turn(q), turn(k), v)
+
+def sized(config):
+    half = config.head_size // 2
+    return half, config.head_size ** -0.5, config.model_size
+
+def loaded(model, query, key, out):
+    model.load_state_dict({"query.weight": query, "key.weight": key, "out_proj.weight": out})
+"""
+
+SLIPS = {
+    "an index that the same has elsewhere": [
+        ("weights(q, self.key(x), self.mask[:n, :n])", "weights(q, self.key(x), self.mask)"),
+        ("return x[..., 0::2], x[..., 1::2]", "return x[0::2], x[1::2]"),
+    ],
+    "a projection with which another method ends": [
+        ("return self.out_proj(mixed)", "return mixed"),
+    ],
+    "one layer under two names": [
+        ("self.key = nn.Linear(4, 4)", "self.key = self.query"),
+    ],
+    "an option of the method that is overridden": [
+        (
+            "forward(x, is_causal=True, positions=positions)",
+            "forward(x, positions=positions)",
+            "forward(x, positions=positions, is_causal=True)",
+        ),
+    ],
+    "the key of a table, whatever it is called": [
+        ("settings = (width, length)", "settings = (width,)"),
+    ],
+    "a pair of which one is meant": [
+        ("keepdim=True).values", "keepdim=True)"),
+    ],
+    "which size is given": [
+        ("h=heads)", "d=heads)"),
+        ("Tables.of(d_model // num_heads", "Tables.of(d_model"),
+    ],
+    "what is counted": [
+        ("3 * d_in * d_out + d_out * d_out", "4 * d_in * d_out"),
+    ],
+    "what is called first": [
+        ("f(g(*given))", "g(f(*given))"),
+    ],
+    "where an argument lands": [
+        ("Config(width, length, bias=bias)", "Config(width, length, bias)"),
+        ("Config(width, length=length)", "Config(length, length=width)"),
+    ],
+    "what is given by keyword": [
+        ("flags, positions=positions)", "flags)", "flags, positions=positions)"),
+        ("hidden=opened(mask)) @ v", "hidden=mask) @ v"),
+    ],
+    "an axis too many": [
+        (".bool().squeeze(0)", ".bool()"),
+    ],
+    "a scale beside a product of two names": [
+        ("q @ turned / dk ** 0.5", "q @ turned", "(q @ turned) / dk ** 0.5"),
+    ],
+    "a weight that nothing loads": [
+        ("(w_q, w_k, w_v)):", "(w_q, w_k)):"),
+        (
+            "copy_(query_weight)\n    model.key.weight.data.copy_(key_weight)",
+            "copy_(query_weight)\n",
+            "copy_(query_weight); model.key.weight.data.copy_(key_weight)\n",
+        ),
+        ("y @ o_weight.T", "y"),
+    ],
+    "a method that nobody calls": [
+        ("return weights.outer(mixed)", "return mixed"),
+    ],
+    "a default that is said to be None": [
+        ("float | None = None", "float | None = 1.0"),
+    ],
+    "a second name for what was to be another": [
+        ("turned = x.transpose(-2, -1)", "turned = x"),
+        ("ahead = x.unsqueeze(-3)", "ahead = x"),
+    ],
+    "a parameter of one of two classes' methods": [
+        ("Weights.of(width, base=theta)", "Weights.of(width)", "Weights.of(width, theta)"),
+    ],
+    "which arguments go through a call": [
+        ("turn(q), turn(k), v", "turn(q), k, turn(v)"),
+    ],
+    "another size of the same": [
+        ("config.head_size ** -0.5", "config.model_size ** -0.5"),
+    ],
+    "an axis, by whatever name it is given elsewhere": [
+        ("grown.sum(dim=along, keepdim=True)", "grown.sum(dim=-1, keepdim=True)"),
+    ],
+    "a call that asks for what nothing reads": [
+        ("shares(hide(q @ k.mT, mask), along=-1)", "shares(q @ k.mT, along=-1)"),
+        ("shares(hide(q @ k.mT, m), along=-1)", "shares(q @ k.mT, along=-1)"),
+    ],
+    "a part of a value that was to be set anew": [
+        ("one.data = one.data.to(x.dtype)", "one.data.to(x.dtype)"),
+    ],
+    "the name under which a weight goes": [
+        ('"out_proj.weight"', '"proj.weight"'),
+    ],
+}
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
+def test_what_other_places_tell_of_is_undone(group, right, wrong, mended):
+    """The right program, or one that answers alike, is among the edits of the wrong one."""
+    assert_undone(MODEL, group, right, wrong, mended)
+
+
+def test_nothing_is_set_that_a_library_holds():
+    """What an edit sets there would stay: every later trial would fail for it."""
+    program = "from torch import nn\n\ndef made(w):\n    nn.init.zeros_(w)\n    return w\n"
+    made = (edit.applied(program) for edit in edits_of(program))
+    assert not [text for text in made if "nn.init =" in text or "nn =" in text]
+
+
+def test_the_words_of_who_uses_a_file_are_known_in_it():
+    """A class looks weights up by names that stand only where the weights are handed over."""
+    module = "def mixed(held, x):\n    return held['inner'] @ x + held['inner']\n"
+    user = "from module import mixed\n\ndef run(a, b, x):\n    return mixed({'last': a}, x)\n"
+    wanted = tree("last".join(module.rsplit("inner", 1)))
+    alone, known = edits_of(module), edits_of(module, None, [], [user])
+    assert wanted not in [tree(edit.applied(module)) for edit in alone]
+    assert wanted in [tree(edit.applied(module)) for edit in known]
+
+
+def test_nothing_that_a_user_declares_is_tried_in_a_file():
+    """It cannot be reached from there."""
+    module = "def mixed(x, mask):\n    return x + mask\n"
+    user = "from module import mixed\n\ndef causal_mask(n):\n    return n\n"
+    assert edits_of(module, None, [], [user]) == edits_of(module)
+
+
+def test_what_stands_outside_of_all_functions_is_looked_at_like_the_rest():
+    """A notebook's cells load their weights there."""
+    program = (
+        "import torch\nfrom torch import nn\n\nclass Model(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.query, self.key = nn.Linear(2, 2), nn.Linear(2, 2)\n"
+        "        self.first = nn.Linear(2, 2)\n\n"
+        "model, w_q, w_k = Model(), torch.eye(2), torch.eye(2)\n"
+        "model.first.weight.data.copy_(w_q)\n"
+        "model.load_state_dict({'quer.weight': w_q, 'key.weight': w_q})\n"
+    )
+    wanted = tree(program.replace("'quer.weight'", "'query.weight'"))
+    assert wanted in [tree(edit.applied(program)) for edit in edits_of(program)]
+
+
+def test_what_a_value_lacks_may_be_put_where_it_is_returned():
+    """Nothing decides between a value and the `return` of it in the next line."""
+    program = "def f(q, k):\n    d_k = q.shape[-1]\n    s = q @ k.mT\n    return s\n"
+    edits = edits_of(program)
+    lines = {edit.line for edit in edits if "d_k ** 0.5" in edit.applied(program)}
+    assert {3, 4} <= lines

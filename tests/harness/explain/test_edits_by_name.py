@@ -1,0 +1,154 @@
+"""Slips that edits undo by what things are called: cases, options, keys, words, functions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness.undoing import assert_undone, table_of
+
+pytestmark = pytest.mark.unit
+
+PROGRAM = """
+import torch
+from functools import partial, reduce
+from typing import NamedTuple
+from masks import see_all, only_past
+
+class Config(NamedTuple):
+    heads: int
+    causal: bool = False
+    log_base: float = 1.0
+
+DEFAULTS = {"mask": "all", "theta": 10000.0}
+BLOCKED = -float("inf")
+LAYERS = {"q": ("in", "qkv"), "o": ("out", "out")}
+
+def hidden(kind, q, k):
+    match kind, q.shape[-2]:
+        case "causal", n:
+            found = torch.ones(n, n).tril(-1) > 0
+        case "full", _:
+            found = None
+        case allowed, _:
+            found = ~allowed
+    return found
+
+def of_three(inputs):
+    match inputs:
+        case query, key, value:
+            return query, key, value
+        case single:
+            return single
+
+def chained(weights, x, options, see=see_all):
+    steps = []
+    for name in ("q", "k", "v"):
+        steps.append(partial(projected, name=name, weight=weights[name]))
+    steps.append(partial(shown, see=only_past))
+    made = dict(DEFAULTS | options)
+    return steps, x * options["theta"], hidden("causal", x, x), made["name"]
+
+def projected(x, name, weight):
+    return {"x": x @ weight, "name": name}
+
+def shown(x, see):
+    return see(x)
+
+def many(scores, heads, tokens, width, n, alpha):
+    first, last = n, n + tokens
+    x = scores.view(-1, heads, tokens, width)
+    wide = x.repeat(n, 1, 1)
+    part = scores[..., first:last]
+    other = wide[..., first:last, :]
+    both = torch.baddbmm(x, wide, other, beta=1, alpha=alpha)
+    grid = torch.meshgrid(part, part, indexing="ij")
+    below = torch.less_equal(part, other)
+    joined = torch.stack((x, wide), dim=1)
+    log_scale = torch.tensor(float(n)).log()
+    rate = alpha ** -(n / width)
+    seen = visible(queries=(0, n), keys=(0, tokens))
+    return both, grid, below, joined, log_scale, rate, seen
+
+def visible(queries, keys):
+    return torch.arange(*queries)[:, None] >= torch.arange(*keys)
+
+def running(blocks, largest, training):
+    rows = torch.arange(4).unsqueeze(-1)
+    columns = torch.arange(4).unsqueeze(-2)
+    total = 0
+    for block in blocks:
+        largest = torch.maximum(largest, block.max())
+        total = total + block.exp()
+    if training is False:
+        return rows, columns
+    return total
+
+class Pairs:
+    def of(self, x, n, k):
+        for part in (*x.split(n, dim=-1), *x.chunk(k, dim=-1)):
+            yield x[..., 2 * k], x[..., 2 * k + 1], part
+"""
+SLIPS = {
+    "cases of a match": [
+        ('case "causal", n:', 'case "full", n:'),
+        ("case query, key, value:", "case key, query, value:"),
+        ("return query, key, value\n", "return query, key, key\n"),
+        ("found = ~allowed", "found = allowed"),
+    ],
+    "words": [
+        ('hidden("causal", x, x)', 'hidden("casual", x, x)'),
+        ('options["theta"]', 'options["thetas"]'),
+        ('"o": ("out", "out")', '"o": ("out", "qkv")'),
+        ('indexing="ij"', 'indexing="xy"'),
+        ("training is False", 'training is "False"'),
+    ],
+    "keys and options": [
+        ('options["theta"]', 'DEFAULTS["theta"]'),
+        ("weight=weights[name]", 'weight=weights["q"]'),
+        ("name=name", 'name="q"'),
+        ("beta=1, alpha=alpha", "beta=alpha", "alpha=alpha"),
+        ('{"x": x @ weight, "name": name}', '{"x": x @ weight}'),
+        ("DEFAULTS | options", "options | DEFAULTS"),
+    ],
+    "functions that are handed over": [("see=only_past", "see=see_all")],
+    "default values of fields": [("causal: bool = False", "causal: bool = True")],
+    "slices and shapes": [
+        ("scores[..., first:last]", "scores[..., : last - first]"),
+        ("view(-1, heads, tokens, width)", "view(heads, -1, tokens, width).transpose(0, 1)"),
+        ("x.split(n, dim=-1)", "x.split(n)"),
+        ("x.chunk(k, dim=-1)", "x.chunk(k)"),
+        ("x[..., 2 * k], x[..., 2 * k + 1]", "x[2 * k], x[2 * k + 1]"),
+        ("x.repeat(n, 1, 1)", "x.repeat_interleave(n, dim=0)"),
+        ("torch.stack((x, wide), dim=1)", "torch.cat((x, wide), dim=0)"),
+        ("torch.ones(n, n).tril(-1)", "torch.ones(n, n).triu(1)"),
+        ("queries=(0, n)", "queries=(1, n + 1)"),
+        (
+            "    rows = torch.arange(4).unsqueeze(-1)\n"
+            "    columns = torch.arange(4).unsqueeze(-2)\n",
+            "    columns = torch.arange(4).unsqueeze(-1)\n"
+            "    rows = torch.arange(4).unsqueeze(-2)\n",
+        ),
+        ("rows = torch.arange(4).unsqueeze(-1)", "rows = torch.arange(4)"),
+    ],
+    "functions in place of operators": [
+        ("torch.less_equal(part", "torch.less(part"),
+        (".log()\n", "\n"),
+        ("alpha ** -(n / width)", "-(alpha ** (n / width))", "(alpha ** -(n / width))"),
+        ('BLOCKED = -float("inf")', "BLOCKED = 1e-9", "BLOCKED = -1000000000.0"),
+    ],
+    "the end of a loop": [
+        (
+            "        total = total + block.exp()\n    if training is False:\n"
+            "        return rows, columns\n    return total\n",
+            "        total = total + block.exp()\n        return total\n",
+            "        total = total + block.exp()\n    return total\n",
+        ),
+    ],
+}
+TABLE = table_of(SLIPS)
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
+def test_a_slip_is_undone_by_what_things_are_called(group, right, wrong, mended):
+    """Programs say by words which case, which option and which function is meant."""
+    assert_undone(PROGRAM, group, right, wrong, mended)

@@ -1,0 +1,195 @@
+"""Slips of whose step comes first, which function is called, and what is asked for by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.edits.generating import edits_of
+from tests.harness.undoing import assert_undone, table_of
+
+pytestmark = pytest.mark.unit
+
+ASKED = """
+import math
+import torch
+from enum import Enum
+from torch import nn
+
+class Policy(Enum):
+    FULL = "full"
+    CAUSAL = "causal"
+
+class Mask:
+    pass
+
+class Open(Mask):
+    pass
+
+class Causal(Mask):
+    pass
+
+MASKS = {Policy.FULL: Open, Policy.CAUSAL: Causal}
+
+def chosen(policy: Policy = Policy.FULL):
+    return MASKS[policy]
+
+class Layout:
+    def __init__(self, heads, width):
+        self.heads, self.width = heads, width
+
+class Layer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads, self.width, self.size = config.heads, config.width, config.size
+        self.layout = Layout(config.heads, config.width)
+        self.register_buffer("allowed", torch.ones(4, 4).tril().bool())
+        self.key = nn.Linear(4, 4)
+        self.value = nn.Linear(4, 4)
+
+    def alone(self, query):
+        return query * 2
+
+    def forward(self, query, key, value):
+        return query @ key.mT @ value
+
+    def drop(self, weights, keep_probability):
+        if not self.training:
+            return weights
+        kept = weights * (torch.rand_like(weights) < keep_probability)
+        return kept / keep_probability
+
+def attend(layer, query, key, value):
+    return layer(query, key, value)
+
+def crossed(layer, query, key, value):
+    return layer.forward(query, key, value)
+
+def with_policy(policy):
+    return chosen(policy)
+
+def weights_of(scores, mask):
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1)
+
+def masked(scores, mask):
+    hidden = torch.where(mask, scores, float("-inf"))
+    return torch.softmax(hidden, dim=-1)
+
+def placed(x, token_positions=None):
+    at = token_positions
+    if at is None:
+        at = torch.arange(x.shape[-2])
+    return table(8, 10000.0)[at]
+
+def table(width, base):
+    rates = base ** -torch.linspace(0, 1, width // 2 + 1)[:-1]
+    return torch.outer(torch.arange(8), rates)
+
+def scaled(width, heads):
+    return 1 / math.sqrt(width // heads)
+
+def by_root(scores, d_k):
+    return tempered(scores, d_k ** 0.5)
+
+def tempered(scores, beta):
+    def applied(x):
+        return x * beta
+    return applied(scores)
+
+def of_last(x):
+    d = x.shape[-1]
+    return x / d
+
+def evaluated(layer, x):
+    layer.eval()
+    return layer(x)
+"""
+HIDDEN = """\
+    hidden = torch.where(mask, scores, float("-inf"))
+    return torch.softmax(hidden, dim=-1)"""
+SLIPS = {
+    "the order of two steps": [
+        (
+            HIDDEN,
+            "    hidden = torch.softmax(scores, dim=-1)\n    return torch.where(mask, hidden, 0.0)",
+            "    hidden = torch.softmax(scores, dim=-1)\n"
+            '    return torch.softmax(torch.where(mask, scores, float("-inf")), dim=-1)',
+        ),
+        (
+            HIDDEN,
+            "    hidden = torch.softmax(scores, dim=-1)\n    return torch.where(mask, hidden, 0.0)",
+            "    hidden = torch.softmax(scores, dim=-1)\n"
+            "    return (shown := torch.where(mask, hidden, 0.0)) / shown.sum(-1, keepdim=True)",
+        ),
+    ],
+    "a function that asks for what nothing reads": [
+        ("return layer.forward(query, key, value)", "return layer.alone(query)"),
+    ],
+    "an object's own parts": [
+        ("Layout(config.heads, config.width)", "Layout(1, config.size)"),
+    ],
+    "a parameter where one of a class's own is written": [
+        ("return chosen(policy)", "return chosen(Policy.CAUSAL)"),
+    ],
+    "a default of a class's own": [
+        ("policy: Policy = Policy.FULL", "policy: Policy = Policy.CAUSAL"),
+    ],
+    "which class of a kind": [
+        ("Policy.FULL: Open", "Policy.FULL: Causal"),
+    ],
+    "what was set just before": [
+        (
+            "    if at is None:\n        at = torch.arange(x.shape[-2])",
+            "    at = torch.arange(x.shape[-2])",
+            "    at = torch.arange(x.shape[-2]) if at is None else at",
+        ),
+    ],
+    "what a function around holds": [
+        ("return x * beta", "return x"),
+    ],
+    "from the other end": [
+        ("[:-1]", "[1:]"),
+    ],
+    "a share and a root": [
+        ("math.sqrt(width // heads)", "math.sqrt(width)"),
+        ("tempered(scores, d_k ** 0.5)", "tempered(scores, d_k)"),
+    ],
+    "a size that is written out": [
+        ("d = x.shape[-1]", "d = 64"),
+    ],
+    "an attribute set twice": [
+        ("self.value = nn", "self.key = nn"),
+    ],
+    "a method that is a mode": [
+        ("if not self.training:", "if not self.train:"),
+    ],
+    "a method that is named and not called": [
+        ("layer.eval()", "layer.eval"),
+    ],
+    "a share that is kept": [
+        ("return kept / keep_probability", "return kept"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
+def test_what_is_asked_for_or_stands_in_another_order_is_undone(group, right, wrong, mended):
+    """The right program, or one that answers alike, is among the edits of the wrong one."""
+    assert_undone(ASKED, group, right, wrong, mended)
+
+
+def test_statements_outside_of_all_functions_have_edits():
+    """`if __name__ == ...` stands in many files: it must not cost the others theirs."""
+    program = 'def f(x):\n    return x + 1\n\nif __name__ == "__main__":\n    print(f(1))\n'
+    assert {edit.line for edit in edits_of(program)} >= {2, 4}
+
+
+def test_whether_something_is_given_is_no_use_of_it():
+    """Who asks whether there are positions and then counts the tokens has forgotten them."""
+    program = (
+        "def f(table, n, positions=None):\n    if positions is not None:\n"
+        "        return table[:n].unsqueeze(0)\n    return table[:n]\n"
+    )
+    mended = program.replace("table[:n].unsqueeze(0)", "table[positions]")
+    assert mended in [edit.applied(program) for edit in edits_of(program, [3])]

@@ -1,0 +1,398 @@
+"""Slips of who leaves out a part, takes one that is called alike, or counts something else."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from grader.edits.generating import edits_of
+from tests.harness.undoing import assert_undone, table_of
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+LEFT_OUT = """
+import copy
+import math
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+KEYS = ("q", "k", "v", "o")
+
+def weights_of(scores):
+    return torch.softmax(scores, dim=-1)
+
+def scaled(q, k):
+    return (q @ k.mT) / math.sqrt(k.shape[-1])
+
+def attend(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return weights_of(scores) @ v
+
+def attend_turned(q, k, v, turn):
+    turned_q, turned_k = turn(q), turn(k)
+    return attend(turned_q, turned_k, v)
+
+def causal_mask(n):
+    return torch.triu(torch.ones(n, n), 1) == 0
+
+def masked_by_sum(scores, mask):
+    return scores + (~mask) * -1e9
+
+def chosen(weights, mask, given):
+    if given is not None:
+        return torch.where(mask, weights, torch.zeros_like(weights))
+    return weights
+
+def frequencies(width, base=10000.0):
+    count = torch.arange(0, width, 2)
+    return base ** (-1 * count / width)
+
+def divided(width):
+    return torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))
+
+def dropped(weights, p, training):
+    keep = torch.rand_like(weights) > p
+    return weights * keep / (1 - p)
+
+def merged(x):
+    return x.transpose(-3, -2).flatten(-2)
+
+def split(x):
+    return x.transpose(1, 2)
+
+def halves(even, odd):
+    return torch.stack((even, odd), dim=-1).flatten(-2)
+
+def like(x, turned):
+    return turned.to(x.dtype)
+
+def gathered(x, layers):
+    found = []
+    for layer in layers:
+        found.append(layer(x))
+    return torch.cat(found, dim=-1)
+
+def counted(layers):
+    return sum(p.numel() for p in layers.parameters())
+
+def of_shapes(shape):
+    return torch.Size(shape).numel()
+
+def layers_of(count, width):
+    return nn.ModuleList([nn.Linear(width, width) for _ in range(count)])
+
+def same_layers(layer, count):
+    return nn.ModuleList([copy.deepcopy(layer) for _ in range(count)])
+
+def fused(q, k, v, d):
+    weight = torch.empty(3 * d, d)
+    weight[:d] = q
+    weight[d : 2 * d] = k
+    weight[2 * d :] = v
+    return weight
+
+def axes(x):
+    swapped = x.permute(2, 0, 1)
+    return swapped
+
+def ready(x, flag):
+    kept = x
+    total = kept + 1
+    if flag is not None:
+        total = total * 2
+    return total
+
+class Projections(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+
+    def load(self, w_query, w_key):
+        self.query.weight.data.copy_(w_query)
+        self.key.weight.data.copy_(w_key)
+
+    def forward(self, x):
+        q, k = self.query(x), self.key(x)
+        return q @ k.mT
+
+class Sides(nn.Module):
+    def __init__(self, width, bias, **options):
+        super().__init__()
+        self.left = nn.Linear(width, width, bias=bias, **options)
+        self.right = nn.Linear(width, width, bias=bias, **options)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.out(self.left(x) + self.right(x))
+
+def stable(x, dim):
+    shifted = x - x.amax(dim, keepdim=True)
+    powers = shifted.exp()
+    return powers / powers.sum(dim, keepdim=True)
+
+def in_turns(x, heads, size):
+    found = []
+    for head in range(heads):
+        start = head * size
+        end = start + size
+        found.append(x[..., start:end])
+    return found
+
+def rotated(x, angle):
+    c = torch.cos(angle)
+    s = torch.sin(angle)
+    out = torch.zeros_like(x)
+    for i in range(x.shape[-1] // 2):
+        one = x[..., 2 * i]
+        two = x[..., 2 * i + 1]
+        out[..., 2 * i] = one * c - two * s
+        out[..., 2 * i + 1] = one * s + two * c
+    return out
+
+def table_of(rows, width):
+    table = torch.zeros(rows, width)
+    for row in range(rows):
+        for column in range(0, width, 2):
+            angle = row / (100.0 ** (column / width))
+            table[row, column] = math.sin(angle)
+            table[row, column + 1] = math.cos(angle)
+    return table
+
+def grown(d_in, d_out, bias):
+    total = d_in * d_out
+    total = total + d_in * d_out
+    return total + 3 * d_out * bias
+
+def expanded(ids, n):
+    if ids is not None:
+        ids = ids.expand(2, n)
+    return ids
+
+def turned_back(x, turn, wq):
+    kwargs = dict(ids=wq)
+    return expanded(n=2, **kwargs)
+
+def two_results(one, other):
+    first, second = one + 1, other + 1
+    return torch.stack((first, second))
+
+def lengths(q, k, causal):
+    n, m = q.shape[-2], k.shape[-2]
+    return torch.ones(n, m).tril() if causal and n == m else None
+
+def mapped(x):
+    return torch.vmap(stable, in_dims=(0, None), out_dims=-2)(x, -1)
+
+def set_weights(layer, weight, state):
+    layer.out.weight = nn.Parameter(weight)
+    return layer(weight)
+
+def loaded_from(weight, x):
+    layer = nn.Linear(2, 2)
+    state = {"weight": weight}
+    layer.load_state_dict(state); return layer(x)
+
+def number_of(layers):
+    return sum(p.numel() for p in layers if p.requires_grad)
+
+def run_products(width, w_query, w_key, x):
+    layer = Projections(width); layer.load(w_query, w_key)
+    return layer(x)
+"""
+
+SLIPS = {
+    "a method that is not called": [
+        ("layer = Projections(width); layer.load(w_query, w_key)", "layer = Projections(width)"),
+    ],
+    "variables of which others are made": [
+        ("attend(turned_q, turned_k, v)", "attend(q, k, v)"),
+    ],
+    "a factor that is missing": [
+        ("return weights_of(scores) @ v", "return weights_of(scores)"),
+    ],
+    "a scale of what is returned": [
+        ("(q @ k.mT) / math.sqrt(k.shape[-1])", "(q @ k.mT)", "(q @ k.mT) / k.shape[-1] ** 0.5"),
+    ],
+    "which factor is transposed": [
+        ("(q @ k.mT)", "(q.mT @ k)"),
+    ],
+    "a comparison with a flag that is none": [
+        ("if flag is not None:", "if flag is True:"),
+    ],
+    "random numbers without a rate": [
+        (
+            "torch.rand_like(weights) > p",
+            "torch.rand_like(weights)",
+            "(torch.rand_like(weights) > p)",
+        ),
+    ],
+    "how low it is what is hidden": [
+        ("(~mask) * -1e9", "(~mask) * -1", "(~mask) * -1e9"),
+    ],
+    "the other triangle": [
+        ("torch.triu(torch.ones(n, n), 1) == 0", "torch.tril(torch.ones(n, n)) == 0"),
+    ],
+    "how far an exponent reaches": [
+        ("base ** (-1 * count / width)", "base ** -1 * count / width"),
+    ],
+    "a logarithm that is not divided": [
+        ("(-math.log(10000.0) / width)", "-math.log(10000.0)", "((-math.log(10000.0)) / width)"),
+    ],
+    "axes made one": [
+        ("flatten(-2)", "flatten(-3, -2)"),
+    ],
+    "axes that a reshape mixes": [
+        (
+            "x.transpose(1, 2)",
+            "x.reshape(x.shape[0], x.shape[2], x.shape[1], x.shape[3])",
+        ),
+    ],
+    "halves put one after the other": [
+        ("torch.stack((even, odd), dim=-1).flatten(-2)", "torch.cat((even, odd))"),
+    ],
+    "whose type a result takes": [
+        ("turned.to(x.dtype)", "x.to(turned.dtype)"),
+    ],
+    "one of several results": [
+        ("torch.cat(found, dim=-1)", "found[-1]"),
+    ],
+    "what is counted": [
+        ("p.numel() for p", "p.shape[0] for p"),
+        ("torch.Size(shape).numel()", "sum(shape)"),
+    ],
+    "one object in several places": [
+        ("[nn.Linear(width, width) for _ in range(count)]", "[nn.Linear(width, width)] * count"),
+        ("[copy.deepcopy(layer) for _ in range(count)]", "[layer for _ in range(count)]"),
+    ],
+    "which block is written": [
+        ("weight[d : 2 * d] = k", "weight[:d] = k"),
+        ("weight[2 * d :] = v", "weight[d :] = v"),
+    ],
+    "what changes from turn to turn": [
+        ("        start = head * size", "        start = 0"),
+        ("        end = start + size", "        end = size"),
+    ],
+    "an index beside a neighbour's": [
+        ("        two = x[..., 2 * i + 1]", "        two = x[..., i + 4]"),
+    ],
+    "which of two variables made alike": [
+        ("= one * c - two * s", "= one * s - two * c"),
+    ],
+    "a call that its neighbour has": [
+        ("table[row, column] = math.sin(angle)", "table[row, column] = angle"),
+    ],
+    "the variables of two loops": [
+        ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
+    ],
+    "a width that an exponent lacks": [
+        ("100.0 ** (column / width)", "100.0 ** column", "100.0 ** (column / width)"),
+    ],
+    "a size that is not multiplied": [
+        ("total = total + d_in * d_out", "total = total + d_in"),
+    ],
+    "what is added, not multiplied": [
+        ("total = total + d_in * d_out", "total = total * d_in * d_out"),
+    ],
+    "the greatest that is not subtracted": [
+        ("shifted = x - x.amax(dim, keepdim=True)", "shifted = x"),
+    ],
+    "a parameter that is made anew": [
+        ("ids = ids.expand(2, n)", "ids = torch.arange(n).expand(2, n)"),
+    ],
+    "keywords handed on together": [
+        ("kwargs = dict(ids=wq)", "kwargs = dict()"),
+    ],
+    "an option before those handed on": [
+        (
+            "self.right = nn.Linear(width, width, bias=bias, **options)",
+            "self.right = nn.Linear(width, width, **options)",
+            "self.right = (nn.Linear(width, width, bias=bias, **options))",
+        ),
+    ],
+    "a layer that is not called": [
+        ("self.out(self.left(x) + self.right(x))", "self.left(self.left(x) + self.right(x))"),
+    ],
+    "two others for two that nothing reads": [
+        ("torch.stack((first, second))", "torch.stack((one, other))"),
+    ],
+    "lengths that must be equal": [
+        ("if causal and n == m else", "if causal else"),
+    ],
+    "the axis of what is mapped": [
+        (", out_dims=-2)", ")"),
+    ],
+    "an attribute that there is not": [
+        ("layer.out.weight = nn", "layer.out.weights = nn"),
+    ],
+    "a state that is not loaded": [
+        ("layer.load_state_dict(state); return layer(x)", "return layer(x)"),
+    ],
+    "what is counted of many": [
+        (
+            "sum(p.numel() for p in layers if p.requires_grad)",
+            "len([p for p in layers if p.requires_grad])",
+        ),
+    ],
+    "heads that are not put side by side": [
+        ("return x.transpose(-3, -2).flatten(-2)", "return x.flatten(-3, -2)"),
+        ("return x.transpose(-3, -2).flatten(-2)", "return x.sum(-3)"),
+    ],
+    "two numbers": [
+        ("x.permute(2, 0, 1)", "x.permute(1, 0, 2)"),
+    ],
+    "two targets": [
+        ("    kept = x\n    total = kept + 1", "    kept = x\n    kept = total = kept + 1"),
+    ],
+    "words that are missing": [
+        ('("q", "k", "v", "o")', '("q", "k", "v")', '("q", "k", "v", "o")'),
+    ],
+}
+
+# What once stopped the search for edits: the numbers and names inside an f-string have no place of
+# their own, an index may be empty, and so may the key of a table.
+ODD = [
+    'name = f"{1} of {-1}"',
+    "name = f\"{first} of {second:{width}} {f(f'{inner!r}')}\"",
+    'return f"{q @ k} {-1}"',
+    "whole = x[()]",
+    "table[()] = x[()]",
+    "first, *rest = (*q, *k)",
+    "x = (y := q) @ (lambda q, *k: q @ k[0])(*q, **k)",
+    "del q[...], k",
+    "assert q, f'{k}'",
+    "return not q or (yield k)",
+]
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
+def test_what_was_left_out_or_taken_for_another_is_undone(group, right, wrong, mended):
+    """The right program is among the edits of the wrong one."""
+    assert_undone(LEFT_OUT, group, right, wrong, mended)
+
+
+# A third of them: the others are read whenever lines are looked for in the corpus.
+STYLES = sorted(path.parent for path in (ROOT / "benchmarks" / "slips").glob("*/slips.toml"))[::3]
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+def test_whatever_style_a_program_has_it_has_edits(style):
+    """One line of a style that nobody thought of must not cost a submission its explanation."""
+    for file in sorted(style.rglob("*.py")):
+        assert file.name == "__init__.py" or edits_of(file.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("statement", ODD)
+def test_whatever_python_allows_has_edits_that_parse(statement):
+    """Nobody foresaw what a student wrote: one strange line must not cost the others theirs."""
+    source = f"def run(q, k, first, second):\n    {statement}\n    return q @ k / 2\n"
+    edits = edits_of(source)
+    assert any(edit.line == 3 for edit in edits)
+    for edit in edits:
+        ast.parse(edit.applied(source))

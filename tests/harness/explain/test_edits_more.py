@@ -1,0 +1,304 @@
+"""Slips that edits undo with what is written elsewhere: in the function, the file, other files."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.edits.generating import edits_of
+from tests.harness.undoing import assert_undone, table_of, tree
+
+pytestmark = pytest.mark.unit
+
+LAYERS = """
+import math
+import torch
+from torch import nn
+from dataclasses import dataclass
+
+@dataclass
+class Weights:
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    output: torch.Tensor
+
+@dataclass
+class Head:
+    W_query: torch.Tensor
+    W_key: torch.Tensor
+    causal: bool = False
+
+    def __call__(self, x):
+        return (x @ self.W_query) @ (x @ self.W_key).mT
+
+def causal_mask(n):
+    blocked = torch.ones(n, n, dtype=torch.bool).triu(1)
+    return ~blocked
+
+def blocked(n):
+    return torch.ones(n, n, dtype=torch.bool).triu(1)
+
+def softmax(x, dim):
+    top = x.amax(dim, keepdim=True)
+    raised = (x - top).exp()
+    return raised / raised.sum(dim, keepdim=True)
+
+def scores(q, k, mask=None, scale=None):
+    width = q.size(-1) ** 0.5
+    found = q @ k.mT / width
+    if mask is not None:
+        found = found.masked_fill(~mask, -torch.inf)
+    return found
+
+def attend(q, k, v, mask=None):
+    return softmax(scores(q, k, mask), -1) @ v
+
+def split(x, heads):
+    d_head = x.shape[-1] // heads
+    return x.unflatten(-1, (heads, d_head)).transpose(-3, -2)
+
+def multi_head(x, w, heads, positions, theta):
+    mask = causal_mask(x.shape[-2])
+    q, k, v = (split(x @ one.T, heads) for one in (w.query, w.key, w.value))
+    q = turn(q, positions, theta)
+    k = turn(k, positions, theta)
+    joined = attend(q, k, v, mask).transpose(-3, -2).flatten(-2)
+    return joined @ w.output.T
+
+def turn(x, positions, theta):
+    d = x.shape[-1]
+    speed = theta ** (-torch.arange(0, d, 2) / d)
+    table = torch.outer(torch.arange(64), speed)
+    cos = table.cos()[positions]
+    sin = table.sin()[positions]
+    first, second = x[..., 0::2], x[..., 1::2]
+    new_first = first * cos - second * sin
+    new_second = first * sin + second * cos
+    return torch.stack((new_first, new_second), dim=-1).flatten(-2)
+
+def all_heads(x, weights, mask):
+    found = []
+    total = 0
+    for head in range(len(weights)):
+        w = weights[head]
+        out = attend(x, x, x @ w, mask)
+        rows = w[:, head * 4 : (head + 1) * 4]
+        total = total + out @ rows
+        found.append(out)
+    return torch.cat(found, dim=-1), total
+
+def one_head(x, W_query, W_key):
+    return Head(W_query, W_key, causal=True)(x)
+
+def nearest(x):
+    _, place = x.max(-1)
+    return x.sort(-1).values, place
+
+def table(n, d, key=None):
+    cached = (n, d)
+    place = torch.arange(n)
+    full = torch.zeros(n, d)
+    full[:, 0::2] = place.sin()
+    full[:, 1::2] = place.cos()
+    return full
+
+def count(rows, columns, bias):
+    total = rows * columns
+    return total + bias * rows
+
+class Store:
+    def load(self, x, rate):
+        self.x = x * rate
+
+def stored(x, rate):
+    store = Store()
+    store.load(x, rate)
+    return store.x
+
+def dropout(weights, rate):
+    keep = torch.rand_like(weights) > rate
+    return weights * keep / (1 - rate)
+
+hide = lambda s, mask: s.masked_fill(~mask, -torch.inf)
+shares = lambda s, mask, dim: softmax(hide(s, mask), dim)
+"""
+
+# What is written, what a student writes instead, and what an edit makes of that where it differs.
+SLIPS: dict[str, list[tuple[str, ...]]] = {
+    "an argument that is not handed on": [
+        ("softmax(scores(q, k, mask), -1)", "softmax(scores(q, k), -1)"),
+        ("attend(q, k, v, mask).", "attend(q, k, v)."),
+        ("attend(x, x, x @ w, mask)", "attend(x, x, x @ w)"),
+        ("Head(W_query, W_key, causal=True)", "Head(W_query, W_key)", "Head(W_query, W_key, True)"),
+        ("turn(k, positions, theta)", "turn(k, positions)"),
+        ("hide(s, mask)", "hide(s)"),
+        (
+            "q = turn(q, positions, theta)",
+            "q = turn(q, theta)",
+        ),
+    ],
+    "a name that is written out": [
+        ("turn(q, positions, theta)", "turn(q, positions, 10000.0)"),
+        ("softmax(scores(q, k, mask), -1)", "softmax(scores(q, k, None), -1)"),
+        ("w = weights[head]", "w = weights[0]"),
+        ("softmax(hide(s, mask), dim)", "softmax(hide(s, mask), -1)"),
+        ("mask = causal_mask(x.shape[-2])", "mask = None"),
+        ("mask=None, scale=None", "mask=None, scale=1.0"),
+        ("table.cos()[positions]", "table.cos()[:5]"),
+        ("found = q @ k.mT / width", "found = q @ k.mT / 8"),
+    ],
+    "a call that is done elsewhere": [
+        ("k = turn(k, positions, theta)", "k = k"),
+        ("softmax(hide(s, mask), dim)", "softmax(s, dim)"),
+        (
+            "softmax(scores(q, k, mask), -1) @ v",
+            "scores(q, k, mask) @ v",
+            "torch.softmax(scores(q, k, mask), dim=-1) @ v",
+        ),
+        (
+            "attend(q, k, v, mask).transpose(-3, -2).flatten(-2)",
+            "attend(q, k, v, mask).flatten(-2)",
+        ),
+    ],
+    "a method or an operation": [
+        ("raised = (x - top).exp()", "raised = x - top"),
+        ("raised = (x - top).exp()", "raised = x.exp()"),
+        ("width = q.size(-1) ** 0.5", "width = q.size(-1)"),
+        ("d_head = x.shape[-1] // heads", "d_head = x.shape[-1]"),
+        ("weights * keep / (1 - rate)", "weights * keep / rate"),
+        (
+            "top = x.amax(dim, keepdim=True)",
+            "top = x.max()",
+            "top = x.amax(dim=dim, keepdim=True)",
+        ),
+        (
+            "mask = causal_mask(x.shape[-2])",
+            "mask = blocked(x.shape[-2])",
+            "mask = ~blocked(x.shape[-2])",
+        ),
+    ],
+    "a member": [
+        ("joined @ w.output.T", "joined @ w.value.T"),
+        ("joined @ w.output.T", "joined"),
+        ("(w.query, w.key, w.value)", "(w.query, w.key, w.key)"),
+        (
+            "    query: torch.Tensor\n    key: torch.Tensor",
+            "    key: torch.Tensor\n    query: torch.Tensor",
+        ),
+        ("cached = (n, d)", "cached_key = (n,)", "cached_key = (n, d)"),
+        ("w[:, head * 4 : (head + 1) * 4]", "w[:, :4]"),
+    ],
+    "values and their places": [
+        ("x.sort(-1).values", "x.sort(-1).indices"),
+        ("_, place = x.max(-1)", "place, _ = x.max(-1)"),
+    ],
+    "a method that is only mentioned": [
+        ("    store.load(x, rate)\n", "    store.load\n"),
+    ],
+    "a range": [
+        ("torch.arange(0, d, 2)", "torch.arange(0, d // 2)"),
+        ("torch.arange(0, d, 2)", "torch.arange(d // 2)"),
+        (
+            "place = torch.arange(n)",
+            "place = torch.arange(2, n + 2)",
+            "place = torch.arange(1, n + 1)",
+        ),
+        ("place = torch.arange(n)", "place = torch.arange(n // 2)"),
+    ],
+    "a value that gets lost": [
+        ("total = total + out @ rows", "total = out @ rows"),
+        (
+            "new_first = first * cos - second * sin\n    new_second = first * sin + second * cos",
+            "first = first * cos - second * sin\n    second = first * sin + second * cos",
+            "first, second = first * cos - second * sin, first * sin + second * cos\n    pass",
+        ),
+        (
+            "    q = turn(q, positions, theta)\n    k = turn(k, positions, theta)\n",
+            "    q = turn(q, positions, theta)\n    v = turn(v, positions, theta)\n",
+        ),
+        (
+            "    full[:, 0::2] = place.sin()\n    full[:, 1::2] = place.cos()\n",
+            "    full[:, 0::2] = place.sin()\n",
+            "    full[:, 0::2] = place.sin(); full[:, 1::2] = place.cos()\n",
+        ),
+    ],
+}
+TABLE = table_of(SLIPS)
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
+def test_a_slip_is_undone_with_what_is_written_elsewhere(group, right, wrong, mended):
+    """Students write the same thing twice, and forget or mistake it once."""
+    assert_undone(LAYERS, group, right, wrong, mended)
+
+
+OTHER_FILE = """
+import torch
+
+def visible(n, device=None):
+    return torch.ones(n, n, dtype=torch.bool, device=device).tril()
+
+def attend(q, k, v, mask=None, scaled=True):
+    return q
+
+class Rotation:
+    def __init__(self, d_k, theta, longest):
+        self.theta = theta
+
+def whole(x):
+    mask = visible(x.shape[-2], x.device)
+    return attend(x, x, x, mask)
+"""
+CALLER = """
+from other import attend, visible, Rotation
+
+def run(in_features, d_k, theta, longest):
+    turn = Rotation(d_k, theta, longest)
+    return attend(in_features, in_features, in_features{})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("", ", visible(in_features.shape[-2], in_features.device)"),
+        ("", ", scaled=False"),
+        (", None", ", visible(in_features.shape[-2], in_features.device)"),
+    ],
+)
+def test_what_other_files_declare_is_known(given, wanted):
+    """The adapters call what other files define: what those take and make is looked up there."""
+    source = CALLER.format(given)
+    results = [tree(edit.applied(source)) for edit in edits_of(source, {6}, [OTHER_FILE])]
+    assert tree(CALLER.format(wanted)) in results
+
+
+def test_a_constructor_of_another_file_gets_its_own_parameters():
+    """A value that is written out gives way to the variable of the parameter's name."""
+    right = CALLER.format("")
+    source = right.replace("Rotation(d_k, theta,", "Rotation(d_k, 10000.0,")
+    results = [tree(edit.applied(source)) for edit in edits_of(source, {5}, [OTHER_FILE])]
+    assert tree(right) in results
+
+
+def test_a_file_elsewhere_that_does_not_parse_is_left_out():
+    """One broken file must not keep the others from being mended."""
+    source = CALLER.format("")
+    assert edits_of(source, {6}, ["def f(:\n"]) == edits_of(source, {6})
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("def step(p, group):\n    lr = group['lr']\n    v = p.grad\n    p.data -= v\n", "lr"),
+        (
+            "class Head:\n    def __init__(self, scale):\n        self.scale = scale\n"
+            "    def forward(self, x):\n        return x @ x.mT\n",
+            "self.scale",
+        ),
+    ],
+)
+def test_what_is_never_used_is_told_by_its_name(program, name):
+    """To look for a variable that is never used takes longer than to see why."""
+    subjects = {edit.subject for edit in edits_of(program)}
+    assert f"`{name}`, which is never used" in subjects

@@ -1,0 +1,129 @@
+"""Slips that edits undo in what goes in pairs: features, indices, variables, listed steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.edits.generating import edits_of
+from grader.explaining.mending.weighing import disorder
+from tests.harness.undoing import assert_undone, table_of
+
+pytestmark = pytest.mark.unit
+
+ROTATION = """
+import torch
+
+def compare(state):
+    return state
+
+def cool(state):
+    return state
+
+def hide(state):
+    return state
+
+def share(state):
+    return state
+
+STEPS = (compare, cool, hide, share)
+
+def turned(x, tables):
+    s, c = (one.to(x) for one in tables)
+    a, b = x[..., ::2], x[..., 1::2]
+    return torch.stack((a * c - b * s, a * s + b * c), dim=-1).flatten(-2)
+
+def by_pairs(pairs, cos, sin):
+    return pairs * cos + pairs.flip(-1) * sin
+
+def picked(x, evens):
+    even = torch.index_select(x, -1, evens)
+    odd = torch.index_select(x, -1, evens + 1)
+    return even, odd
+
+def members(x, count):
+    for k in range(count):
+        yield x[..., 2 * k], x[..., 2 * k + 1]
+
+def features(width):
+    even = torch.arange(0, width, 2)
+    odd = even + 1
+    return even, odd
+
+def is_first(width):
+    return torch.arange(width) % 2 == 0
+
+def partner(x):
+    out = torch.empty_like(x)
+    out[..., ::2] = -x[..., 1::2]
+    out[..., 1::2] = x[..., ::2]
+    return out
+
+def shares(x):
+    e = x.exp()
+    total = e.sum(-1, keepdim=True)
+    return e / total
+
+def placed(q, k, positions):
+    q = turned(q, positions)
+    k = turned(k, positions)
+    return q, k
+"""
+SLIPS: dict[str, list[tuple[str, ...]]] = {
+    "variables that are unpacked together": [
+        ("a * s + b * c)", "a * s + b * s)"),
+        ("(a * c - b * s", "(a * c - a * s"),
+    ],
+    "an earlier stage of a value": [("return e / total", "return x / total")],
+    "features": [
+        ("pairs.flip(-1) * sin", "pairs * sin"),
+        ("% 2 == 0", "< width // 2"),
+        (
+            "even = torch.arange(0, width, 2)\n    odd = even + 1",
+            "even = torch.arange(width // 2)\n    odd = even + width // 2",
+        ),
+        (
+            "= -x[..., 1::2]\n    out[..., 1::2] = x[..., ::2]",
+            "= x[..., 1::2]\n    out[..., 1::2] = -x[..., ::2]",
+        ),
+    ],
+    "indices": [
+        ("evens + 1", "evens"),
+        ("x[..., 2 * k], x[..., 2 * k + 1]", "x[..., k], x[..., k + 1]"),
+    ],
+    "a step in a list": [("(compare, cool, hide, share)", "(compare, cool, share)")],
+    "a step of one of two": [
+        (
+            "    q = turned(q, positions)\n    k = turned(k, positions)\n",
+            "    k = turned(k, positions)\n",
+            "    q = turned(q, positions); k = turned(k, positions)\n",
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
+def test_a_slip_in_a_pair_is_undone(group, right, wrong, mended):
+    """Rotation is all about pairs, and in what goes in pairs one is easily taken for the other."""
+    assert_undone(ROTATION, group, right, wrong, mended)
+
+
+def test_an_argument_that_is_missing_is_looked_for_where_its_call_is_named():
+    """Of arguments on lines of their own none is the wrong one."""
+    given = "def of(x, theta):\n    return x\n\ndef run(x, theta):\n    return of(\n{})\n"
+    long, short = given.format("        x,\n    "), given.format("        x")
+    lines = {
+        edit.line
+        for text in (long, short)
+        for edit in edits_of(text)
+        if edit.kind == "argument-added"
+    }
+    assert lines == {6}
+    two = given.replace("of(x, theta)", "of(x, y, theta)").format("        x,\n        x,\n    ")
+    added = [edit.line for edit in edits_of(two) if edit.kind == "argument-added"]
+    assert set(added) == {5}
+
+
+def test_what_is_compared_is_in_no_order():
+    """`key <= query` reads as well as `query >= key`."""
+    assert not disorder("keys <= queries").total()
+    assert disorder("attend(keys, queries)").total() == 1

@@ -1,0 +1,95 @@
+"""Slips that edits undo in what is cut into parts: rows of a matrix, heads of a tensor, sizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness.undoing import assert_undone, table_of
+
+pytestmark = pytest.mark.unit
+
+PARTS = """
+import torch
+from torch import Tensor
+
+def head(x, weight, start, end):
+    rows = weight[start:end].T
+    return x @ rows
+
+def heads(x, weight, num_heads):
+    return torch.stack([x @ part for part in weight.T.chunk(num_heads, dim=1)], dim=-3)
+
+def fused(x, q_proj_weight, k_proj_weight):
+    both = torch.cat([q_proj_weight, k_proj_weight]).T
+    return x @ both
+
+def split(x, num_heads, width):
+    y = x.reshape(x.shape[:-2] + (x.shape[-2], num_heads, width)).transpose(-2, -3)
+    return y
+
+def split_by_function(x, heads, length):
+    return torch.reshape(x, (*x.shape[:-2], length, heads, -1)).transpose(-3, -2)
+
+def in_place(x, leading, num_heads, d_head):
+    return torch.reshape(x, leading + [num_heads, d_head])
+
+def block(index, heads, d_head):
+    return index * d_head
+
+def scaled(scores, d_k):
+    square_root = torch.tensor(float(d_k)) ** 0.5
+    return scores / square_root
+
+def kept(state, name, function):
+    return {**state, name: function(state)}
+
+class Attention:
+    def __init__(self, d_model, num_heads):
+        self.d_model = d_model
+        self.num_heads = num_heads
+
+    @property
+    def width(self):
+        return self.d_model // self.num_heads
+"""
+
+SLIPS = {
+    "rows for columns": [
+        ("weight[start:end].T", "weight[:, start:end]"),
+        ("weight[start:end].T", "weight[start:end]", "weight[:, start:end].T"),
+        ("weight.T.chunk(num_heads, dim=1)", "weight.chunk(num_heads, dim=1)"),
+        (
+            "torch.cat([q_proj_weight, k_proj_weight]).T",
+            "torch.cat([q_proj_weight, k_proj_weight], 1)",
+        ),
+    ],
+    "heads that are split without being brought into place": [
+        (
+            "(x.shape[-2], num_heads, width)).transpose(-2, -3)",
+            "(num_heads, x.shape[-2], width))",
+            "(x.shape[-2], num_heads, width)).transpose(-3, -2)",
+        ),
+        (
+            "length, heads, -1)).transpose(-3, -2)",
+            "heads, length, -1))",
+        ),
+        (
+            "torch.reshape(x, leading + [num_heads, d_head])",
+            "torch.reshape(x, leading + [d_head, num_heads]).transpose(-1, -2)",
+        ),
+    ],
+    "sizes": [
+        ("index * d_head", "index * len(heads)"),
+        ("torch.tensor(float(d_k)) ** 0.5", "torch.tensor(float(d_k))"),
+        ("self.d_model // self.num_heads", "self.num_heads"),
+    ],
+    "entries that are taken over": [
+        ("{**state, name: function(state)}", "{name: function(state), **state}"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
+def test_a_slip_in_parts_is_undone(group, right, wrong, mended):
+    """The right program is among the edits of the wrong one."""
+    assert_undone(PARTS, group, right, wrong, mended)

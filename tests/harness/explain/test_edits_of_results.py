@@ -1,0 +1,70 @@
+"""Slips that lose a value: it is not appended, not returned, not counted, not taken whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness.undoing import assert_undone, table_of
+
+pytestmark = pytest.mark.unit
+
+PROGRAM = """
+import torch
+
+def encoded(length, width):
+    columns = []
+    for place in range(width // 2):
+        angle = torch.arange(length) / 100 ** (place / width)
+        columns.append(torch.sin(angle))
+        columns.append(torch.cos(angle))
+    rows = []
+    for row in range(length):
+        rows.append([column[row] for column in columns])
+    return torch.stack(columns, dim=-1), rows
+
+def turned(a, b, angle):
+    new_a = a * torch.cos(angle) - b * torch.sin(angle)
+    new_b = a * torch.sin(angle) + b * torch.cos(angle)
+    return new_a, new_b
+
+def dropped(weights, share, training):
+    if training is False:
+        return weights
+    drawn = torch.rand_like(weights)
+    weights = torch.where(drawn > share, weights, 0)
+    return weights
+
+def size(block):
+    return sum(one.numel() for one in block.parameters())
+
+def paired(x):
+    first = x[..., 0::2]
+    second = x[..., 1::2]
+    stacked = torch.stack((-second, first), dim=-1)
+    result = torch.flatten(stacked, -2)
+    return result
+"""
+SLIPS = {
+    "what is not appended": [
+        ("columns.append(torch.cos(angle))", "torch.cos(angle)"),
+        ("rows.append([", "rows.extend(["),
+    ],
+    "what is not returned": [
+        ("return new_a, new_b", "return new_a"),
+        ("return new_a, new_b", "return new_b"),
+        ("        return weights\n", "        result = weights\n"),
+        ("        return weights\n", "        weights = weights\n"),
+    ],
+    "what is counted": [("one.numel() for", "1 for")],
+    "strides": [("x[..., 1::2]", "x[..., 1:2]"), ("x[..., 0::2]", "x[..., 0:2]")],
+    "pairs that stay apart": [
+        ("torch.flatten(stacked, -2)", "stacked", "stacked.flatten(-2)"),
+    ],
+}
+TABLE = table_of(SLIPS)
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
+def test_a_slip_that_loses_a_value_is_undone(group, right, wrong, mended):
+    """Loops that collect and branches that end early are how beginners write."""
+    assert_undone(PROGRAM, group, right, wrong, mended)

@@ -1,0 +1,307 @@
+"""Slips that edits undo in how a program is put together: calls, entries, classes, two lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.wire.trials import Change
+from grader.worker.trying.exchanging import Source, functions_below
+from tests.harness.undoing import assert_undone, table_of
+
+pytestmark = pytest.mark.unit
+
+LAYERS = """
+import torch
+from einops import rearrange
+from torch.nn import functional as F
+
+HIDDEN = float("-inf")
+EVEN, ODD = slice(0, None, 2), slice(1, None, 2)
+
+class Attention:
+    scaled = True
+
+    def __init__(self, w_q, w_o, causal=False):
+        self.w_q, self.w_o = w_q, w_o
+        self.causal = causal
+
+    def __call__(self, x):
+        q, k = self.project(x), x
+        q, k = self.place(q, k)
+        return self.join(q @ k.mT, self.mask(x)) @ self.w_o.T
+
+    def project(self, x):
+        return x @ self.w_q
+
+    def place(self, q, k):
+        return q, k
+
+    def mask(self, x):
+        return None
+
+    def join(self, x, mask=None):
+        return x
+
+class Unmasked(Attention):
+    def join(self, x, mask=None):
+        return self.norm(-x)
+
+    def norm(self, x):
+        return x
+
+class Causal(Attention):
+    def __init__(self, w_q, w_o):
+        super().__init__(w_q, w_o, causal=True)
+
+    def mask(self, x):
+        return x > 0
+
+def heads(x, weights, causal):
+    layers = [Causal(*pair) for pair in weights]
+    return torch.cat([layer(x) for layer in layers], dim=-1)
+
+def zipped(a, b):
+    return torch.stack((-b, a), dim=-1).flatten(-2)
+
+def turned(x, cos, sin):
+    first, second = x[..., 0::2], x[..., 1::2]
+    even = first * cos - second * sin
+    return zipped(even, first * sin + second * cos)
+
+def shares(scores, bias, mask):
+    scores = F.softmax(scores + bias, dim=-1)
+    return scores.masked_fill(mask, HIDDEN)
+
+def split(x, heads, width):
+    shape = x.shape[:-1] + (heads, width)
+    return x.view(shape).transpose(-3, -2)
+
+def mixed(q, k, v, n):
+    q, k = (turned(part, n, n) for part in (q, k))
+    return rearrange(q, f"... ({n} d) -> ... {n} d")
+
+def layout(x, mode="rows", rest=None):
+    if mode == "rows":
+        return x
+    if mode == "columns":
+        return x.mT
+    if rest is None:
+        return x.flatten()
+    return x
+
+def count(i, o, bias):
+    return i * o + (o if bias else 0)
+
+def table(n, angles):
+    full = torch.zeros(n, 2)
+    full[:, 0] = angles.sin()
+    full[:, 1] = angles.cos()
+    return full
+"""
+
+# What is written, what a student writes instead, and what an edit makes of that where it differs.
+SLIPS: dict[str, list[tuple[str, ...]]] = {
+    "what a call is of": [
+        ("F.softmax(scores + bias, dim=-1)", "F.softmax(scores, dim=-1) + bias"),
+        ("self.norm(-x)", "-self.norm(x)"),
+        ("i * o + (o if bias else 0)", "i * o + o if bias else 0"),
+        (".flatten(-2)", ".flatten(-2)[0]", ".flatten(-2)"),
+    ],
+    "like things in a statement": [
+        ("(-b, a)", "(b, -a)"),
+        ("x[..., 0::2], x[..., 1::2]", "x[..., 1::2], x[..., 0::2]"),
+        ("even = first * cos - second * sin", "even = first * cos"),
+    ],
+    "an entry": [
+        ("first * sin + second * cos", "first * sin"),
+        (
+            "q, k = (turned(part, n, n) for part in (q, k))",
+            "q, k, v = (turned(part, n, n) for part in (q, k, v))",
+        ),
+        ("[layer(x) for layer in layers]", "[layers[0](x) for layer in layers]"),
+    ],
+    "what nothing reads": [
+        (" @ self.w_o.T", ""),
+        ("q, k = self.place(q, k)", "self.place(q, k)"),
+        ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
+        (
+            "        q, k = self.project(x), x\n        q, k = self.place(q, k)\n",
+            "        q, k = self.project(x), x\n",
+            "        q, k = self.project(x), x; q, k = self.place(q, k)\n",
+        ),
+        (
+            "    full[:, 0] = angles.sin()\n    full[:, 1] = angles.cos()\n",
+            "    full[:, 1] = angles.cos()\n",
+            "    full[:, 1] = angles.cos(); full[:, 0] = angles.sin()\n",
+        ),
+    ],
+    "a class": [
+        ("Causal(*pair)", "Attention(*pair)"),
+        ("class Causal(Attention):", "class Causal(Unmasked):"),
+        (
+            "def join(self, x, mask=None):\n        return self.norm",
+            "def joins(self, x, mask=None):\n        return self.norm",
+        ),
+        (
+            "super().__init__(w_q, w_o, causal=True)",
+            "super().__init__(w_q, w_o)",
+            "super().__init__(w_q, w_o, True)",
+        ),
+        ("self.causal = causal", "causal = self.causal"),
+    ],
+    "a word or a value": [
+        ('mode="rows"', 'mode="columns"'),
+        ('HIDDEN = float("-inf")', "HIDDEN = -10.0"),
+        ('f"... ({n} d) -> ... {n} d"', 'f"... ({n} d) -> ... d {n}"'),
+    ],
+    "two lines": [
+        (
+            "(heads, width)\n    return x.view(shape).transpose(-3, -2)",
+            "(width, heads)\n    return x.view(shape).transpose(-3, -1)",
+        ),
+    ],
+}
+TABLE = table_of(SLIPS)
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
+def test_a_slip_in_how_a_program_is_put_together_is_undone(group, right, wrong, mended):
+    """One change of structure may take several pieces of text, and more than one line."""
+    assert_undone(LAYERS, group, right, wrong, mended)
+
+
+OBJECTS = """
+from functools import cached_property
+import torch
+from torch import nn
+
+class Layers:
+    def __init__(self):
+        self.query = self.value = None
+
+    def load(self, w_query, w_value):
+        self.query = nn.Linear(2, 3, bias=False)
+        self.query = linear_with(w_query)
+        self.value = linear_with(w_value)
+
+    def answer(self, spoken):
+        return self.query(torch.cat(spoken, dim=-1))
+
+    def part(self, x):
+        return self.value(x)
+
+class Weights:
+    def __init__(self, scores, dim):
+        self.scores = scores
+        self.dim = dim
+        self.d_model = 12
+
+    @property
+    def d_head(self):
+        return self.d_model // 2
+
+    @property
+    def scale(self):
+        return self.d_head ** 0.5
+
+    @cached_property
+    def powers(self):
+        return (self.scores / self.scale).exp()
+
+    @property
+    def shares(self):
+        return self.powers / self.powers.sum(self.dim, keepdim=True)
+
+def turned(x, given, positions, is_first):
+    x = given.input @ given.query.mT
+    angles = table(given)[positions]
+    return torch.where(is_first, -x.roll(-1), x.roll(1)) * angles
+
+def blocks(parts):
+    return torch.cat(parts)
+"""
+# Slips in what objects hold: properties, fields, entries.
+OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
+    "an attribute": [
+        ("self.value = linear_with(w_value)", "self.query = linear_with(w_value)"),
+        ("self.d_head ** 0.5", "self.d_model ** 0.5"),
+        ("given.query.mT", "given.query"),
+    ],
+    "what nothing reads": [
+        ("self.query(torch.cat(spoken, dim=-1))", "torch.cat(spoken, dim=-1)"),
+    ],
+    "a property": [
+        ("self.powers / self.powers.sum(self.dim, keepdim=True)", "self.powers"),
+    ],
+    "an option": [("nn.Linear(2, 3, bias=False)", "nn.Linear(2, 3)")],
+    "a sign": [("torch.where(is_first, -x.roll", "torch.where(is_first, x.roll")],
+    "an index": [
+        ("table(given)[positions]", "table(given)[: positions.shape[-1]]"),
+        ("torch.cat(parts)", "torch.cat(parts[::-1])"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(OF_OBJECTS))
+def test_a_slip_in_what_objects_hold_is_undone(group, right, wrong, mended):
+    """A property is what it returns, what stands beside an `@` is a tensor, whatever it is called.
+
+    An attribute that is set twice in a function is set once too often.
+    """
+    assert_undone(OBJECTS, group, right, wrong, mended)
+
+
+LOADED = """
+BASE = 100.0
+HALF = BASE / 2
+
+def theta(base=BASE):
+    return base + HALF
+
+class Plain:
+    def size(self):
+        return 1
+
+class Large(Plain):
+    factor = 2
+
+    def sise(self):
+        return 10 * self.factor
+
+class Other(Plain):
+    def size(self):
+        return 5
+
+class Both(Large):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked", "was", "becomes"),
+    [
+        ("BASE = 100.0", "BASE = 10.0", "theta()", 150.0, 15.0),
+        ("def sise", "def size", "Large().size()", 1, 20),
+        ("class Both(Large)", "class Both(Other)", "Both().size()", 1, 5),
+        ("factor = 2", "factor = 3", "Large().sise()", 20, 30),
+    ],
+    ids=["constant", "method", "bases", "attribute"],
+)
+def test_what_is_made_when_a_file_is_loaded_is_exchanged_and_put_back(
+    tmp_path, before, after, asked, was, becomes
+):
+    """Defaults, classes and their members are there already when an edit is tried."""
+    path = tmp_path / "loaded.py"
+    path.write_text(LOADED, encoding="utf-8")
+    names: dict[str, object] = {"__file__": str(path), "__name__": "loaded"}
+    exec(compile(LOADED, str(path), "exec", dont_inherit=True), names)
+    source = Source(path, functions_below(str(tmp_path))[str(path)])
+    start = LOADED.index(before)
+    swaps = source.exchange_for([Change(start, start + len(before), after)])
+    assert eval(asked, names) == was
+    for swap in swaps:
+        swap.apply()
+    assert eval(asked, names) == becomes
+    for swap in reversed(swaps):
+        swap.undo()
+    assert eval(asked, names) == was

@@ -1,0 +1,289 @@
+"""Verdicts come first, and words after: a late, dead or deceived explainer changes no grade."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from grader.dispatch.job_client import JobClient
+from grader.intake import Entry
+from grader.settings import Settings
+from grader.verdict import Grade, GradeStatus, Status
+from grader.words import PENDING, Words
+from tests.harness.conftest import write_files
+
+pytestmark = pytest.mark.process
+
+TRIPLED = "def run_double(x):\n    return 3 * x\n\n\ndef run_count(x):\n    return x.numel()\n"
+RAISES = "def run_double(x):\n    return x.nothing\n"
+CLASS = {
+    "alice": TRIPLED.replace("3", "2"),
+    "bob": TRIPLED,
+    "carol": RAISES,
+    "dave": "def run_double(x:\n",
+    "erin": TRIPLED.replace("3 * x", "4 * x"),
+}
+
+
+def a_class(folder: Path) -> Path:
+    """A small class, most of it wrong."""
+    for name, text in CLASS.items():
+        write_files(folder / "class" / name, {"adapters.py": text})
+    return folder / "class"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A class that a test may change."""
+    return a_class(tmp_path)
+
+
+@dataclass(frozen=True)
+class Plainly:
+    """A class and its results, graded and not explained."""
+
+    folder: Path
+    out: Path
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def plainly(grader, tiny, tmp_path_factory) -> Plainly:
+    """Graded once; who adds words takes a copy of the results."""
+    place = tmp_path_factory.mktemp("plainly")
+    folder, out = a_class(place), place / "out"
+    done = grader("batch", folder, "--out", out, "--seed", 3, "--no-explain", cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    return Plainly(folder, out, done.stdout)
+
+
+def rows(out: Path) -> dict[str, dict[str, Any]]:
+    """The lines of a folder of results, by submission."""
+    lines = (out / "results.jsonl").read_text().splitlines()
+    return {row["submission"]: row for row in map(json.loads, lines)}
+
+
+def outcomes(out: Path) -> dict[str, Any]:
+    """What must never change: status and scores."""
+    return {
+        name: (
+            row["status"],
+            row["score"],
+            [(t["id"], t["status"], t["score"]) for t in row["tests"]],
+        )
+        for name, row in rows(out).items()
+    }
+
+
+def worded(out: Path) -> dict[str, Any]:
+    """What the explainer said of each submission, durations left out."""
+    return {
+        name: (
+            row["unexplained"],
+            row["message"],
+            [(t["message"], t["diagnosis"], t["where"], t["max_abs_error"]) for t in row["tests"]],
+        )
+        for name, row in rows(out).items()
+    }
+
+
+def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly, tmp_path):
+    """`--no-explain`, then `grader explain`: what a batch would have said at once."""
+    once, later = tmp_path / "once", Path(shutil.copytree(plainly.out, tmp_path / "later"))
+    done = grader("batch", plainly.folder, "--out", once, "--seed", 3, cwd=tiny)
+    assert done.returncode == 0
+    assert f"grader explain {plainly.out}" in plainly.printed
+    assert outcomes(later) == outcomes(once)
+    assert {row["unexplained"] for row in rows(later).values()} == {None, PENDING}
+    assert not any(t["diagnosis"] for row in rows(later).values() for t in row["tests"])
+
+    explained = grader("explain", later, "--jobs", 1, cwd=tiny)
+    assert explained.returncode == 0, explained.stderr
+    assert "4 submissions explained, 0 without all of their words" in explained.stdout
+    assert worded(later) == worded(once)
+    assert outcomes(later) == outcomes(once)
+    assert {row["unexplained"] for row in rows(later).values()} == {None}
+    assert rows(later)["bob"]["tests"][0]["diagnosis"]["mistake"] == "tripled"
+
+    again = grader("explain", later, cwd=tiny)
+    assert "0 submissions explained" in again.stdout
+
+
+def test_a_submission_that_changed_since_it_was_graded_is_not_explained(
+    grader, tiny, folder, tmp_path
+):
+    """Words on other lines than those that were graded would mislead."""
+    out = tmp_path / "out"
+    grader("batch", folder, "--out", out, "--seed", 3, "--no-explain", cwd=tiny)
+    (folder / "bob" / "adapters.py").write_text(TRIPLED.replace("3", "4"))
+    shutil.rmtree(folder / "carol")
+    explained = grader("explain", out, cwd=tiny)
+    assert "bob, carol" in explained.stderr
+    found = rows(out)
+    for name in ("bob", "carol"):
+        assert "changed or taken away" in found[name]["unexplained"]
+    assert found["erin"]["unexplained"] is None
+
+
+def test_a_batch_that_is_run_again_adds_the_words_that_are_pending(grader, tiny, plainly, tmp_path):
+    """Nothing is graded twice for it."""
+    out = Path(shutil.copytree(plainly.out, tmp_path / "out"))
+    before = outcomes(out)
+    again = grader("batch", plainly.folder, "--out", out, cwd=tiny)
+    assert "5 graded before and unchanged; 0 to grade" in again.stderr
+    assert outcomes(out) == before
+    assert {row["unexplained"] for row in rows(out).values()} == {None}
+
+
+def test_killing_explainers_again_and_again_changes_no_grade(tiny, plainly, tmp_path):
+    """`kill -9` by chance or by a submission: the grade stands, and says what is missing."""
+    killed = tmp_path / "killed"
+    ended = run_batch(tiny, plainly.folder, killed, disturb=kill_explainers)
+    assert ended == 0
+    assert outcomes(killed) == outcomes(plainly.out)
+    missing = [row["unexplained"] for row in rows(killed).values() if row["unexplained"]]
+    assert missing
+    assert any("SIGKILL" in why for why in missing), missing
+
+
+def run_batch(
+    assignment: Path, folder: Path, out: Path, disturb: Callable[[Path, int], None] | None = None
+) -> int:
+    """How `grader batch` ended, while something else went on."""
+    command = ["batch", str(folder), "--out", str(out), "--seed", "3", "--jobs", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", *command],
+        cwd=assignment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    if disturb is not None:
+        thread = threading.Thread(target=disturb, args=(out, process.pid))
+        thread.start()
+        process.wait(120)
+        thread.join(120)
+    return process.wait(120)
+
+
+def kill_explainers(out: Path, batch: int) -> None:
+    """Once all grades are there, kills every child of a job that takes up work."""
+    while psutil.pid_exists(batch) and not (out / "results.jsonl").exists():
+        time.sleep(0.005)
+    while psutil.pid_exists(batch) and psutil.Process(batch).status() != psutil.STATUS_ZOMBIE:
+        try:
+            for collector in psutil.Process(batch).children():
+                for child in [one for job in collector.children() for one in job.children()]:
+                    if "grader.job.process" in child.cmdline():
+                        child.send_signal(signal.SIGKILL)
+        except psutil.Error:
+            continue
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def slow(tiny: Path, tmp_path: Path) -> Path:
+    """The tiny assignment, one of whose known mistakes takes its time."""
+    assignment = Path(shutil.copytree(tiny, tmp_path / "slow"))
+    mistakes = assignment / "solutions" / "mistakes.py"
+    slowly = "import time\n\ndef slowly(x):\n    time.sleep(60)\n    return x\n\n"
+    text = mistakes.read_text().replace("(lambda x: x + 2,)", "(slowly,)")
+    assert "slowly" in text
+    mistakes.write_text(slowly + text)
+    return assignment
+
+
+def graded_and_explained(assignment: Path, folder: Path, **chosen: Any) -> tuple[Grade, Words]:
+    settings = Settings(str(assignment), 3, (), "adapters.py", 8.0, 512, "suite", **chosen)
+    client = JobClient(settings)
+    try:
+        entry = Entry("bob", folder)
+        grade = client.grade(entry, "hash")
+        return grade, client.explain(entry, grade)
+    finally:
+        client.close()
+
+
+@pytest.mark.unit
+def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, folder):
+    """The bound is kept from outside: nothing in the explainer need look at a clock for it."""
+    started = time.monotonic()
+    grade, words = graded_and_explained(slow, folder / "bob", explain_seconds=2.0)
+    assert time.monotonic() - started < 55
+    assert words.missing == "the explainer took longer than 2 seconds and was stopped"
+    failed = [test for test in grade.tests if test.status is Status.FAILED]
+    assert failed
+    assert words.tests.keys() >= {test.id for test in failed}
+    assert "numbers in the result are wrong" in words.tests[failed[0].id].message
+
+
+@pytest.mark.unit
+def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):
+    """Its words are its own: what a submission raised or printed may be what was drawn."""
+    client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
+    text = "def run_double(x):\n    raise ValueError(str(x.tolist()))\n"
+    (folder / "bob" / "adapters.py").write_text(text)
+    try:
+        grade = client.grade(Entry("bob", folder / "bob"), "hash")
+    finally:
+        client.close()
+    told = {test.message for test in grade.tests if test.exercise == "run_double"}
+    assert told == {"run_double raised ValueError"}
+    assert all(test.measurement is None for test in grade.tests)
+
+
+@pytest.mark.unit
+def test_a_test_that_breaks_on_an_answer_is_the_answer_s_fault(tiny, folder, tmp_path):
+    """The same test holds up when the reference answers: so it is not the grader's fault."""
+    assignment = Path(shutil.copytree(tiny, tmp_path / "fragile"))
+    (assignment / "tests" / "hidden" / "test_fragile.py").write_text(
+        "from grader.testing import exercise\n\n"
+        "@exercise('run_count')\n"
+        "def test_counts_in_a_table(student, reference, draw):\n"
+        "    '''The count is one of a few.'''\n"
+        "    x = draw(3)\n"
+        "    {3: 'right', 4: 'wrong'}[student(x)]\n"
+    )
+    text = "def run_double(x):\n    return 2 * x\n\n\ndef run_count(x):\n    return 10**6\n"
+    (folder / "bob" / "adapters.py").write_text(text)
+    grade, words = graded_and_explained(assignment, folder / "bob")
+    (verdict,) = [test for test in grade.tests if "counts_in_a_table" in test.id]
+    assert grade.status is GradeStatus.GRADED
+    assert verdict.status is Status.FAILED
+    assert "cannot be compared (KeyError)" in words.tests[verdict.id].message
+
+
+DECEIVED = """
+import json, os, sys
+sys.stdin.readline()
+print(json.dumps({"collected": {"max_score": 5.0}}), flush=True)
+sys.stdin.readline()
+print(json.dumps({"ready": {"pid": os.getpid()}}), flush=True)
+sys.stdin.readline()
+print(json.dumps({"words": {"tests": {"a test": 3}, "message": None}}), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_what_a_deceived_explainer_says_costs_its_words(tiny, folder, monkeypatch):
+    """Whatever it says instead of words, the batch goes on, and nobody waits for ever."""
+    monkeypatch.setattr(JobClient, "command", (sys.executable, "-c", DECEIVED))
+    client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
+    grade = Grade("bob", GradeStatus.GRADED, 1.0, 5.0, 3, "hash", "suite", 0.1, None, {}, ())
+    words = client.explain(Entry("bob", folder / "bob"), grade)
+    client.close()
+    assert words.missing == "the explainer said what are no words (AttributeError)"
+    assert not words.tests

@@ -1,0 +1,232 @@
+"""Code that was explained is not explained anew for other comments, and is told the very same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.slips_corpus import CORPUS, build, load
+from grader.dispatch.job_client import JobClient
+from grader.dispatch.task import Question
+from grader.dispatch.turns import Turns
+from grader.evidence import Evidence, Mending
+from grader.explainer.program import Program
+from grader.explainer.retelling import Retelling
+from grader.intake import Entry
+from grader.settings import Settings
+from grader.verdict import Grade, GradeStatus, Where
+from grader.words import Told, Words
+from tests.harness.conftest import write_files
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+# With a package, a notebook, several files, an exception on its way.
+SLIPS = {
+    "two_files": "two_files/mask-not-passed-1",
+    "fused_package": "fused_package/",
+    "notebook_and_module": "notebook_and_module/",
+    "raises": "loaded_modules/",
+}
+DOUBLES = '"""Doubles."""\nSCALE = 2\n\ndef run_double(x):\n    return x * SCALE\n'
+
+
+def commented(folder: Path) -> Path:
+    """The same code by someone who writes more."""
+    for file in folder.rglob("*.py"):
+        text = re.sub(r'^"""', '"""Mine. ', file.read_text("utf-8"))
+        text = re.sub(r"^(def |class |import |from )", r"# Now this.\n\n\1", text, flags=re.M)
+        file.write_text(f"# Handed in by me.\n{text}", "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[JobClient]:
+    client = JobClient(Settings(str(ROOT), 3, (), "adapters.py", 60.0, 2048, "suite"))
+    yield client
+    client.close()
+
+
+def without_costs(words: Words) -> Words:
+    """The words, whatever it took to find them."""
+    mendings = tuple(replace(one, edits=0, calls=0, seconds=0.0) for one in words.evidence.mendings)
+    return replace(words, evidence=replace(words.evidence, mendings=mendings))
+
+
+@pytest.mark.parametrize("kind", SLIPS)
+def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_path):
+    """Line for line and quote for quote, though it is neither asked nor mended."""
+    style, _, name = SLIPS[kind].partition("/")
+    slip = next(
+        one
+        for one in load(CORPUS, [style])
+        if one.id.endswith(name) and one.raises == (kind == "raises")
+    )
+    first = Entry("first", build(slip, tmp_path / "first"))
+    copy = Entry("copy", commented(build(slip, tmp_path / "copy")))
+    graded = client.grade(copy, "copy")
+    alone = client.explain(copy, graded)
+    # Who explains after a judge was at work is a new process, and knows nothing of that.
+    of_first = client.explain(first, client.grade(first, "first"))
+    again = client.explain(copy, graded)
+    assert without_costs(again) == without_costs(alone)
+    assert again.tests.keys() == of_first.tests.keys() != set()
+    assert any(one.edits for one in alone.evidence.mendings)
+    assert not any(one.edits for one in again.evidence.mendings)
+    assert [one.where for one in again.tests.values()] != [
+        one.where for one in of_first.tests.values()
+    ]
+
+
+def likeness(folder: Path, **files: str | bytes) -> bytes:
+    """Of a submission with these files."""
+    for name, content in files.items():
+        file = folder / name.replace("__", ".")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    program = Program.below(folder)
+    assert program is not None
+    return program.likeness
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# By me.\n\n{DOUBLES}",
+        DOUBLES.replace("Doubles.", "Twice\nthe same."),
+        DOUBLES.replace('"""Doubles."""\n', ""),
+        DOUBLES.replace("SCALE\n", "SCALE  # which is 2\n").replace("SCALE = 2", "SCALE  =  2"),
+        DOUBLES.replace("\n", "\r\n"),
+    ],
+)
+def test_comments_docstrings_and_spaces_make_no_other_program(tmp_path, text):
+    """What a class changes in what it copies."""
+    expected = likeness(tmp_path / "one", adapters__py=DOUBLES)
+    assert likeness(tmp_path / "other", adapters__py=text) == expected
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"adapters__py": DOUBLES.replace("2", "3")},
+        {"adapters__py": DOUBLES.replace("2", "2.0")},
+        {"adapters__py": DOUBLES.replace("SCALE\n", "SCALE; 'not a docstring'\n")},
+        {"adapters__py": DOUBLES.replace("x * SCALE", "x * (\n        SCALE)")},
+        {"adapters__py": "# coding: latin-1\nSCALE = 'ä'\n"},
+        {"adapters__py": DOUBLES, "more__py": ""},
+        {"adapters__py": DOUBLES, "weights__bin": b"\0"},
+        {"adapters__py": DOUBLES + "def\n"},
+        {"Adapters__py": DOUBLES},
+    ],
+)
+def test_all_else_makes_another_program(tmp_path, files):
+    """Nobody who knows another's code gets that one's words with code or data of his own.
+
+    Nor has his own words told to the other. Lines that are broken otherwise are another program
+    too: which line is wrong could be another.
+    """
+    assert likeness(tmp_path / "one", **files) != likeness(tmp_path / "two", adapters__py=DOUBLES)
+
+
+def test_a_byte_of_data_makes_another_program(tmp_path):
+    """A submission may load what it does from a file that is no code."""
+    with_data = [
+        likeness(tmp_path / str(number), adapters__py=DOUBLES, table__bin=bytes([number]))
+        for number in range(2)
+    ]
+    assert with_data[0] != with_data[1]
+
+
+def test_a_form_feed_or_a_separator_in_a_text_ends_no_line(tmp_path):
+    """Lines are counted as Python counts them, also where other programs see more of them."""
+    text = f"NAME = 'a\x0c\x85\u2028b'\n{DOUBLES}"
+    write_files(tmp_path / "one", {"adapters.py": text})
+    write_files(tmp_path / "two", {"adapters.py": f"#\n{text}"})
+    one, two = Program.below(tmp_path / "one"), Program.below(tmp_path / "two")
+    assert one is not None
+    assert two is not None
+    assert one.likeness == two.likeness
+    assert one.counterpart("adapters.py", 6, two) == 7
+
+
+@pytest.mark.parametrize("file", ["deep.py", "large.py", "large.bin"])
+def test_a_source_that_is_made_to_cost_is_no_program_or_mere_bytes(tmp_path, file):
+    """Who is nested without end, or long, is explained alone."""
+    contents = {
+        "deep.py": "-" * 50_000 + "1",
+        "large.py": "x = 1\n" * 50_000,
+        "large.bin": "x" * 2**24,
+    }
+    write_files(tmp_path, {"adapters.py": DOUBLES, file: contents[file]})
+    program = Program.below(tmp_path)
+    assert program is None or set(program.files) == {"adapters.py"}
+
+
+def told(message: str, printed: str = "") -> Words:
+    """Words for one test, with a line of them proved."""
+    mendings = (Mending(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),)
+    evidence = Evidence(printed=printed, mendings=mendings)
+    return Words({"a test": Told(message, where=Where("adapters.py", 5))}, evidence=evidence)
+
+
+def retold(folder: Path, text: str, words: Words) -> Words | None:
+    """What of the words for `DOUBLES` is told again for another text."""
+    write_files(folder / "one", {"adapters.py": DOUBLES})
+    write_files(folder / "two", {"adapters.py": text})
+    one, two = Program.below(folder / "one"), Program.below(folder / "two")
+    assert one is not None
+    assert two is not None
+    retelling = Retelling()
+    retelling.learn("verdicts", one, words)
+    assert retelling.words("other verdicts", two) is None
+    return retelling.words("verdicts", two)
+
+
+def test_every_line_that_is_named_is_followed(tmp_path):
+    """In texts, beside them, and where edits mend; of what it took nothing is left."""
+    words = told("(adapters.py, line 5: return x * SCALE) | or adapters.py, line 2: SCALE = 2")
+    again = retold(tmp_path, f"# By me.\n{DOUBLES}", words)
+    assert again is not None
+    assert again.tests["a test"] == Told(
+        "(adapters.py, line 6: return x * SCALE) | or adapters.py, line 3: SCALE = 2",
+        where=Where("adapters.py", 6),
+    )
+    assert again.evidence.mendings == (Mending(("run_double",), (("adapters.py", 3),), 0, 0, 0.0),)
+
+
+@pytest.mark.parametrize(
+    ("message", "printed"),
+    [
+        ("adapters.py, line 1: no code", ""),
+        ("somewhere.py, line 5", ""),
+        ("    | adapters.py, line 5", ""),
+        ("wrong", 'File "adapters.py", line 5, in run_double'),
+        ("wrong", "adapters.py:5: UserWarning"),
+    ],
+)
+def test_words_whose_lines_cannot_be_followed_are_not_told_again(tmp_path, message, printed):
+    """It is explained anew: what a submission printed may name lines in any way."""
+    assert retold(tmp_path, f"# By me.\n{DOUBLES}", told(message, printed)) is None
+
+
+def test_a_line_is_quoted_with_its_own_comment(tmp_path):
+    """Words that quote a line with another's comment are not told again."""
+    text = DOUBLES.replace("* SCALE\n", "* SCALE  # mine\n")
+    assert retold(tmp_path, text, told("wrong (adapters.py, line 5: return x * SCALE)")) is None
+
+
+def question(name: str, verdicts: bytes) -> Question:
+    grade = Grade(name, GradeStatus.GRADED, 0, 1, 0, "", "", 0.0, None, {}, ())
+    return Question(Entry(name, Path(name)), lambda: grade, verdicts)
+
+
+def test_an_explainer_goes_on_with_what_ended_alike():
+    """What it has learned of the first helps with the others; nobody is idle meanwhile."""
+    turns = Turns(question(f"{kind}{n}", kind.encode()) for n in range(3) for kind in "abb")
+    taken = [turns.take(who).entry.name[0] for who in ("me", "you", "me", "you", "you", "me")]
+    assert taken == ["b", "a", "b", "a", "a", "b"]
+    assert [turns.take(who).entry.name[0] for who in ("you", "me", "you")] == ["b", "b", "b"]

@@ -1,0 +1,153 @@
+"""Explaining is never slow: what is looked at is counted, and long work looks at a clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+import torch
+
+from grader.explaining.deadline import Deadline, TooLate
+from grader.explaining.naming.diagnosis import diagnose
+from grader.explaining.naming.mistakes import KnownMistakes
+from grader.explaining.steps.layouts import RESULT, KnownSteps, Likeness, Steps
+from grader.explaining.steps.walking import follow, steps_seen
+from grader.testing.observation import Observation
+from grader.verdict import Aspect
+from grader.wire.calls import Answer, Call
+from grader.wire.records import Record
+
+pytestmark = pytest.mark.unit
+
+
+def shuffled(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers in another order, in the same shape."""
+    return tensor.flatten()[torch.randperm(tensor.numel())].view(tensor.shape)
+
+
+@pytest.fixture
+def catalogue() -> KnownMistakes:
+    """Of a course of many exercises, all alike: to double, then to add one."""
+
+    def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> Steps:
+        return {"doubled": [2 * arguments["x"]]}
+
+    references = {f"run_{number}": lambda x: 2 * x + 1 for number in range(50)}
+    return KnownMistakes(references, named_steps=steps)
+
+
+def wrong_in(*exercises: str) -> dict[str, list[Observation]]:
+    """Two wrong answers to each exercise."""
+    call = Call("", {"x": torch.arange(1.0, 4.0)})
+    return {
+        name: [
+            Observation(test, 0, Aspect.VALUES, replace(call, adapter=name), torch.zeros(3))
+            for test in (f"test {name}", f"other test {name}")
+        ]
+        for name in exercises
+    }
+
+
+def failed_tests(seen: Mapping[str, Sequence[Observation]]) -> dict[str, list[str]]:
+    return {name: [one.test for one in answers] for name, answers in seen.items()}
+
+
+class Submission:
+    """Doubles rightly, and goes wrong from there; the calls that were made of it are counted."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def ask(self, call: Call) -> Answer:
+        """What it answers, and what it computes on its way."""
+        self.asked.append(call.adapter)
+        return Answer(torch.zeros(3), records=(Record(torch.tensor([2.0, 4.0, 6.0]), ()),))
+
+
+def test_numbers_that_are_met_again_and_again_are_compared_in_no_time():
+    """Two thousand records of a step's numbers, none of them its layout: a day of permutations."""
+    torch.manual_seed(3)
+    step = torch.randn(2, 3, 4, 5, 6, dtype=torch.float64)
+    known = KnownSteps({f"step {number}": [step, step.transpose(0, 1)] for number in range(9)})
+    records = [shuffled(step.float()) for _ in range(300)]
+    started = time.process_time()
+    assert not any(known.likeness(record) for record in records)
+    assert time.process_time() - started < 10
+
+
+def test_many_equal_pieces_are_not_all_compared():
+    """A step that says the same for every head: of its slices a few are looked at."""
+    step = torch.randn(5, 6, dtype=torch.float64).expand(4, 4, 4, 5, 6)
+    known = KnownSteps({"same": [step]})
+    records = [shuffled(step[0, 0, 0].float()) for _ in range(300)]
+    started = time.process_time()
+    assert not any(known.likeness(record) for record in records)
+    assert time.process_time() - started < 10
+    assert known.likeness(step[0, 0, 0].float().T) == {"same": Likeness.PERMUTED}
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 2, 2, 2, 3), (3, 3), (24,)])
+def test_every_layout_is_still_known(shape):
+    """Whatever is ruled out by a few numbers is none."""
+    torch.manual_seed(4)
+    step = torch.randn(*shape, dtype=torch.float64)
+    known = KnownSteps({"it": [step]})
+    assert known.likeness(step.float()) == {"it": Likeness.SAME}
+    assert known.likeness(step.float().unsqueeze(1)) == {"it": Likeness.SAME}
+    backwards = tuple(reversed(range(step.dim())))
+    turned = step.permute(backwards).contiguous().float()
+    if step.dim() > 1:
+        assert known.likeness(turned) == {"it": Likeness.PERMUTED}
+        assert known.likeness(turned.flatten()) == {"it": Likeness.MERGED}
+
+
+def test_of_a_failed_exercise_one_call_is_repeated(catalogue):
+    """However many of its tests fail; what it shows is told of all whose answer is wrong."""
+    submission, seen = Submission(), wrong_in("run_0")
+    (followed,) = follow(catalogue, submission.ask, seen, failed_tests(seen)).values()
+    assert submission.asked == ["run_0"]
+    for one in seen["run_0"]:
+        assert followed.in_words(one.test) == "Right so far: doubled. Wrong: the result."
+    assert followed.in_words("a test that was passed") == ""
+
+
+def test_of_many_failed_exercises_a_few_are_followed(catalogue):
+    """The first ones: others build on them."""
+    submission, seen = Submission(), wrong_in(*(f"run_{number}" for number in range(50)))
+    followed = follow(catalogue, submission.ask, seen, failed_tests(seen))
+    assert [*followed] == submission.asked == list(seen)[: len(followed)]
+    assert 1 < len(followed) < 10
+
+
+def test_after_the_deadline_nobody_is_asked(catalogue):
+    """Words may be missing, and nothing else."""
+    submission, seen = Submission(), wrong_in("run_0", "run_1")
+    over = Deadline.after(0)
+    assert follow(catalogue, submission.ask, seen, failed_tests(seen), over) == {}
+    assert diagnose(catalogue, seen, over) == {}
+    assert submission.asked == []
+
+
+def test_what_was_found_before_the_deadline_is_said(catalogue):
+    """The first exercise is explained though the second takes for ever."""
+    submission, seen = Submission(), wrong_in("run_0", "run_1")
+    deadline = Deadline.after(3600)
+
+    def ask(call: Call) -> Answer:
+        if call.adapter == "run_1":
+            object.__setattr__(deadline, "at", 0.0)
+        return submission.ask(call)
+
+    followed = follow(catalogue, ask, seen, failed_tests(seen), deadline)
+    assert submission.asked == ["run_0", "run_1"]
+    assert set(followed) == {"run_0"}
+
+
+def test_a_clock_is_looked_at_between_two_records():
+    """One call alone may leave two thousand."""
+    records = [Record(torch.randn(3), ())] * 5
+    with pytest.raises(TooLate):
+        steps_seen(records, {RESULT: [torch.randn(3)]}, Deadline.after(0))
+    assert steps_seen(records, {RESULT: [torch.randn(3)]}) == ()

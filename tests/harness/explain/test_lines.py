@@ -1,0 +1,482 @@
+"""A failed test points at the line that mends it, or else tells what is right so far."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import find_assignment
+from grader.explainer.explainer import Explainer
+from grader.explainer.losses import Losses
+from grader.explainer.workshop import Workshop
+from grader.explaining.deadline import NEVER
+from grader.explaining.naming.mistakes import load_mistakes
+from grader.intake import Entry
+from grader.judge.judge import Judge
+from grader.sandbox.replies import Reply
+from grader.sandbox.sitting import Limits, Sitting
+from grader.settings import Settings
+from grader.suite.suite import Suite
+from grader.verdict import Grade, Verdict
+from grader.wire.calls import Call
+from tests.harness.conftest import write_files
+from tests.harness.grading import GradingJob
+from tests.harness.seating import seated
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+HERE = "# astray"
+SDPA = "run_scaled_dot_product_attention"
+MHA = "run_multihead_self_attention"
+START = "import math\nimport torch\nfrom torch import nn\nfrom einops import einsum, rearrange\n\n"
+
+ATTEND = """
+def attend(q, k, v, mask=None):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ v
+
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    return attend(Q, K, V, mask)
+"""
+MULTIHEAD = """
+def run_multihead_self_attention(
+    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
+):
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = (
+        rearrange(in_features @ w.T, "... s (h d) -> ... h s d", h=num_heads) for w in weights
+    )
+    seq = in_features.shape[-2]
+    causal = torch.ones(seq, seq, dtype=torch.bool).tril()
+"""
+
+
+def astray(adapters: str, **files: str) -> dict[str, str]:
+    """The files of a submission."""
+    named = {name.replace("__", "/") + ".py": START + text for name, text in files.items()}
+    return {"adapters.py": START + adapters, **named}
+
+
+WRONG = {
+    "a matrix product": (
+        "no-scale",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1)  # astray
+    if mask is not None:
+        scores = torch.where(mask, scores, float("-inf"))
+    shares = torch.softmax(scores, dim=-1)
+    return shares @ V
+"""),
+    ),
+    "an einsum": (
+        "softmax-over-queries",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = einsum(Q, K, "... q d, ... k d -> ... k q") / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask.transpose(-2, -1), float("-inf"))
+    shares = torch.softmax(scores, dim=-1)  # astray
+    return einsum(shares, V, "... k q, ... k d -> ... q d")
+"""),
+    ),
+    "an operation in place": (
+        "mask-inverted",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1)
+    scores /= math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores.masked_fill_(mask, float("-inf"))  # astray
+    return torch.softmax(scores, dim=-1) @ V
+"""),
+    ),
+    "a statement of several lines": (
+        "scale-by-d_k",
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = torch.matmul(
+        Q,
+        K.transpose(-2, -1),
+    ) / Q.shape[-1]  # astray
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ V
+"""),
+    ),
+    "one head at a time": (
+        "causal-sees-next",
+        "run_multihead_attention_stacked",
+        astray("""
+def run_multihead_attention_stacked(W_query, W_key, W_value, in_features):
+    seq = in_features.shape[-2]
+    heads = []
+    for w_q, w_k, w_v in zip(W_query, W_key, W_value):
+        q, k, v = in_features @ w_q, in_features @ w_k, in_features @ w_v
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        visible = torch.ones(seq, seq).tril(diagonal=1).bool()  # astray
+        scores = scores.masked_fill(~visible, float("-inf"))
+        heads.append(torch.softmax(scores, dim=-1) @ v)
+    return torch.cat(heads, dim=-1)
+"""),
+    ),
+    "a module in another file": (
+        "heads-merge-without-transpose",
+        MHA,
+        astray(
+            """
+from model.layers import MultiHead
+
+def run_multihead_self_attention(
+    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
+):
+    layer = MultiHead(d_model, num_heads)
+    layer.load_state_dict({
+        "q": q_proj_weight, "k": k_proj_weight, "v": v_proj_weight, "o": o_proj_weight,
+    })
+    return layer(in_features)
+""",
+            model____init__="",
+            model__layers="""
+class MultiHead(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        for name in "qkvo":
+            setattr(self, name, nn.Parameter(torch.empty(width, width)))
+
+    def split(self, x):
+        return x.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+
+    def forward(self, x):
+        q, k, v = (self.split(x @ w.T) for w in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        later = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool).triu(1)
+        mixed = torch.softmax(scores.masked_fill(later, float("-inf")), dim=-1) @ v
+        merged = mixed.reshape(x.shape)  # astray
+        return merged @ self.o.T
+""",
+        ),
+    ),
+    "a function that is right, called without its mask": (
+        "causal-missing",
+        MHA,
+        astray(
+            ATTEND
+            + MULTIHEAD
+            + """
+    heads = attend(q, k, v)  # astray
+    return rearrange(heads, "... h s d -> ... s (h d)") @ o_proj_weight.T
+"""
+        ),
+    ),
+    "values in the place of keys": (
+        "kv-swapped",
+        MHA,
+        astray(
+            ATTEND
+            + MULTIHEAD
+            + """
+    heads = attend(q, v, k, causal)  # astray
+    return rearrange(heads, "... h s d -> ... s (h d)") @ o_proj_weight.T
+"""
+        ),
+    ),
+    "angles": (
+        "rope-frequency",
+        "run_rope",
+        astray("""
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    pair = torch.arange(0, d_k, 2)
+    frequency = theta ** (-pair / (2 * d_k))  # astray
+    angle = torch.outer(torch.arange(max_seq_len), frequency)[token_positions]
+    even, odd = in_query_or_key[..., 0::2], in_query_or_key[..., 1::2]
+    cos, sin = angle.cos(), angle.sin()
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+"""),
+    ),
+    "an axis of size 1 too many": (
+        "mask-extra-axis",
+        MHA,
+        astray(
+            MULTIHEAD
+            + """
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    scores = scores.masked_fill(~causal.view(1, 1, seq, seq), float("-inf"))  # astray
+    heads = torch.softmax(scores, dim=-1) @ v
+    return rearrange(heads, "... h s d -> ... s (h d)") @ o_proj_weight.T
+"""
+        ),
+    ),
+    "an unknown mistake within one line": (
+        None,
+        SDPA,
+        astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    shares = torch.softmax(0.9 * scores, dim=-1)  # astray
+    return shares @ V
+"""),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def attention_judge() -> Iterator[GradingJob]:
+    """A judge of the attention assignment."""
+    client = GradingJob(Settings(str(ROOT), 1, (), "adapters.py", 60.0, 1024, "suite"))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def judged(attention_judge: GradingJob, tmp_path: Path) -> Callable[[Mapping[str, str]], Grade]:
+    """Grades the files of a submission."""
+
+    def grade(files: Mapping[str, str]) -> Grade:
+        folder = write_files(tmp_path / "submission", files)
+        return attention_judge.grade(Entry("submission", folder), "hash")
+
+    return grade
+
+
+def failed(grade: Grade, exercise: str) -> list[Verdict]:
+    """The failed tests of an exercise, at least one."""
+    found = [v for v in grade.tests if v.exercise == exercise and v.status == "failed"]
+    assert found
+    return found
+
+
+def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
+    """The line that is marked as the one to be told."""
+    (marked,) = [
+        (file, number)
+        for file, text in files.items()
+        for number, line in enumerate(textwrap.dedent(text).splitlines(), 1)
+        if HERE in line
+    ]
+    return marked
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_the_line_is_told_in_every_style(judged, kind):
+    """Whatever the layout, and however the code is spread over lines, functions and files."""
+    mistake, exercise, files = WRONG[kind]
+    verdicts = failed(judged(files), exercise)
+    assert {(v.where.file, v.where.line) for v in verdicts} == {marked_line(files)}
+    named = {v.diagnosis.mistake for v in verdicts if v.diagnosis is not None}
+    assert named == ({mistake} if mistake else set())
+
+
+def test_of_an_overflow_the_first_line_that_has_it_is_told(judged):
+    """The powers of large numbers, of which the NaN come that other tests meet first."""
+    grade = judged(
+        astray("""
+def run_softmax(in_features, dim):
+    powers = torch.exp(in_features)
+    total = powers.sum(dim=dim, keepdim=True)
+    return powers / total
+""")
+    )
+    places = [v.where for v in failed(grade, "run_softmax") if v.where is not None]
+    assert {place.line for place in places} == {8}
+
+
+def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
+    """Cells of text do not count."""
+    lines = WRONG["an operation in place"][2]["adapters.py"].splitlines(keepends=True)
+    sources = [["# Attention\n"], lines[:6], lines[6:]]
+    cells = [
+        {"cell_type": kind, "metadata": {}, "source": source} | extra
+        for kind, source, extra in zip(
+            ["markdown", "code", "code"],
+            sources,
+            [{}, *[{"outputs": [], "execution_count": None}] * 2],
+            strict=True,
+        )
+    ]
+    notebook = tmp_path / "mine.ipynb"
+    notebook.write_text(
+        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    grade = attention_judge.grade(Entry("mine", notebook), "hash")
+    place = next(v.where for v in failed(grade, SDPA) if v.where is not None)
+    expected = next(n for n, line in enumerate(sources[2], 1) if HERE in line)
+    assert (place.file, place.line) == ("mine.ipynb/cell 2", expected)
+
+
+def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
+    """No small change of one line mends both, but a student need not search in what is right."""
+    _, exercise, files = WRONG["a module in another file"]
+    twice = {name: text.replace("self.o.T", "self.o") for name, text in files.items()}
+    told = failed(judged(twice), exercise)
+    assert [v.where for v in told if v.where is not None] == []
+    right = "Right so far: …, mask, scores, scaled, masked, weights and outputs."
+    assert all(
+        f'{right} Wrong: the step "merged".' in v.message for v in told if v.aspect == "values"
+    )
+
+
+def test_the_steps_are_kept_with_their_shapes(judged):
+    """For the report: the reference's beside the submission's, the first wrong one marked.
+
+    Also where a line is told: that it is the one was proved, and what it does is seen here.
+    """
+    _, exercise, files = WRONG["a module in another file"]
+    grade = judged(files)
+    (walk,) = grade.evidence.walks
+    assert not any("Right so far" in v.message for v in failed(grade, exercise))
+    assert walk.exercise == exercise
+    taken = {step.name: step for step in walk.steps}
+    assert (taken["weights"].own_shape, taken["weights"].right) == ((2, 2, 7, 7), True)
+    assert [step.name for step in walk.steps if step.right is False] == ["merged"]
+    assert taken["projected"].right is None
+
+
+def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(judged):
+    """A program for inputs of three axes has one mistake more: what it raises is not about this."""
+    files = astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    batch, queries, features = Q.shape
+    scores = Q @ K.transpose(-2, -1) / features  # astray
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ V
+""")
+    grade = judged(files)
+    plain = [v for v in failed(grade, SDPA) if v.aspect == "values"]
+    assert {(v.where.file, v.where.line) for v in plain if v.where} == {marked_line(files)}
+    raised = [v for v in grade.tests if v.exercise == SDPA and v.status == "error"]
+    assert raised
+    assert not [v for v in raised if "alone makes" in v.message]
+
+
+def test_of_what_raises_no_line_is_told_that_would_break_another_exercise(judged):
+    """Positions get their axis before the tokens: right for heads, not for one axis of several."""
+    grade = judged(
+        astray("""
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    x, positions = in_query_or_key, token_positions
+    while positions.ndim < x.ndim - 1:
+        positions = positions.unsqueeze(-2)
+    powers = torch.arange(0, d_k, 2, dtype=torch.float32, device=x.device) / d_k
+    angles = positions[..., None] * theta**-powers
+    cos, sin = torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
+    return turned.flatten(-2)
+
+def run_multihead_self_attention_with_rope(
+    d_model, num_heads, max_seq_len, theta,
+    q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features, token_positions=None,
+):
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = (
+        rearrange(in_features @ w.T, "... s (h d) -> ... h s d", h=num_heads) for w in weights
+    )
+    seq = in_features.shape[-2]
+    if token_positions is None:
+        token_positions = torch.arange(seq, device=in_features.device)
+    width = d_model // num_heads
+    q, k = (run_rope(width, theta, max_seq_len, one, token_positions) for one in (q, k))
+    scores = q @ k.transpose(-2, -1) / math.sqrt(width)
+    causal = torch.ones(seq, seq, dtype=torch.bool, device=scores.device).tril()
+    shares = torch.softmax(scores.masked_fill(~causal, float("-inf")), dim=-1)
+    return rearrange(shares @ v, "... h s d -> ... s (h d)") @ o_proj_weight.T
+""")
+    )
+    raised = [v for v in grade.tests if v.status == "error"]
+    assert {v.exercise for v in raised} == {"run_rope", "run_multihead_self_attention_with_rope"}
+    assert not [v for v in raised if "alone makes" in v.message]
+
+
+def test_where_no_line_mends_by_itself_none_is_told(judged):
+    """But until where it is right can be told for certain."""
+    verdicts = failed(
+        judged(
+            astray("""
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    powers = 1 + scores + scores**2 / 2 + scores**3 / 6
+    shares = powers / powers.sum(-1, keepdim=True)
+    return shares @ V
+""")
+        ),
+        SDPA,
+    )
+    assert [v.where for v in verdicts if v.where is not None] == []
+    told = [v.message for v in verdicts if "Right so far" in v.message]
+    assert all('Right so far: scores and scaled. Wrong: the step "weights".' in t for t in told)
+    assert told
+
+
+def test_looking_on_never_decides_a_grade(judged):
+    """A submission that answers rightly when it is looked at was wrong before."""
+    grade = judged(
+        astray("""
+from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+def run_softmax(in_features, dim):
+    watched = _get_current_dispatch_mode() is not None
+    return torch.softmax(in_features if watched else 2 * in_features, dim)
+""")
+    )
+    verdicts = [v for v in failed(grade, "run_softmax") if v.aspect == "values"]
+    assert {v.score for v in verdicts} == {0.0}
+
+
+class CountedCalls:
+    """Asks a sitting, and counts the recorded calls."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        self.recorded: list[str] = []
+
+    def ask(self, call: Call) -> Reply:
+        """What the submission answers."""
+        if call.record:
+            self.recorded.append(call.adapter)
+        return self._sitting.ask(call)
+
+
+def recorded_calls(folder: Path, adapters: str) -> list[str]:
+    """The exercises whose calls are repeated when attention is graded and explained."""
+    write_files(folder, astray(adapters))
+    recorded: list[str] = []
+
+    def grade(suite: Suite) -> None:
+        limits = Limits(100, 10, 10, 1 << 30)
+        with seated(suite.assignment, folder, limits) as seat:
+            counted = CountedCalls(seat.sitting)
+            statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
+            explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
+            workshop = Workshop(seat.sitting, seat.submission)
+            losses = Losses(seat.sitting, seat.submission.root)
+            assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
+            recorded.extend(counted.recorded)
+
+    Suite(find_assignment(ROOT)).open(grade)
+    return recorded
+
+
+@pytest.mark.process
+def test_it_costs_nothing_when_every_test_passes(tmp_path):
+    """No call is repeated for a submission that is right; of each wrong exercise, one is."""
+    unscaled = ATTEND.replace(" / math.sqrt(q.shape[-1])", "")
+    assert recorded_calls(tmp_path / "right", ATTEND) == []
+    assert recorded_calls(tmp_path / "wrong", unscaled) == [SDPA]

@@ -1,0 +1,294 @@
+"""Which of the edits that mend is told, and when none is: to say nothing beats to mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from grader.edits.generating import edits_of
+from grader.explaining.mending.choosing import chosen
+from grader.explaining.mending.exercises import Mender
+from grader.explaining.mending.mending import Cost, FileEdit, Lines, Mend
+from grader.explaining.mending.questions import Asked
+from grader.explaining.mending.sources import Sources
+from grader.explaining.mending.weighing import Weighing
+from grader.testing.observation import Question
+from grader.verdict import Aspect
+from grader.wire.calls import Call
+
+pytestmark = pytest.mark.unit
+
+FILE, ADAPTERS = "blocks.py", "adapters.py"
+PROGRAM = """
+def blocks(length, scale):
+    middle = length // 2
+    return [(0, middle), (middle, length)] if length > 1 else [(0, length)]
+
+def total(parts):
+    found = parts[0] * 3
+    return found
+
+def scores(q, k):
+    return [
+        q * 2,
+        q * 2,
+        k * 2,
+    ]
+
+def alias(parts):
+    weights = parts
+    return weights * 2
+
+def shifted(parts):
+    moved = parts + 1
+    if len(parts) > 1:
+        hidden = moved * 2
+    return moved
+
+def size(parts):
+    result = abs(parts)
+    return result
+
+def turned(x):
+    sin, cos = x
+    return sin * 3, cos
+
+def halves(sin_x, cos_x):
+    return (sin_x, cos_x), (sin_x, cos_x), (cos_x, sin_x)
+
+def named(upper_x, lower_x):
+    upper = lower_x
+    return upper, upper_x, lower_x
+
+def entries(d, qkv_bias, out_bias):
+    return {
+        "query": Layer(d, bias=qkv_bias),
+        "output": Layer(d, bias=qkv_bias),
+    }
+
+def bounded(length, width):
+    near = length + 1
+    far = length * width
+    return near, far
+"""
+FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
+
+
+@pytest.fixture(name="sources")
+def _sources(tmp_path):
+    (tmp_path / FILE).write_text(PROGRAM)
+    return Sources.below(tmp_path)
+
+
+def mends(*wanted: str, exercises: frozenset[str] = FIRST) -> list[Mend]:
+    """Edits of the program, each by the line that it makes of one."""
+    found = {}
+    for edit in edits_of(PROGRAM):
+        line = edit.applied(PROGRAM).splitlines()[edit.line - 1].strip()
+        found.setdefault(line, Mend(FileEdit(FILE, edit), 1.0, exercises, frozenset()))
+    return [found[one] for one in wanted]
+
+
+CONTRARY = "return [(0, middle), (middle, length)] if length < 1 else [(0, length)]"
+DROPPED = "return [(0, length)]"
+
+
+def test_a_condition_that_matters_is_told(sources):
+    """Its contrary makes right what no other change does."""
+    choice = chosen(mends(CONTRARY), sources, ADAPTERS)
+    assert choice is not None
+    assert choice.places[0].source.endswith("if length > 1 else [(0, length)]")
+
+
+def test_a_condition_that_only_keeps_calls_from_what_is_wrong_is_not_told(sources):
+    """Where all is right without asking, what is wrong stands behind the condition."""
+    assert chosen(mends(CONTRARY, DROPPED), sources, ADAPTERS) is None
+
+
+def test_queries_and_keys_that_stand_in_order_are_not_to_be_exchanged(sources):
+    """That makes up for an exchange elsewhere, which no edit undid."""
+    assert chosen(mends("def scores(k, q):"), sources, ADAPTERS) is None
+
+
+def test_a_line_of_its_own_comes_before_one_of_several_that_are_the_same(sources):
+    """Lines that are written several times are meant to be the same."""
+    choice = chosen(mends("q * 3,", "k * 3,"), sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["k * 2,", "q * 2,"]
+
+
+def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
+    """Nobody gives a value a second name for nothing: something was to be done to it."""
+    forgotten = "torch.softmax({}, dim=-1)"
+    weights, result = (forgotten.format(name) for name in ("parts", "weights * 2"))
+    choice = chosen(mends(f"weights = {weights}", f"return {result}"), sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["weights = parts"]
+
+
+def test_a_value_that_goes_nowhere_is_likelier(sources):
+    """Nobody computes one to leave it unread: it was meant for a variable that is read."""
+    choice = chosen(mends("moved = parts * 1", "moved = moved * 2"), sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["hidden = moved * 2"]
+
+
+def test_what_is_to_be_done_to_a_value_is_told_where_the_value_is_made(sources):
+    """Not where a variable is only handed back, where it could be done as well."""
+    choice = chosen(mends("return -result", "result = -abs(parts)"), sources, ADAPTERS)
+    assert choice is not None
+    assert choice.places[0].source == "result = abs(parts)"
+
+
+def weights(sources: Sources, *wanted: str) -> list[float]:
+    """What some edits weigh, each less than its cost where something speaks for it."""
+    weighing = Weighing(sources, ADAPTERS)
+    return [weighing.weight(one.made) - one.made.edit.cost for one in mends(*wanted)]
+
+
+def test_what_goes_together_likely_stands_in_the_order_of_other_places(sources):
+    """Who writes `sin, cos` everywhere but once erred where it is written otherwise."""
+    restored, exchanged = weights(
+        sources,
+        "return (sin_x, cos_x), (sin_x, cos_x), (sin_x, cos_x)",
+        "def halves(cos_x, sin_x):",
+    )
+    assert restored < 0 < exchanged
+
+
+def test_a_variable_is_likelier_made_of_what_is_called_like_it(sources):
+    """`upper` of `upper_x`, not of `lower_x`."""
+    called_alike, negative = weights(sources, "upper = upper_x", "return -upper, upper_x, lower_x")
+    assert called_alike < 0 == negative
+
+
+def test_an_entry_is_likelier_made_of_what_is_called_like_it(sources):
+    """`out_bias` is short for what belongs to `output`."""
+    mended = ('"query": Layer(d, bias=out_bias),', '"output": Layer(d, bias=out_bias),')
+    of_another, called_alike = weights(sources, *mended)
+    assert called_alike < of_another
+
+
+def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
+    """A small edit does not speak for its line as much as to pass over the only other one."""
+    slip, change = "near = length - 1", "far = length / width"
+    choice = chosen(mends(slip, change), sources, ADAPTERS)
+    assert choice is not None
+    assert len(choice.places) == 2
+
+
+@dataclass
+class Found:
+    """What a search found: likely mends, unlikely ones, and the lines that wrong calls pass."""
+
+    found: Sequence[Mend]
+    passed: Mapping[str, Lines]
+    unlikely: Sequence[Mend] = ()
+    cost: Cost = field(default_factory=Cost)
+    left_out: int = 0
+    sufficed: list[bool] = field(default_factory=list)
+
+    def mends(self, _sources: Sources, suffice: Callable[[Sequence[Mend]], bool]) -> Sequence[Mend]:
+        """What was found."""
+        self.sufficed.append(suffice(self.found))
+        return self.found if self.sufficed[-1] else [*self.found, *self.unlikely]
+
+
+def asked(*names: str) -> dict[str, list[Asked]]:
+    """A wrong call of each exercise."""
+    call = Call("run", {})
+    return {
+        name: [Asked(name, Question("test", 0, Aspect.VALUES, call), right=False)] for name in names
+    }
+
+
+def told(
+    sources: Sources,
+    by_exercise: Mapping[str, Sequence[Mend]],
+    lines: Mapping[str, Lines],
+    unlikely: Sequence[Mend] = (),
+):
+    """The exercises for which a line is told, and the number of it."""
+    mender = Mender(
+        sources,
+        ADAPTERS,
+        lambda exercise, besides, _: Found(
+            by_exercise.get(exercise, ()) if besides is None else by_exercise.get("second", ()),
+            lines,
+            unlikely if exercise == "run_a" else (),
+        ),
+    )
+    return {
+        name: attempt.choice.places[0].line
+        for attempt in mender.attempts(asked("run_a", "run_b"))
+        if attempt.choice is not None
+        for name in attempt.mended
+    }
+
+
+FACTOR = "found = (parts[0] * 3) / 2"
+SHARED = {"run_a": frozenset({(FILE, 7)}), "run_b": frozenset({(FILE, 7), (FILE, 8)})}
+APART = {"run_a": frozenset({(FILE, 7)}), "run_b": frozenset({(FILE, 18)})}
+
+
+def test_what_leaves_wrong_what_runs_the_same_lines_mends_by_chance(sources):
+    """One slip is looked for: a large change that mends a part of what is wrong is not it."""
+    assert told(sources, {"run_a": mends(FACTOR)}, SHARED) == {}
+
+
+def test_what_leaves_wrong_what_runs_other_lines_is_told(sources):
+    """That is a mistake of its own."""
+    assert told(sources, {"run_a": mends(FACTOR)}, APART) == {"run_a": 7}
+
+
+def test_a_plain_slip_is_told_whatever_else_is_wrong(sources):
+    """Several mistakes at once are not rare."""
+    plain = mends("found = parts[0] * 4")
+    assert told(sources, {"run_a": plain}, SHARED) == {"run_a": 7}
+
+
+def test_what_is_in_doubt_for_one_exercise_is_so_for_those_that_the_same_edit_mends(sources):
+    """Of three lines none is told; nor is one of them where only some of the three are tried."""
+    three = ("found = parts[0] * 4", "return weights * 3", "k * 3,")
+    every, one = (mends(*lines, exercises=FIRST | SECOND) for lines in (three, three[:1]))
+    assert told(sources, {"run_a": every, "run_b": one}, SHARED) == {}
+
+
+def test_what_was_held_back_is_told_where_a_plain_slip_beside_it_mends_the_rest(sources):
+    """Two mistakes: together they explain all that is wrong."""
+    both = mends("return weights * 3", exercises=FIRST | SECOND)
+    found = told(sources, {"run_a": mends(FACTOR), "second": both}, SHARED)
+    assert found == {"run_a": 7, "run_b": 19}
+
+
+def test_where_likely_edits_tell_no_line_the_unlikely_ones_are_tried(sources):
+    """What only keeps calls from what is wrong is no end of the search for it."""
+    unlikely = mends("found = parts[0] * 4")
+    by_chance = {"run_a": mends(CONTRARY, DROPPED)}
+    assert told(sources, by_chance, APART) == {}
+    assert told(sources, by_chance, APART, unlikely) == {"run_a": 7}
+
+
+def test_where_likely_edits_tell_a_line_no_others_are_tried(sources):
+    """They would only cost time."""
+    plain, other = mends("found = parts[0] * 4"), mends("return weights * 3")
+    assert told(sources, {"run_a": plain}, APART, other) == {"run_a": 7}
+
+
+def searched(sources: Sources, lines: Mapping[str, Lines], *names: str) -> dict[str, bool]:
+    """The exercises that are searched, none of which anything mends; whether unlikely edits too."""
+    searches: dict[str, Found] = {}
+    mender = Mender(sources, ADAPTERS, lambda name, *_: searches.setdefault(name, Found((), lines)))
+    list(mender.attempts(asked(*names)))
+    return {name: True not in one.sufficed for name, one in searches.items()}
+
+
+def test_what_runs_lines_of_what_nothing_mends_is_soon_searched_no_more(sources):
+    """One slip that no edit undoes is in all that builds on it: it need not cost them all."""
+    names = ("run_a", "run_b", "run_c", "run_d", "run_e")
+    shared = frozenset({(FILE, 7)})
+    lines = dict.fromkeys(names, shared) | {"run_e": frozenset({(FILE, 18)})}
+    every = {"run_a": True, "run_b": False, "run_c": False, "run_e": True}
+    assert searched(sources, lines, *names) == every

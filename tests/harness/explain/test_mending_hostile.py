@@ -1,0 +1,131 @@
+"""A submission that resists being edited learns nothing, earns nothing and costs its bounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Entry
+from grader.settings import Settings
+from grader.verdict import Grade
+from tests.harness.conftest import write_files
+from tests.harness.grading import GradingJob
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+EXPLAIN_SECONDS = 20.0
+
+START = """
+import os, sys, time, torch
+
+def helper(x, dim):
+    shifted = x - x.amax(dim, keepdim=True)
+    powers = shifted.exp()
+    total = powers.sum(dim, keepdim=True)
+    return powers / total * 1.5
+
+AS_IT_WAS = helper.__code__
+
+def is_edited():
+    return helper.__code__ is not AS_IT_WAS
+
+def run_softmax(in_features, dim):
+    ways = dim
+    if is_edited():
+        ON_EDIT
+    return helper(in_features, ways)
+"""
+# Whoever edits what is safe ends the process, as some calls of torch do that an edit makes.
+CRASHING = """
+import os, torch
+
+def run_softmax(in_features, dim):
+    safe = 3
+    if safe != 3:
+        os.abort()
+    powers = (in_features - in_features.amax(dim, keepdim=True)).exp()
+    return powers / powers.sum(dim, keepdim=True) * 1.5
+"""
+RESISTING = {
+    "ends its process": "os._exit(3)",
+    "kills its process": "os.kill(os.getpid(), 9)",
+    "loops": """while True:
+            try:
+                time.sleep(0.01)
+            except BaseException:
+                pass""",
+    "prints what it is edited to": 'print("SEEN", helper.__code__.co_consts, flush=True)',
+    "floods": 'sys.stdout.write("x" * (1 << 24))',
+    "takes memory": "x = torch.ones(1 << 34)",
+    "raises": "raise BaseException('no')",
+    "changes the answers of others": "helper.__code__ = AS_IT_WAS",
+    "exchanges what tries it": """import gc
+        for one in gc.get_objects():
+            if type(one).__name__ == "Outcomes":
+                one.given[0, 0] = 99; one.tried = 10**9""",
+    "answers what is right when it is edited": "return torch.softmax(in_features, dim)",
+}
+
+
+@pytest.fixture(scope="module")
+def job() -> Iterator[GradingJob]:
+    """Jobs of the attention assignment."""
+    client = GradingJob(
+        Settings(str(ROOT), 1, ("run_softmax",), "adapters.py", 60.0, 1024, "suite")
+    )
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
+    """Grades a submission that does something when it is edited."""
+
+    def grade(on_edit: str, start: str = START) -> Grade:
+        text = start.replace("ON_EDIT", on_edit)
+        folder = write_files(tmp_path / "submission", {"adapters.py": text})
+        return job.grade(Entry("submission", folder), "hash")
+
+    return grade
+
+
+@pytest.mark.parametrize("way", RESISTING)
+def test_resisting_changes_no_verdict_and_is_over_in_time(graded, way):
+    """Whatever it does, every test of values is failed, and the explainer goes on to others."""
+    started = time.monotonic()
+    grade = graded(RESISTING[way])
+    assert time.monotonic() - started < 3 * EXPLAIN_SECONDS
+    values = [test for test in grade.tests if test.aspect == "values"]
+    assert {str(test.status) for test in values} == {"failed"}
+    assert {test.score for test in values} == {0.0}
+
+
+def test_what_is_printed_under_edits_is_shown_to_nobody(graded):
+    """What a submission learns while it is edited has no way out."""
+    grade = graded(RESISTING["prints what it is edited to"])
+    assert "SEEN" not in grade.evidence.printed
+    assert not any("SEEN" in (test.message or "") for test in grade.tests)
+
+
+def test_of_a_program_that_is_right_wherever_it_is_edited_no_line_is_told(graded):
+    """It answers otherwise because it is edited: that proves nothing of any line."""
+    grade = graded(RESISTING["answers what is right when it is edited"])
+    assert {test.where for test in grade.tests if test.status == "failed"} == {None}
+
+
+def test_an_edit_that_crashes_costs_none_of_the_others(graded):
+    """The line that is wrong is told, though editing another one ends the process."""
+    grade = graded("", CRASHING)
+    lines = {test.where.line for test in grade.tests if test.where is not None}
+    assert lines == {len(CRASHING.splitlines())}
+
+
+def test_without_resistance_the_line_is_told(graded):
+    """So that the tests above mean something."""
+    grade = graded("pass")
+    lines = {test.where.line for test in grade.tests if test.where is not None}
+    assert lines == {START.splitlines().index("    return powers / total * 1.5") + 1}

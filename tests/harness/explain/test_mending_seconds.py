@@ -1,0 +1,93 @@
+"""Where time does not suffice for all edits, those that are left out are the least likely ones."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.edits.generating import edits_of
+from grader.explaining.mending.mending import Bounds, Search
+from grader.explaining.mending.questions import Asked
+from grader.explaining.mending.sources import Sources
+from grader.testing.observation import Question
+from grader.verdict import Aspect
+from grader.wire.calls import Call
+from grader.wire.trials import MAX_EDITS, Change, Outcomes, Trials
+from grader.worker.trying.trying import Trying
+
+pytestmark = pytest.mark.unit
+
+NAME = "program_of_many_edits"
+# Enough lines for more edits than are sent at once.
+PROGRAM = "def run_sum(x):\n" + "".join(
+    f"    part_{number} = x * {number + 2} + {number}\n    x = part_{number} - x / 3\n"
+    for number in range(20)
+)
+PROGRAM += "    return x\n"
+CALL = Call("run_sum", {"x": torch.ones(2)})
+
+
+class Unanswerable:
+    """A catalogue that knows no right answer: no edit mends."""
+
+    def right(self, _observation: object) -> None:
+        """Nothing."""
+
+
+class Bench:
+    """Tries edits by a clock of its own, on which every look takes a hundredth of a second."""
+
+    def __init__(self, function, root: Path) -> None:
+        self.seconds = 0.0
+        self.tried: list[object] = []
+        self._trying = Trying({"run_sum": function}, root, clock=self._look)
+
+    def _look(self) -> float:
+        self.seconds += 0.01
+        return self.seconds
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials."""
+        outcomes = self._trying.perform(trials)
+        self.tried += trials.edits[: outcomes.tried]
+        return outcomes
+
+
+@pytest.fixture(name="function")
+def _function(tmp_path, monkeypatch):
+    (tmp_path / f"{NAME}.py").write_text(PROGRAM)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield importlib.import_module(NAME).run_sum
+    del sys.modules[NAME]
+
+
+def test_time_goes_to_the_likely_edits_in_their_order_until_it_is_over(function, tmp_path):
+    """They are tried in order, however they are sent; unlikely ones only get what is left."""
+    benches: list[Bench] = []
+
+    @contextmanager
+    def new_bench() -> Iterator[Bench]:
+        benches.append(Bench(function, tmp_path))
+        yield benches[-1]
+
+    question = Question("test", 0, Aspect.VALUES, CALL)
+    asked = [Asked("run_sum", question, right=False)]
+    search = Search(Unanswerable(), new_bench, "run_sum", asked, bounds=Bounds(seconds=9.0))
+    sources = Sources.below(tmp_path)
+    assert search.mends(sources, lambda _found: False) == []
+    in_order = [
+        {f"{NAME}.py": [Change(one.start, one.end, one.text) for one in edit.replacements]}
+        for edit in edits_of(PROGRAM)
+    ]
+    first, second = benches
+    assert MAX_EDITS < len(first.tried) < len(in_order)
+    assert first.tried == in_order[: len(first.tried)]
+    assert second.tried == []
+    assert search.left_out == len(in_order) - len(first.tried)

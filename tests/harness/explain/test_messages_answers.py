@@ -1,0 +1,325 @@
+"""What a student reads when an answer is of the wrong kind, shape or value."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from grader.testing.assertions import assert_matches
+from grader.testing.comparison import FLOAT32, compare
+from grader.testing.contract import Adapter, axis_names
+from grader.testing.differences import difference_in_words, worst_in_a_table
+from grader.testing.kinds import PlainType, TensorType
+from grader.testing.shapes import wrong_shape
+
+pytestmark = pytest.mark.unit
+
+Q, K, V = torch.zeros(2, 5, 8), torch.zeros(2, 7, 8), torch.zeros(2, 7, 6)
+FLOAT = "floating-point"
+
+
+def tensor_type(axes: str) -> TensorType:
+    return TensorType(FLOAT, tuple(axes.split()))
+
+
+ATTENTION = Adapter(
+    "run_attention",
+    {
+        "Q": tensor_type("... queries d_k"),
+        "K": tensor_type("... keys d_k"),
+        "V": tensor_type("... keys d_v"),
+    },
+    tensor_type("... queries d_v"),
+)
+HEADS = Adapter(
+    "run_heads",
+    {"num_heads": PlainType(int), "x": tensor_type("... seq d_model")},
+    tensor_type("... seq d_model"),
+)
+
+
+def of_attention(*got: int, q=Q, k=K, v=V) -> list[str]:
+    """What is said when attention returns this shape."""
+    arguments = {"Q": q, "K": k, "V": v}
+    shape = ATTENTION.expected_shape(arguments)
+    return wrong_shape(ATTENTION, ATTENTION.result, arguments, shape, got)
+
+
+@pytest.mark.parametrize("wrong", [0.0, torch.inf, torch.nan])
+def test_an_overflow_in_half_precision_is_asked_after(wrong):
+    """`x.pow(2)` is infinite from 256 on; divided by its root, everything is 0."""
+    got = torch.tensor([[wrong, wrong], [1.0, 2.0]], dtype=torch.float16)
+    with pytest.raises(AssertionError, match="float16 holds no number above 65504"):
+        assert_matches(got, torch.tensor([[0.5, -1.5], [1.0, 2.0]]))
+
+
+@pytest.mark.parametrize(("dtype", "wrong"), [(torch.float32, 0.0), (torch.float16, 0.25)], ids=str)
+def test_other_wrong_numbers_are_no_overflow(dtype, wrong):
+    """Where a number came that is only another one, or in a dtype that holds large ones."""
+    with pytest.raises(AssertionError) as raised:
+        assert_matches(torch.tensor([wrong, 0.0], dtype=dtype), torch.tensor([0.5, -1.5]))
+    assert "65504" not in str(raised.value)
+
+
+def test_dropout_that_is_on_is_asked_after():
+    """Some numbers are 0, the others are larger by 1 / (1 - p)."""
+    want = torch.arange(1.0, 25.0).view(4, 6)
+    kept = torch.arange(24).view(4, 6) % 5 > 0
+    with pytest.raises(AssertionError, match=r"5 of them are 0, .* by one factor: is dropout on\?"):
+        assert_matches(want * kept / 0.8, want)
+    with pytest.raises(AssertionError) as raised:
+        assert_matches(want * kept, want)
+    assert "dropout" not in str(raised.value)
+
+
+def of_heads(*got: int, x=(2, 5, 12), heads: int = 3) -> list[str]:
+    """What is said when multi-head attention returns this shape."""
+    arguments = {"num_heads": heads, "x": torch.zeros(x)}
+    return wrong_shape(HEADS, HEADS.result, arguments, x, got)
+
+
+def test_a_wrong_shape_is_told_with_the_names_of_its_axes():
+    """Names and numbers of what was wanted, and what came."""
+    said, *_ = of_attention(2, 9, 9)
+    assert said == (
+        "run_attention must return shape (... queries d_v), which is [2, 5, 6] with queries=5, "
+        "d_v=6, not [2, 9, 9]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("got", "why"),
+    [
+        ((2, 6, 5), "The axes queries and d_v have changed places."),
+        ((5, 2, 6), "The leading axis and queries have changed places."),
+        ((6, 2, 5), "Its axes are all there, in the order d_v, the leading axis, queries."),
+        ((2, 7, 6), "The axis queries is as long as keys (7)."),
+        ((2, 5, 8), "The axis d_v is as long as d_k (8)."),
+        ((5, 6), "The leading axis, 2 long here, is missing"),
+        ((2, 10, 6), "The axis queries is 10 long, twice what it should be."),
+        ((2, 5), "The axis d_v, 6 long here, is missing: was it summed up, or one of it picked?"),
+        ((2, 1, 5, 6), "Its second axis, 1 long, is one too many."),
+        ((4, 2, 5, 6), "Its first axis, 4 long, is one too many."),
+        ((10, 6), "The leading axis and queries have become one axis, 10 long."),
+        ((2, 30), "The axes queries and d_v have become one axis, 30 long."),
+        ((), "It is a single number: was everything summed up?"),
+    ],
+)
+def test_what_explains_a_wrong_shape_is_said(got, why):
+    """Axes that changed places, are missing or too many, were merged, or are another's."""
+    assert why in of_attention(*got)[1]
+
+
+@pytest.mark.parametrize(
+    ("got", "why"),
+    [
+        ((2, 5, 4), "The axis d_model is as long as d_model / num_heads (4)."),
+        ((2, 3, 5, 4), "Its second and fourth axes, 3 and 4 long, are still apart: together they "
+                       "would be d_model, 12 long."),
+        ((2, 5, 3, 4), "Its third and fourth axes, 3 and 4 long, are still apart"),
+    ],
+)  # fmt: skip
+def test_heads_that_were_not_merged_are_recognised(got, why):
+    """Without knowing what a head is: one axis is still two."""
+    assert why in of_heads(*got)[1]
+
+
+def test_a_half_is_told_where_nothing_else_is_as_long():
+    """Cosines that were not appended to the sines."""
+    said = of_heads(3, 5, 6, x=(3, 5, 12))
+    assert said[1] == "The axis d_model is 6 long, half of what it should be."
+
+
+def test_a_missing_axis_of_length_one_is_named():
+    """squeeze() is the usual reason."""
+    said = of_attention(2, 6, q=torch.zeros(2, 1, 8))
+    assert said[1] == (
+        "The axis queries, 1 long here, is missing: squeeze() drops every axis that is 1 long."
+    )
+
+
+@pytest.mark.parametrize("got", [(2, 9, 9), (9, 9, 9, 9), (3, 5, 7)])
+def test_a_shape_that_nothing_explains_is_not_explained(got):
+    """To say nothing beats to mislead."""
+    assert len(of_attention(*got)) == 1
+
+
+def test_an_axis_that_was_broadcast_is_no_other_axis():
+    """One query became two by broadcasting; that two is also d_v is chance."""
+    q, k, v = torch.zeros(2, 1, 3), torch.zeros(2, 5, 3), torch.zeros(2, 5, 2)
+    assert of_attention(2, 2, 2, q=q, k=k, v=v)[1] == (
+        "The axis queries is 1 long here, and came back 2 long: was something broadcast?"
+    )
+
+
+def test_a_shape_that_two_things_explain_is_not_explained():
+    """As many keys as value features: which of the two is it?"""
+    said = of_attention(2, 7, 7, k=torch.zeros(2, 7, 8), v=torch.zeros(2, 7, 7))
+    assert "queries is as long as" not in "".join(said[1:])
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return None", ["not None", "Is there a return at its end, on every way through it?"]),
+        (
+            "return 2 * x, x.sum()",
+            [
+                "must return a floating-point tensor (... n), not a tuple of 2: float32[2, 3], "
+                "float32[]",
+                "Its first element, float32[2, 3], fits: return that one alone.",
+            ],
+        ),
+        (
+            "return (2 * x).numpy()",
+            ["not a numpy array of shape [2, 3]", "numpy ends the gradient"],
+        ),
+        ("return [row for row in x]", ["a list of 2: float32[3], float32[3]", "torch.stack"]),
+        (
+            "return 2 * x, x",
+            ["One value is wanted, and 2 of these are float32[2, 3]", "alone", "first"],
+        ),
+        ("return 2 * x,", ["A comma at the end of a line makes a tuple of one"]),
+        ("print(2 * x)", ["not None (adapters.py, line 3)", "What is printed is not returned"]),
+        ("return x.tolist()", ["Leave .tolist() out", "(adapters.py, line 3)"]),
+        (
+            "return (2 * x + x * 1e-4).half()",
+            ["float16, and the inputs are float32", "adapters.py, line 3: return"],
+        ),
+        ("return torch.nn.Linear(3, 3)", ["a module of type Linear", "and not called?"]),
+        ("return x.sum", ["a function (sum)", "Was the function not called?"]),
+        ("return 2.0", ["not the float 2.0"]),
+        ("return {'out': x}", ["a dict of 1: 'out': float32[2, 3]"]),
+        ("return x.long()", ["not one of dtype int64"]),
+        ("return x[:, :1]", ["not [2, 1]"]),
+        ("return x.T", ["not [3, 2]", "The test called run_double(x=float32[2, 3])."]),
+    ],
+)
+def test_an_answer_that_is_no_tensor_of_the_right_kind_is_described(grade, body, said):
+    """What it is instead, and the next thing to look at."""
+    count = "def run_count(x):\n    return x.numel()\n"
+    message = grade(f"import torch\ndef run_double(x):\n    {body}\n{count}")[
+        "test_doubles"
+    ].message
+    for text in said:
+        assert text in message, message
+
+
+AXES = ("the leading axis", "queries", "d_v")
+RIGHT = torch.arange(24.0).reshape(2, 4, 3) / 10
+
+
+def told(answer: torch.Tensor, shows_expected: bool = True) -> list[str]:
+    """What is said of an answer where `RIGHT` was expected."""
+    comparison = compare(answer, RIGHT, FLOAT32)
+    words = difference_in_words("the result", comparison, AXES)
+    return [*words, *worst_in_a_table(comparison, shows_expected)]
+
+
+def test_wrong_numbers_are_counted_and_the_worst_are_shown():
+    """How many, by how much, where, and a small table of the worst."""
+    answer = RIGHT.clone()
+    answer[0, 1, 2] += 0.5
+    answer[1, 3, 0] -= 0.25
+    answer[1, 0, 1] -= 0.125
+    assert told(answer) == [
+        "3 of 24 numbers in the result are wrong; the worst at index [0, 1, 2] is off by 0.5, "
+        "46,948 times what is allowed",
+        "    index      expected    got  off by",
+        "    [0, 1, 2]       0.5      1     0.5",
+        "    [1, 3, 0]       2.1   1.85    0.25",
+        "    [1, 0, 1]       1.3  1.175   0.125",
+    ]
+
+
+def test_a_zero_has_no_sign():
+    """A product with a negative number may be -0.0, which is no other number."""
+    answer = RIGHT.clone()
+    answer[1, 3, 0] = -0.0
+    assert told(answer)[-1].split() == ["[1,", "3,", "0]", "2.1", "0", "2.1"]
+
+
+def test_a_hidden_test_does_not_show_what_it_expects():
+    """Its messages reach students, and its inputs may be used again."""
+    header, *rows = told(RIGHT + 1, shows_expected=False)[1:]
+    assert header.split() == ["index", "got", "off", "by"]
+    assert len(rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("part", "where"),
+    [
+        ((slice(None), 0), "All of them are at queries = 0 (of 4); the rest is right."),
+        ((slice(None), slice(1, 4)), "All of them are at queries = 1 to 3 (of 4); the rest"),
+        ((slice(None), slice(1, 4, 2)), "All of them are at queries = 1, 3 (of 4); the rest"),
+        ((1, 2), "All of them are at the leading axis = 1 (of 2), queries = 2 (of 4); the rest"),
+    ],
+)
+def test_wrong_numbers_that_keep_to_a_part_are_placed_there(part, where):
+    """Which tokens, heads or features are wrong tells what to look at."""
+    answer = RIGHT.clone()
+    answer[part] += 1
+    assert any(line.startswith(where) for line in told(answer))
+
+
+def test_rows_of_nan_are_told_as_rows():
+    """How many rows, along which axis, and from which on; and what makes them."""
+    answer = RIGHT.clone()
+    answer[:, 2] = float("nan")
+    assert told(answer) == [
+        "6 of 24 numbers in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
+        "2 whole rows are NaN, all along d_v, the first of them [0, 2].",
+        "NaN comes of 0 / 0, inf / inf, inf - inf, and of a softmax over nothing but -inf.",
+        "All of them are at queries = 2 (of 4); the rest is right.",
+    ]
+
+
+def test_nothing_but_nan_is_told_in_a_few_words():
+    """There is no first row to look for."""
+    assert told(RIGHT * float("nan"))[0] == "all 24 numbers in the result are NaN"
+
+
+def test_truth_values_have_no_size_of_an_error():
+    """Nobody is off by one in a mask."""
+    want = torch.ones(3, 3).tril().bool()
+    comparison = compare(want.T, want, FLOAT32)
+    assert difference_in_words("the result", comparison, ("seq", "seq")) == [
+        "6 of 9 truth values in the result are wrong: 3 are True and must be False, 3 are False "
+        "and must be True"
+    ]
+
+
+def test_infinite_numbers_are_told_apart_from_nan():
+    """They come of other things."""
+    answer = RIGHT.clone()
+    answer[0, 0, 0] = float("inf")
+    assert "1 are infinite, the first at index [0, 0, 0]" in told(answer)[0]
+    assert "a division by 0" in told(answer)[1]
+
+
+def test_leading_axes_are_counted_where_there_are_several():
+    """A batch and heads have no name of their own."""
+    assert axis_names(tensor_type("... seq d"), 4) == (
+        "the first leading axis", "the second leading axis", "seq", "d",
+    )  # fmt: skip
+
+
+@pytest.mark.process
+def test_a_public_test_shows_what_it_expected_and_a_hidden_one_does_not(grade):
+    """By the judge's own hand."""
+    code = "def run_double(x):\n    return 3 * x\n\ndef run_count(x):\n    return x.numel()\n"
+    graded = grade(code)
+    assert "expected" in graded["test_doubles"].message
+    assert "expected" not in graded["test_doubles_any_shape[(4,)]"].message
+    assert "got  off by" in graded["test_doubles_any_shape[(4,)]"].message
+
+
+@pytest.mark.process
+def test_every_comparison_is_measured_with_its_spread(grade):
+    """How many are off, of how many, and which is the worst: right answers as well."""
+    right = grade()["test_doubles"].measurement
+    assert (right.wrong, right.total, len(right.worst)) == (0, 6, 2)
+    code = "def run_double(x):\n    y = 2 * x\n    y[..., -1] += 1\n    return y\n"
+    wrong = grade(code)["test_doubles"].measurement
+    assert (wrong.wrong, wrong.total, wrong.worst[-1]) == (2, 6, 2)

@@ -1,0 +1,39 @@
+"""What a tutor would say of a slip is what is said: a sample of the corpus of slips."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.messages import RIGHT, WRONG, in_class
+from benchmarks.messages_corpus import load
+
+pytestmark = pytest.mark.unit
+
+SAMPLE = (
+    "step_by_step/dtype-half-1",
+    "step_by_step/tuple-returned-1",
+    "step_by_step/T-on-three-axes-1",
+    "step_by_step/print-instead-of-return-1",
+    "step_by_step/list-plus-int-1",
+    "class_hierarchy/init-misspelt-1",
+    "class_hierarchy/method-not-called-1",
+    "loaded_modules/no-grad-1",
+    "loaded_modules/state-missing-key-1",
+    "two_files/max-returns-pair-1",
+)
+
+
+def test_every_slip_of_the_corpus_fits_its_program():
+    """At least 250, each with a sentence and a line."""
+    corpus = load()
+    assert len(corpus) >= 250
+    assert len({told.slip.kind for told in corpus}) >= 100
+
+
+def test_a_sample_is_told_as_a_tutor_would():
+    """The sentence and the line, and nothing that leads elsewhere."""
+    reads = in_class([told for told in load() if told.slip.id in SAMPLE], jobs=1)
+    outcomes = {one.told.slip.id: one.outcome for one in reads}
+    assert len(outcomes) == len(SAMPLE)
+    assert WRONG not in outcomes.values(), outcomes
+    assert list(outcomes.values()).count(RIGHT) >= 9, outcomes

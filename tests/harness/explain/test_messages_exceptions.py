@@ -1,0 +1,406 @@
+"""What a student reads when code raises: what, on which line, with what, and what it means."""
+
+from __future__ import annotations
+
+import random
+import re
+import textwrap
+
+import pytest
+
+from grader.explaining.exceptions.explaining import KINDS, explanation_of
+from grader.wire.calls import Frame, Operand, Raised
+
+pytestmark = pytest.mark.process
+
+MODULE = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, size, heads=1):
+        super().__init__()
+        self.proj = nn.Linear(size, size, bias=False)
+        self.register_buffer("table", torch.zeros(4))
+
+    def forward(self, x, positions):
+        return self.proj(x)
+"""
+
+
+def submission(body: str) -> str:
+    """A submission whose `run_double` has this body; its argument x is float32[2, 3]."""
+    indented = textwrap.indent(textwrap.dedent(body).strip(), "    ")
+    return f"{MODULE}\ndef run_double(x):\n{indented}\n\ndef run_count(x):\n    return x.numel()\n"
+
+
+def message_of(grade, body: str, **files: str) -> str:
+    """What is said of such a submission, for the first test."""
+    verdict = grade(submission(body), **files)["test_doubles"]
+    assert verdict.status == "error", verdict.message
+    return verdict.message
+
+
+RAISED = [
+    # Sizes.
+    (
+        "y = x[:1]\nreturn x @ y",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 1x3) (adapters.py, line "
+        "16)",
+        "    return x @ y",
+        "    with x = float32[2, 3], y = float32[1, 3]",
+        "here 3 long, and the second to last of the right one, here 1 long",
+        "as they would be if the right one were transposed.",
+        "The test called run_double(x=float32[2, 3]).",
+    ),
+    ("return Net(5)(x, None)", "The layer takes vectors of 5 features, and these have 3."),
+    (
+        "q, k = x[None], x[None, :1]\nreturn q @ k",
+        "with q = float32[1, 2, 3], k = float32[1, 1, 3]",
+        "as they are in k.transpose(-2, -1).",
+    ),
+    (
+        "table = torch.zeros(4)\nreturn x + table",
+        "with x = float32[2, 3], table = float32[4]",
+        "Here axis 1 is 3 in one tensor and 4 in the other.",
+    ),
+    (
+        "other = x.T\nreturn x + other",
+        "The last two axes of x are 2 and 3 long, those of other 3 and 2: one of them has them the "
+        "other way round.",
+    ),
+    (
+        "heads = 2\nreturn x.view(2, heads, 3)",
+        "with x = float32[2, 3], heads = 2",
+        "[2, 2, 3] would be 12 numbers, and the tensor holds 6.",
+    ),
+    ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless it is told keepdim=True."),
+    (
+        "q = x[None, None]\nreturn q @ q.transpose(1, 2)",
+        "transpose(-2, -1) swaps the last two axes",
+    ),
+    (
+        "q = x[None]\nreturn q @ q.T",
+        ".T turns round all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps the last two",
+    ),
+    (
+        "q = x[None]\nturned = q.T\nreturn q @ turned",
+        "turned is made in line 16: turned = q.T. .T turns round all axes",
+    ),
+    (
+        "total = x.sum(-1)\nreturn x / total",
+        "total is made in line 15: total = x.sum(-1). A sum, mean or max drops its axis",
+    ),
+    (
+        "y = torch.ones(3, 5)\nreturn x * y",
+        "* multiplies number by number; @ is the matrix",
+    ),
+    ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
+    ("size = x.size\nreturn x / size", "size is a function that was not called"),
+    ("n = 3\nreturn torch.sqrt(n) * x", "of a plain number, math.sqrt gives the same"),
+    ("return torch.cat(x, x)", "takes its tensors in one list or tuple"),
+    ("return 2 ^ x", "^ is no power in Python: ** is."),
+    ("return torch.einsum(x, x, 'ij,ij->ij')", "takes the equation first"),
+    ("return x[torch.ones(2, 1, 3).bool()]", "The tensor has 2 axes here"),
+    ("m = torch.ones(2, 1, 3).bool()\nreturn x[m]", "A boolean index stands for as many axes"),
+    ("return x.view(-1, 4)", "The tensor holds 6 numbers, which 4 does not divide."),
+    ("return x.view(-1, -1, 3)", "work out one size (-1) and no more"),
+    ("return x.T.view(6)", ".reshape, or .contiguous() before .view"),
+    (
+        "batch, seq, d = x.shape\nreturn x",
+        "ValueError: not enough values to unpack (expected 3, got 2)",
+        "exactly 3 axes apart, and x has 2 here",
+    ),
+    ("return torch.einsum('bij->bji', x)", "3 letters for the first tensor, which has 2 axes"),
+    ("return torch.einsum('ij,j->i', x, x[:, 0])", "j is 2 in the second tensor, and 3 before"),
+    ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),
+    ("return torch.bmm(x, x)", "@ (torch.matmul) takes any number of leading ones"),
+    ("return x.expand(4, 3)", "axis 0 is 2 long, and 4 was wanted"),
+    ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
+    ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
+    ("return x[:, 3]", "Axis 1 is 3 long: its indices end one before that, and 3 was asked for."),
+    # Patterns.
+    (
+        "from einops import rearrange\nreturn rearrange(x, 'b t d -> b d t')",
+        'EinopsError: "b t d -> b d t" does not fit a tensor of shape [2, 3]: Wrong shape: '
+        "expected 3 dims. Received 2-dim tensor.",
+        "The pattern names 3 axes. An ellipsis (...)",
+    ),
+    (
+        "from einops import rearrange\nreturn rearrange(x, 'b (h d) -> b h d', h=2)",
+        "with {'h': 2}: Shape mismatch, can't divide axis of length 3 in chunks of 2",
+    ),
+    # Names and truth.
+    (
+        "return x.softmaxx(-1)",
+        "'Tensor' object has no attribute 'softmaxx'",
+        "Did you mean softmax?",
+    ),
+    ("result = x\nreturn reslut", "name 'reslut' is not defined", "Did you mean result?"),
+    ("return x * math.pi", "Is an import missing (import math)?"),
+    ("return Net(3).prj", "'Net' object has no attribute 'prj'"),
+    (
+        "mask = None\nreturn x + mask",
+        "with x = float32[2, 3], mask = None",
+        "mask is None there",
+    ),
+    (
+        "positions = None\nreturn positions.unsqueeze(0)",
+        "with positions = None",
+        "positions is None there: an argument that was left out, or",
+    ),
+    ("if x:\n    return x", "with x = float32[2, 3]", "write x is None or x is not None"),
+    ("mask = x > 0\nreturn mask or x", "with mask = bool[2, 3], x = float32[2, 3]"),
+    # Arguments.
+    (
+        "return Net(3, device=x.device)(x)",
+        "TypeError: Net.__init__() got an unexpected keyword argument 'device'",
+        "Net.__init__ has no parameter device: it is Net.__init__(size, heads=1) in adapters.py, "
+        "line 6.",
+    ),
+    (
+        "return Net(3)(x)",
+        "Net.forward also needs positions: it is Net.forward(x, positions) in adapters.py",
+    ),
+    ("return Net(3).forward(x, x, x)", "it is Net.forward(x, positions) in adapters.py, line 11"),
+    # Weights and modules.
+    (
+        "net = Net(3)\nnet.load_state_dict({'proj': x, 'table': x[0, :1]})",
+        "RuntimeError: load_state_dict cannot load these weights into Net",
+        "The parameters of Net are called proj.weight; what is loaded calls them proj. Each key "
+        "lacks .weight at its end.",
+        "table is [1] in what is loaded, and [4] in Net.",
+    ),
+    (
+        "Net(3).load_state_dict({'W_q.weight': x, 'bias': x, 'table': torch.zeros(4)})",
+        "what is loaded calls them W_q.weight and bias. The keys must be the module's own names",
+    ),
+    (
+        "class Late(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(2, 2)\nLate()",
+        "super().__init__() comes first",
+    ),
+    (
+        "net = Net(3)\nnet.table = None\nnet.mask = 1\nnet.register_buffer('mask', x)",
+        "self.mask was set before it was registered",
+    ),
+    ("net = Net(3)\nnet.proj.weight = x", "weight is a parameter, and only a parameter can take"),
+    # dtypes, devices, autograd.
+    ("return x @ torch.zeros(3, 3).double()", "One tensor is float32 and the other float64"),
+    (
+        "i = torch.ones(2)\nreturn x[i]",
+        "Only integers and booleans can be indices: i is float32[2]",
+    ),
+    ("return x.long().softmax(-1)", "torch cannot do this with int64 tensors. Convert to floating"),
+    ("return 1 - (x > 0)", "~mask is the opposite of a boolean mask"),
+    ("return x.masked_fill(torch.ones(2, 3), 0)", "The mask is a float32 tensor there"),
+    ("return x.half().masked_fill(x > 9, -1e9)", "larger than float16 can hold (at most 65504)"),
+    ("return x.view(2, 3 / 1)", "A size is a float where an int is needed"),
+    ("return x.cuda()", "There is no GPU where this runs"),
+    ("torch.cuda.nvtx.range_push('scores')", "There is no GPU where this runs"),
+    ("w = nn.Parameter(x)\nw += 1", "writes into a tensor whose gradient is wanted"),
+    ("return nn.Parameter(x).numpy()", "numpy ends the gradient"),
+    # The program.
+    ("import sys\nsys.exit()", "SystemExit: the program was ended (adapters.py, line 16)"),
+    ("sys = __import__('sys')\nsys.exit('stop')", "SystemExit: the program was ended with stop"),
+    ("def f(n):\n    return f(n)\nreturn f(1)", "f calls itself without an end."),
+    ("assert x.shape[-1] % 2 == 0\nreturn x", "This assert is your own"),
+    ("return open('weights.pt').read()", "The file weights.pt is not part of what was handed in"),
+    ("return input()", "input() cannot be answered"),
+    ("import tiktoken\nreturn tiktoken.double(x)", "The package tiktoken is not installed here"),
+    (
+        "import my_layers\nreturn my_layers.double(x)",
+        "There is no file my_layers.py in what was handed in",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "said"), [(body, said) for body, *said in RAISED])
+def test_what_was_raised_is_explained(grade, body, said):
+    """One realistic failure of each kind, with the texts that its message holds."""
+    message = message_of(grade, body)
+    for text in said:
+        assert text in message, message
+
+
+def test_the_call_of_the_test_is_shown_by_shapes(grade):
+    """The numbers in the inputs would say nothing; their shapes do."""
+    assert message_of(grade, "return x.nothing").endswith(
+        "The test called run_double(x=float32[2, 3])."
+    )
+
+
+def test_the_first_line_is_whole_in_itself(grade):
+    """Summaries show it alone: kind, text and place."""
+    first, *_ = message_of(grade, "return x.reshape(7)").splitlines()
+    assert first == (
+        "RuntimeError: shape '[7]' is invalid for input of size 6 (adapters.py, line 15)"
+    )
+
+
+def test_no_page_of_frames_is_shown(grade):
+    """The line is the submission's own innermost one, however deep in torch it was raised."""
+    message = message_of(grade, "return nn.Sequential(nn.Linear(5, 5))(x)")
+    assert "site-packages" not in message
+    assert "Traceback" not in message
+    assert len(message.splitlines()) < 8
+
+
+@pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()"])
+def test_a_forgotten_breakpoint_is_named_by_its_own_line(grade, call):
+    """A debugger gives up one line later."""
+    verdict = grade(submission(f"y = x\n{call}\n\ny = y + 1\nreturn y"))["test_doubles"]
+    assert verdict.where.line == 16
+    assert "BdbQuit: a debugger was started (adapters.py, line 16)" in verdict.message
+    assert call in verdict.message
+
+
+def test_an_adapter_with_other_parameters_is_told_how_it_is_called(grade):
+    """Nothing of the submission ran: there is no line, but there is its signature."""
+    code = "def run_double(inputs, scale=2):\n    return scale * inputs\n"
+    message = grade(code)["test_doubles"].message
+    assert "TypeError: run_double() got an unexpected keyword argument 'x'" in message
+    assert "yours is run_double(inputs, scale=2) in adapters.py, line 1." in message
+
+
+def test_what_was_printed_just_before_is_shown(grade):
+    """The last lines of this call alone, marked as the submission's own, without control codes."""
+    message = message_of(
+        grade,
+        r"""
+        if x.ndim == 2:
+            print("\x1b[31mshape", x.shape)
+            print("done", end="")
+        raise ValueError("no")
+        """,
+    )
+    tail = message.partition("Printed just before:\n")[2].splitlines()
+    assert tail == ["    | shape torch.Size([2, 3])", "    | done"]
+
+
+def test_what_was_printed_in_another_call_is_not_shown(grade):
+    """Each message has its own call's output, and none where nothing was printed."""
+    graded = grade(submission("if x.ndim == 2:\n    print('mine')\nraise ValueError('no')"))
+    assert "| mine" in graded["test_doubles"].message
+    assert "Printed" not in graded["test_doubles_any_shape[(4,)]"].message
+
+
+@pytest.mark.parametrize(
+    ("end", "status"), [("import os; os._exit(3)", "crashed"), ("while True: pass", "timeout")]
+)
+def test_what_was_printed_before_a_crash_or_a_timeout_is_shown(grade, end, status):
+    """It is often the only thing that tells how far the code came."""
+    verdict = grade(submission(f"print('step 1')\n{end}"))["test_doubles"]
+    assert verdict.status == status
+    assert verdict.message.endswith("Printed just before:\n    | step 1")
+
+
+def test_a_flood_of_output_is_cut(grade):
+    """The end is shown, and of long lines the beginning."""
+    message = message_of(grade, "print('x' * 500)\nprint('y\\n' * 5000)\nraise ValueError('no')")
+    assert len(message) < 1000
+    assert message.count("    | y") == 10
+
+
+def test_folders_of_this_machine_are_in_none_of_it(grade):
+    """Neither in the text nor in what was printed."""
+    message = message_of(
+        grade, "print(__file__)\nname = __file__\nraise ValueError(name + str(len(name)))"
+    )
+    assert "| adapters.py" in message
+    assert "/tmp" not in message
+    assert "/home" not in message
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "def run_double(x):\n    return (x\n",
+            ["'(' was never closed", "return (x\n           ^"],
+        ),
+        ("def run_double(x):\nreturn x\n", ["IndentationError: expected an indented block"]),
+        ("def run_double(x):\n    y = x\n\treturn y\n", ["TabError:", "Indent with spaces alone"]),
+        ("x = 1 +* 2\n", ["SyntaxError: invalid syntax (adapters.py, line 1)", "x = 1 +* 2", "^"]),
+    ],
+)
+def test_a_syntax_error_shows_its_line_and_a_caret(grade, code, said):
+    """Where the reader has to look, in the file and in the line."""
+    message = grade(code).grade.message
+    for text in said:
+        assert text in message, message
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("from parts.heads import split\n", "Your own parts is here, and parts/heads.py is not"),
+        ("from parts import nothing\n", "parts has no nothing"),
+        ("import parts.inner.deep\n", "parts/inner.py is not"),
+        ("import numpy.nothing\n", "no package of that name"),
+    ],
+)
+def test_an_import_that_fails_says_whether_a_file_or_a_package_is_missing(grade, code, said):
+    """A module of one's own that was not handed in is no missing package."""
+    message = grade(code, parts____init___py="a = 1\n").grade.message
+    assert said in message, message
+
+
+def test_a_checker_s_own_words_are_never_shown(grade):
+    """A submission may check its own annotations; a wrong one is explained as just that."""
+    code = """
+    from beartype import beartype
+
+    @beartype
+    def doubled(x: int) -> int:
+        return x
+
+    def run_double(x):
+        return doubled(x)
+    """
+    message = grade(code)["test_doubles"].message
+    assert "your annotation says that the parameter x of doubled is int" in message
+    assert "violates type hint" not in message
+
+
+@pytest.mark.unit
+def test_jaxtyping_s_words_are_never_shown_either():
+    """They are switched off where submissions run, unless one switches them on again."""
+    text = (
+        "Type-check error whilst checking the parameters of attention.scores.\n"
+        "The problem arose whilst typechecking parameter 'Q'.\n"
+        "Actual value: f32[3](torch)\n"
+        "Expected type: <class 'Float[Tensor, 'a b']'>.\n"
+        "----------------------\nCalled with parameters: {'Q': f32[3](torch)}\n"
+    )
+    explanation = explanation_of(Raised("TypeCheckError", text))
+    assert explanation.message == (
+        "your annotation says that the parameter Q of scores is Float[Tensor, 'a b'], but it was "
+        "f32[3]"
+    )
+
+
+def hostile_texts() -> list[str]:
+    """Texts made of what the patterns look for, repeated until a matcher might lose its way."""
+    generator = random.Random(0)
+    pieces = {
+        word
+        for kind in KINDS
+        for word in re.findall(r"[A-Za-z_' ]{4,}", kind.pattern.pattern.replace("\\", ""))
+    }
+    pieces |= {"[", "]", "(", ")", "{", "}", '"', "\n", "9" * 30, "-1", ", ", "torch.Size([", "'x'"}
+    pool = sorted(pieces)
+    return ["".join(generator.choice(pool) for _ in range(800))[:4000] for _ in range(150)] + [
+        piece * (4000 // len(piece)) for piece in pool
+    ]
+
+
+@pytest.mark.unit
+def test_no_text_of_a_submission_confuses_the_judge():
+    """Whatever an exception says of itself: an explanation or none, and at once."""
+    for text in hostile_texts():
+        for name in ("RuntimeError", "TypeError", "EinopsError", "TypeCheckError", text[:100]):
+            frames = (Frame(text[:300], 1, text[:100], text[:300]),)
+            operands = (Operand("x", text[:200]), Operand("y", "float32[2]"))
+            raised = Raised(name, text, frames, operands=operands, accepts=text[:500])
+            explanation = explanation_of(raised)
+            assert explanation is None or isinstance(explanation.sentence, str)

@@ -1,0 +1,127 @@
+"""Which line a message points to where none raised: what returned it, converted it, cut it off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.suite.test import Test
+from grader.testing.assertions import WrongForm, assert_matches
+from grader.testing.outcome import Observations
+from grader.verdict import Aspect, Visibility
+from grader.wire.calls import Call, Traced
+from grader.worker.performing import perform
+from grader.worker.telling.raising import describe_exception
+
+pytestmark = pytest.mark.unit
+
+FIRST = 4  # the line of `run`'s first statement in a program of these
+
+
+@pytest.fixture
+def program(tmp_path):
+    """The function `run(x)` of a file `own.py`, which is the submission's own."""
+
+    def load(text: str):
+        source = f"import torch\nfrom torch import nn\ndef run(x):\n{text}\n"
+        file = tmp_path / "own.py"
+        file.write_text(source)
+        names: dict[str, object] = {}
+        exec(compile(source, str(file), "exec"), names)
+        return names["run"]
+
+    return load
+
+
+def traced(function, what: Traced, root: Path) -> int | None:
+    """The line that is behind what the function makes of float32[2, 3]."""
+    wanted = {"wrt": ("x",), "cotangent": torch.ones(2, 3)} if what is Traced.GRADIENT else {}
+    call = Call("run", {"x": torch.ones(2, 3)}, trace=what, **wanted)
+    answer = perform(function, call, root)
+    assert answer.raised is None, answer.raised
+    return None if answer.origin is None else answer.origin.line
+
+
+@pytest.mark.parametrize(
+    ("body", "what", "line"),
+    [
+        ("    y = 2 * x\n    return y.half()", Traced.DTYPE, FIRST + 1),
+        ("    y = 2 * x.double()\n    return y + 1", Traced.DTYPE, FIRST),
+        ("    y = x.argmax(-1)\n    return y", Traced.DTYPE, FIRST),
+        ("    y = (x > 0).float()\n    return y > 1", Traced.DTYPE, FIRST + 1),
+        ("    y = 2 * x\n    return y, x", Traced.TYPE, FIRST + 1),
+        ("    y = 2 * x\n    print(y)", Traced.TYPE, FIRST + 1),
+        ("    return inner(x)\ndef inner(x):\n    return [x]", Traced.TYPE, FIRST + 2),
+        ("    return inner(x)\ndef inner(x):\n    2 * x", Traced.TYPE, FIRST + 2),
+        ("    y = x.flatten()\n    return y", Traced.SHAPE, FIRST),
+        ("    rows = [x[0]]\n    return torch.stack(rows)", Traced.SHAPE, None),
+        ("    y = x.detach()\n    return 2 * y", Traced.GRADIENT, FIRST),
+        ("    with torch.no_grad():\n        return 2 * x", Traced.GRADIENT, FIRST),
+        (
+            "    return inner(x)\n@torch.no_grad()\ndef inner(x):\n    return 2 * x",
+            Traced.GRADIENT,
+            FIRST + 1,
+        ),
+        ("    y = torch.tensor(x)\n    return y", Traced.GRADIENT, FIRST),
+    ],
+)
+def test_the_line_that_made_a_result_what_it_is_is_found(program, tmp_path, body, what, line):
+    """A conversion, a return, a place where the gradient ends: not where it is noticed."""
+    assert traced(program(body), what, tmp_path) == line
+
+
+def test_a_verdict_tells_nothing_of_a_shape_that_was_graded():
+    """What it was asked for is told only of inputs that everybody has."""
+    about = "One row for each."
+    test = Test("test", "run", Aspect.VALUES, 1.0, Visibility.PUBLIC, about)
+    with pytest.raises(WrongForm) as caught:
+        assert_matches(torch.ones(18), torch.ones(18, 18))
+    assert "[18, 18]" in str(caught.value)
+    verdict = test.ended(caught.value, Observations())
+    assert verdict.message == f"does not hold: {about}"
+
+
+RAISING = [
+    # What is raised in one line, and the line that is to be mended.
+    ("    return nn.Linear.x", None),
+    ("    return Net().y(x)\nclass Net:\n    def y(self, x):\n        return x @ self.w\n"
+     "    w = None", None),
+    ("    return Net(3)(x)\nclass Net:\n    def _init_(self, n):\n        self.n = n", FIRST + 2),
+    ("    return Net()(x)\nclass Net:\n    def forward(self, x):\n        return x", FIRST + 2),
+    ("    return Net()(x)\nclass Net(nn.Module):\n    def foward(self, x):\n        return x",
+     FIRST + 2),
+    ("    return Net()(x)\nclass Net(nn.Module):\n    def __init__(self):\n        self.n = 3\n"
+     "    def forward(self, x):\n        return x", FIRST + 2),
+    ("    size = x.numel\n    return twice(size)\ndef twice(n):\n    return n * 2", FIRST),
+    ("    y = twice(x)\n    return y + 1\ndef twice(x):\n    2 * x", FIRST + 3),
+    ("    y = both(x)\n    return y @ x\ndef both(x):\n    return x, 2 * x", FIRST + 3),
+    ("    y, z = both(x)\n    return torch.sin(y)\ndef both(x):\n    return (x, x), x", None),
+    ("    y = both(x)\n    return y @ x\ndef both(x):\n    pieces = x.split(1)\n    return pieces",
+     FIRST + 4),
+    ("    y = x.split(1)\n    z, y = same(x, y)\n    return torch.sin(y)\ndef same(a, b):\n"
+     "    return a, b", None),
+    ("    y = both(x)\n    z, y = same(x, y)\n    return torch.sin(y)\ndef same(a, b):\n"
+     "    return a, b\ndef both(x):\n    return x, x", FIRST + 6),
+    ("    y = both(x)\n    z, y = same(x, y)\n    return torch.sin(y)\ndef same(a, b):\n"
+     "    b = (b, a)\n    return a, b\ndef both(x):\n    return x, x", None),
+    ("    return Ones(3, 7).made()\nclass Ones:\n    def __init__(self, n, device=None):\n"
+     "        self.n, self.device = n, device\n    def made(self):\n"
+     "        return torch.ones(self.n, device=self.device)", FIRST),
+    ("    return ones(3, 7)\ndef ones(n, device):\n    return torch.ones(n, device=device)", FIRST),
+    ("    device = 7\n    return torch.ones(3, device=device)", None),
+    ("    sizes = [2]\n    return sizes + (3,)", None),
+    ("    net = nn.Linear(3, 3)\n    del net.weight\n    return net(x)", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "line"), RAISING)
+def test_what_is_raised_elsewhere_is_traced_to_the_line_to_mend(program, tmp_path, body, line):
+    """A misspelt method, a function that was not called, one that returns nothing; or no line."""
+    function = program(body)
+    try:
+        function(torch.ones(2, 3))
+    except Exception as problem:
+        raised = describe_exception(problem, tmp_path, function)
+    assert (raised.culprit.line if raised.culprit else None) == line

@@ -1,0 +1,66 @@
+"""Which line is told for a result of another dtype, where a module computes in float32."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.wire.calls import Traced
+from grader.worker.observing.tracing import Tracer
+
+pytestmark = pytest.mark.unit
+
+PROGRAM = """
+import torch
+
+def never_back(x):
+    wide = x.float()
+    return wide * 2
+
+def gain_of_its_own(x):
+    gain = torch.ones(3)
+    wide = x.float()
+    normed = wide / wide.norm()
+    x = x.to(torch.float16)
+    return normed * gain
+
+def back_too_early(x):
+    gain = torch.ones(3)
+    normed = (x.float() / 2).to(x.dtype)
+    return normed * gain
+
+def only_a_gain(x):
+    gain = torch.ones(3)
+    return x * gain
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """A submission, as a module."""
+    file: Path = tmp_path_factory.mktemp("program") / "program.py"
+    file.write_text(PROGRAM, "utf-8")
+    spec = importlib.util.spec_from_file_location("program", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("function", "line"),
+    [
+        ("never_back", "wide = x.float()"),
+        ("gain_of_its_own", "return normed * gain"),
+        ("back_too_early", "return normed * gain"),
+        ("only_a_gain", "gain = torch.ones(3)"),
+    ],
+)
+def test_a_parameter_is_not_blamed_where_the_input_was_converted_as_well(program, function, line):
+    """Norms compute in float32 on purpose: what is missing is the way back, at the return."""
+    with Tracer(Path(program.__file__).parent) as tracer:
+        result = getattr(program, function)(torch.ones(3, dtype=torch.float16))
+    assert result.dtype is torch.float32
+    assert tracer.origin(result, Traced.TYPE).source == line

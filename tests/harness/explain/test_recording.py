@@ -1,0 +1,156 @@
+"""What a recorded call shows of its way, and what the judge makes of records, also of lies."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+import torch
+
+from grader.explaining.steps.strange import first_strange
+from grader.explaining.steps.walking import steps_seen
+from grader.wire.calls import Call, decode_answer, encode_answer
+from grader.wire.frames import receive
+from grader.wire.payload import BadFrame
+from grader.wire.records import (
+    MAX_NUMBERS,
+    MAX_TOGETHER,
+    Line,
+    Record,
+    records_as_json,
+    records_from_json,
+    values_of,
+)
+from grader.worker.performing import perform
+
+pytestmark = pytest.mark.unit
+
+
+def test_records_cross_as_they_are(tmp_path):
+    """The judge sees each result, of operations and of functions, and the lines behind it."""
+    records = recorded(
+        tmp_path,
+        {"x": torch.arange(3.0)},
+        inner="def twice(x):\n    return 2 * x\n",
+        outer="def run(x):\n    return twice(x) + 0\n",
+    )
+    lines = [[(line.file, line.line) for line in record.stack] for record in records]
+    inside, outside = [("outer.py", 2), ("inner.py", 2)], [("outer.py", 2)]
+    assert [record.value.tolist() for record in records] == [[0, 2, 4]] * 4
+    assert lines == [inside, inside, outside, outside]
+    assert records[-1].stack[-1].source == "return twice(x) + 0"
+
+
+def test_of_a_call_without_tensors_whole_numbers_are_recorded(tmp_path):
+    """What variables hold after each line, and what is returned: counting has no operations."""
+    source = "def run(n):\n    total = 3 * n\n    if n:\n        total += 1\n    return total\n"
+    records = recorded(tmp_path, {"n": 1 << 40}, outer=source)
+    total = 3 << 40
+    seen = [(int(record.value), record.stack[-1].line) for record in records]
+    assert seen == [(total, 2), (total + 1, 4), (total + 1, 5)]
+
+
+def test_complex_numbers_are_recorded_as_pairs(tmp_path):
+    """Code that turns pairs by complex numbers has its steps in them."""
+    source = "import torch\ndef run(x):\n    return torch.complex(x, -x).conj()\n"
+    *_, last = recorded(tmp_path, {"x": torch.tensor([1.0, 2.0])}, outer=source)
+    assert last.value.tolist() == [[1, 1], [2, 2]]
+
+
+def test_memory_that_nobody_wrote_to_is_zero_in_a_recorded_call(tmp_path):
+    """Whatever was there before would be taken for something that was computed."""
+    source = "import torch\ndef run(x):\n    y = torch.empty(2000)\n    y[::2] = 1\n    return y\n"
+    *_, last = recorded(tmp_path, {"x": torch.ones(1)}, outer=source)
+    assert set(last.value.tolist()) == {0, 1}
+
+
+def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
+    """A debugger or a measurement of coverage may have come first, at home."""
+    before = sys.gettrace()
+    seen: list[str] = []
+
+    def follow(_frame: FrameType, event: str, _argument: object) -> None:
+        seen.append(event)
+
+    sys.settrace(follow)
+    try:
+        recorded(tmp_path, {"x": torch.ones(1)}, outer="def run(x):\n    return x\n")
+        assert sys.gettrace() is follow
+    finally:
+        sys.settrace(before)
+
+
+LINES = tuple(Line("adapters.py", number, "x = y") for number in (1, 2))
+CLAIMS = [
+    torch.arange(6.0).reshape(2, 3),
+    torch.full((2, 3), torch.nan),
+    torch.zeros(0, 3),
+    torch.tensor(40.0, dtype=torch.float64),
+    torch.tensor(torch.nan),
+    torch.ones(1, 1, 1, 1, 1, 1, 1, 2),
+    torch.tensor([True, False]),
+    torch.arange(5, dtype=torch.int64) - 2,
+]
+
+
+@pytest.mark.parametrize("stack", [(), LINES[:1], LINES])
+def test_whatever_a_worker_claims_following_its_steps_raises_nothing(stack):
+    """Records are the worker's to invent, and the explainer is the one who would be lost."""
+    numbers = {"first": [torch.tensor(40.0)], "second": [torch.tensor(50.0)]}
+    tensors = {"first": [CLAIMS[0]], "second": [CLAIMS[0].exp()]}
+    known = [numbers | {"result": [torch.tensor(90.0)]}, tensors | {"result": [CLAIMS[0].sin()]}]
+    for claimed in itertools.permutations(CLAIMS, 2):
+        records = [Record(value, stack) for value in claimed]
+        for right in known:
+            seen = steps_seen(records, right)
+            assert seen == () or [step.right for step in seen].count(False) == 1
+        first_strange(records)
+
+
+@pytest.mark.parametrize(
+    ("source", "shape"),
+    [
+        ("torch.nn.functional.linear(x, w)", (2, 7, 8)),
+        ("x.reshape(14, 4) @ w.T", (14, 8)),
+        ("torch.einsum('bsd,od->sbo', x, w)", (7, 2, 8)),
+        ("(x @ w.T).view(2, 7, 8).transpose(0, 1)", (7, 2, 8)),
+    ],
+)
+def test_steps_have_the_shapes_of_the_submission_s_own_tensors(tmp_path, source, shape):
+    """Torch multiplies a batch of matrices as one large one: no line of a student's says so."""
+    x, w = torch.randn(2, 7, 4), torch.randn(8, 4)
+    code = f"import torch\n\ndef run(x, w):\n    y = {source}\n    return y.sum()\n"
+    records = recorded(tmp_path, {"x": x, "w": w}, attention=code)
+    queries, *_ = steps_seen(records, {"queries": [x @ w.T], "result": [torch.randn(3)]})
+    assert (queries.shape, queries.own_shape) == ((2, 7, 8), shape)
+
+
+@pytest.mark.parametrize(
+    ("count", "numbers"), [(1, MAX_NUMBERS + 1), (MAX_TOGETHER // MAX_NUMBERS + 1, MAX_NUMBERS)]
+)
+def test_records_that_hold_more_than_they_may_are_refused(count, numbers):
+    """The judge looks each of them up many times over: that must end."""
+    records = [Record(torch.zeros(numbers), LINES)] * count
+    with pytest.raises(BadFrame, match="more numbers than they may"):
+        records_from_json(records_as_json(records), values_of(records))
+
+
+def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
+    """What crosses of a recorded call of `run`, which files share."""
+    space: dict[str, Any] = {}
+    for name, source in sources.items():
+        file = folder / f"{name}.py"
+        file.write_text(source)
+        exec(compile(source, str(file), "exec"), space)
+    sent = encode_answer(perform(space["run"], Call("run", arguments, record=True), folder))
+    return decode_answer(receive(_reader(sent))).records
+
+
+def _reader(data: bytes) -> Callable[[int], bytearray]:
+    view = iter(data)
+    return lambda size: bytearray(next(view) for _ in range(size))

@@ -1,0 +1,108 @@
+"""A batch over a folder that holds results: nothing that was graded is lost unasked."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.store import Store
+from grader.verdict import Grade
+
+pytestmark = pytest.mark.process
+
+RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x.numel()\n"
+
+
+@pytest.fixture(scope="module")
+def a_class(tmp_path_factory) -> Path:
+    """A folder with the submissions of three people."""
+    folder = tmp_path_factory.mktemp("class")
+    for name in ("alice", "bob", "carol"):
+        (folder / f"{name}.py").write_text(RIGHT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(grader, tiny, a_class, tmp_path_factory) -> Path:
+    """The results of that class, with seed 7."""
+    out = tmp_path_factory.mktemp("graded") / "results"
+    done = grader("batch", a_class, "--out", out, "--seed", 7, cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture
+def results(graded, tmp_path) -> Path:
+    """A copy of them."""
+    return Path(shutil.copytree(graded, tmp_path / "results"))
+
+
+def lines_and_grades(folder: Path) -> tuple[str, list[Grade]]:
+    return (folder / "results.jsonl").read_text(), [*Store.read(folder).grades()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--exercise", "run_count"], "exercises: all, now run_count"),
+        (["--adapters", "tests/adapters.py"], "adapters: adapters.py, now tests/adapters.py"),
+        (["--timeout", "60"], "timeout: 120, now 60"),
+        (["--memory", "512"], "memory: 2048, now 512"),
+        (["--seed", "8"], "seed: 7, now 8"),
+    ],
+)
+def test_other_options_do_not_replace_grades(grader, tiny, a_class, results, arguments, said):
+    """Half an exam would take the place of a whole one; one sentence says what differs."""
+    before = lines_and_grades(results)
+    done = grader("batch", a_class, "--out", results, *arguments, cwd=tiny)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "--fresh" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert lines_and_grades(results) == before
+
+
+def test_the_same_options_said_aloud_keep_the_grades(grader, tiny, a_class, results):
+    """A default and its value are the same option, and so is the seed that the batch has."""
+    same = ["--seed", 7, "--timeout", 120, "--memory", 2048, "--adapters", "adapters.py"]
+    done = grader("batch", a_class, "--out", results, *same, cwd=tiny)
+    assert done.returncode == 0
+    assert "3 graded before and unchanged; 0 to grade" in done.stderr
+
+
+def test_fresh_says_that_other_options_are_meant(grader, tiny, a_class, results):
+    """Then the new options are those that a later batch must repeat."""
+    other = ["--exercise", "run_count", "--seed", 8]
+    done = grader("batch", a_class, "--out", results, *other, "--fresh", cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    grades = [*Store.read(results).grades()]
+    assert [(grade.max_score, grade.seed) for grade in grades] == [(1.0, 8)] * 3
+    done = grader("batch", a_class, "--out", results, cwd=tiny)
+    assert "exercises: run_count, now all" in done.stderr
+
+
+def test_another_class_does_not_push_this_one_out(grader, tiny, a_class, results, tmp_path):
+    """One person who left is forgotten, with a word; most of the class is a wrong path."""
+    others = tmp_path / "others"
+    others.mkdir()
+    shutil.copy(a_class / "alice.py", others)
+    before = lines_and_grades(results)
+    done = grader("batch", others, "--out", results, cwd=tiny)
+    assert done.returncode == 2
+    assert "not handed in now (bob, carol)" in done.stderr
+    assert lines_and_grades(results) == before
+    assert grader("batch", others, "--out", results, "--fresh", cwd=tiny).returncode == 0
+    assert [grade.submission for grade in Store.read(results).grades()] == ["alice"]
+
+
+def test_a_file_of_somebody_else_is_not_overwritten(grader, tiny, a_class, tmp_path):
+    """Other programs write files that are called results.jsonl, too."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "results.jsonl").write_text("precious\n")
+    done = grader("batch", a_class, "--out", out, cwd=tiny)
+    assert done.returncode == 2
+    assert "was not written by a batch" in done.stderr
+    assert [(file.name, file.read_text()) for file in out.iterdir()] == [
+        ("results.jsonl", "precious\n")
+    ]

@@ -1,0 +1,150 @@
+"""A batch run again with nothing to do: it leaves alone what is there, and misses no change."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.pages import is_current, write_report
+from grader.store import Store
+
+pytestmark = pytest.mark.process
+
+RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x.numel()\n"
+
+
+@pytest.fixture(scope="module")
+def graded(grader, tiny, tmp_path_factory) -> Path:
+    """A folder with the submissions of three people, and their results beside them."""
+    folder = tmp_path_factory.mktemp("graded")
+    (folder / "class").mkdir()
+    for name, factor in (("alice", 2), ("bob", 3), ("carol", 2)):
+        (folder / "class" / f"{name}.py").write_text(RIGHT.replace("2", str(factor)))
+    done = grader("batch", folder / "class", "--out", folder / "out", "--seed", 7, cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    (folder / "said").write_text(done.stdout)
+    return folder
+
+
+@pytest.fixture
+def place(graded, grader, tiny, tmp_path) -> Path:
+    """A copy of them, which has been run again once: copied files are other files."""
+    copy = Path(shutil.copytree(graded, tmp_path / "copy"))
+    assert again(grader, tiny, copy).returncode == 0
+    return copy
+
+
+def again(grader, tiny: Path, place: Path):
+    """The same batch once more."""
+    return grader("batch", place / "class", "--out", place / "out", cwd=tiny)
+
+
+def which_files(place: Path) -> dict[str, tuple[int, int]]:
+    """The lines and every page: which file each is, and when it was written."""
+    out = place / "out"
+    files = [out / "results.jsonl", *(path for path in (out / "report").rglob("*.html"))]
+    status = {str(file.relative_to(out)): file.stat() for file in files}
+    return {name: (one.st_ino, one.st_mtime_ns) for name, one in status.items()}
+
+
+def test_nothing_to_do_writes_nothing_anew(grader, tiny, place):
+    """Ten thousand finished submissions are a matter of seconds, and backups see no change."""
+    before = which_files(place)
+    assert len(before) == 5
+    done = again(grader, tiny, place)
+    assert done.returncode == 0
+    assert "3 graded before and unchanged; 0 to grade" in done.stderr
+    assert which_files(place) == before
+
+
+def test_the_table_is_the_same_though_nothing_was_graded(grader, tiny, graded, place):
+    """It is printed from the store, in which only the shown grades are read."""
+    table, end, _ = (graded / "said").read_text().partition("results:")
+    assert end
+    assert again(grader, tiny, place).stdout.partition("results:")[0] == table
+    assert "3 submissions: 3 graded" in table
+
+
+def test_a_change_is_noticed_that_leaves_size_and_time_as_they_were(grader, tiny, place):
+    """A file's time is whatever its author sets it to: only its content tells."""
+    file = place / "class" / "carol.py"
+    status = file.stat()
+    file.write_text(RIGHT.replace("2", "3"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    before = which_files(place)
+    done = again(grader, tiny, place)
+    assert "2 graded before and unchanged; 1 to grade" in done.stderr
+    (carol,) = (g for g in Store.read(place / "out").grades() if g.submission == "carol")
+    assert carol.score < carol.max_score
+    assert which_files(place)["results.jsonl"] != before["results.jsonl"]
+    assert is_current(Store.read(place / "out"), place / "out" / "report")
+
+
+def test_who_left_is_out_of_the_lines_and_the_report(grader, tiny, place):
+    """Nothing was graded, and yet the results are others."""
+    (place / "class" / "bob.py").unlink()
+    assert "bob" in again(grader, tiny, place).stderr
+    assert '"bob"' not in (place / "out" / "results.jsonl").read_text()
+    assert len([*(place / "out" / "report" / "submissions").iterdir()]) == 2
+
+
+@pytest.mark.parametrize("damage", ["removed", "edited", "emptied"])
+def test_lines_that_are_not_as_they_were_written_are_written_again(grader, tiny, place, damage):
+    """When the command ends they are complete, whoever did what to them before."""
+    lines = place / "out" / "results.jsonl"
+    written = lines.read_text()
+    match damage:
+        case "removed":
+            lines.unlink()
+        case "edited":
+            lines.write_text(written.replace('"alice"', '"chloe"'))
+        case "emptied":
+            lines.write_text("")
+    assert again(grader, tiny, place).returncode == 0
+    assert lines.read_text() == written
+
+
+@pytest.mark.parametrize("damage", ["removed", "a page lost", "of another batch"])
+def test_a_report_that_is_not_of_these_results_is_written_again(grader, tiny, place, damage):
+    """What lies there is the class as it is, as after every batch."""
+    report = place / "out" / "report"
+    match damage:
+        case "removed":
+            shutil.rmtree(report)
+        case "a page lost":
+            next((report / "submissions").iterdir()).unlink()
+        case "of another batch":
+            with Store.open(place / "other", "tiny") as store:
+                store.set_options({})
+            write_report(Store.read(place / "other"), report)
+    results = Store.read(place / "out")
+    assert not is_current(results, report)
+    assert again(grader, tiny, place).returncode == 0
+    assert is_current(results, report)
+    assert len([*(report / "submissions").iterdir()]) == 3
+
+
+def test_a_report_that_compares_is_not_taken_for_the_batchs_own(place):
+    """There is a page more in it, and the other batch may have changed."""
+    results, report = Store.read(place / "out"), place / "out" / "report"
+    assert is_current(results, report)
+    write_report(results, report, results)
+    assert not is_current(results, report)
+
+
+@pytest.mark.unit
+def test_no_two_states_of_stores_are_taken_for_each_other(tmp_path):
+    """Not even of two that hold the same."""
+    for name in ("one", "other"):
+        with Store.open(tmp_path / name, "tiny") as store:
+            store.set_options({"seed": 1})
+    one, other = (Store.read(tmp_path / name).state for name in ("one", "other"))
+    assert one
+    assert other
+    assert one != other
+    with Store.open(tmp_path / "one", "tiny") as store:
+        store.set_options({"seed": 1})
+        assert store.state == one
+    assert Store.read(tmp_path / "one").state == one

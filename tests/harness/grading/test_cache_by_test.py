@@ -1,0 +1,436 @@
+"""A verdict depends on its own test and on what all share: only what is stale is asked again."""
+
+import contextlib
+import dataclasses
+import shutil
+import sqlite3
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+import grader
+from grader.assignment import find_assignment
+from grader.dispatch.fingerprints import SHARED, SUITE, hashes_by_test, without_parameters
+from grader.dispatch.test_files import files_of_tests
+from grader.store import Store
+from grader.verdict import Grade
+from tests.harness.conftest import RIGHT, TINY, write_files
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+DOUBLE = """
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_double")
+    def test_doubles(student, reference, draw):
+        '''Every number is doubled.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_double", aspect="generality")
+    def test_doubles_more(student, reference, draw):
+        '''Of another size, too.'''
+        x = draw(4)
+        assert_matches(student(x), reference(x))
+    """
+COUNT = """
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_count")
+    def test_counts(student, reference, draw):
+        '''The numbers are counted.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_count", aspect="generality")
+    def test_counts_more(student, reference, draw):
+        '''However many there are.'''
+        x = draw(5)
+        assert_matches(student(x), reference(x))
+    """
+# Tests run in the judge, and so may write down that they did.
+CONFTEST = """
+    from pathlib import Path
+
+    import pytest
+
+    pytest_plugins = ["grader.testing.plugin"]
+
+    @pytest.fixture(autouse=True)
+    def written_down(request):
+        with (Path(__file__).parents[1] / "run.log").open("a") as log:
+            log.write(request.node.name + "\\n")
+    """
+# Both exercises are wrong by one mistake that the catalogue knows of both.
+ZEROED = "def run_double(x):\n    return 0 * x\n\ndef run_count(x):\n    return 0\n"
+COUNTS_ARE_ONE_MORE = ("reference(x))", "reference(x) + 1)")
+
+
+RIGHTLY, WRONGLY, WITH_WORDS = "alice", "bob", "carol"
+CLASS = {
+    RIGHTLY: RIGHT,
+    WRONGLY: ZEROED,
+    WITH_WORDS: RIGHT.replace("return x.numel()", "print('so many')\n    return x.numel()"),
+}
+
+
+class Course:
+    """An assignment with a module of tests for each exercise, and the submissions to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.submissions = folder / "course", folder / "class"
+
+    def write(self, submissions: Mapping[str, str]) -> Self:
+        """Writes both."""
+        tests = {"tests/hidden/test_double.py": DOUBLE, "tests/hidden/test_count.py": COUNT}
+        parts = {n: t for n, t in TINY.items() if not n.startswith("tests/")} | tests
+        write_files(self.root, parts | {"tests/conftest.py": CONFTEST})
+        files = {f"{name}/adapters.py": text for name, text in submissions.items()}
+        write_files(self.submissions, files)
+        return self
+
+    def change(self, part: str, old: str, new: str) -> None:
+        file = self.root / part
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+    def grade(self, out: Path) -> tuple[list[Grade], set[str]]:
+        """The grades, and the names of the tests that were run for them."""
+        log = self.root / "run.log"
+        log.write_text("")
+        results = grader.batch(self.submissions, out, assignment=self.root, seed=7, jobs=1)
+        return [*results.grades()], set(log.read_text().split())
+
+    def hashes(self) -> dict[str, str]:
+        return hashes_by_test(find_assignment(self.root))
+
+
+def timeless(grade: Grade) -> Grade:
+    """The grade without its durations, which no two gradings share."""
+    tests = tuple(test._replace(duration_s=0) for test in grade.tests)
+    return dataclasses.replace(grade, tests=tests, duration_s=0)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course with one right submission, and its results beside it."""
+    folder = tmp_path_factory.mktemp("graded")
+    _, run = Course(folder).write({RIGHTLY: RIGHT}).grade(folder / "out")
+    assert run == DOUBLES | COUNTS
+    return folder
+
+
+@pytest.fixture
+def course(graded: Path, tmp_path: Path) -> Course:
+    """A copy of it, whose results are in the folder `out` of the test."""
+    shutil.copytree(graded, tmp_path, dirs_exist_ok=True)
+    return Course(tmp_path)
+
+
+def doubles_in_another_way(course: Course) -> None:
+    course.change("tests/hidden/test_double.py", "draw(2, 3)", "draw(3, 2)")
+
+
+def counting_is_worth_more(course: Course) -> None:
+    course.change("pyproject.toml", "run_count = 1", "run_count = 2")
+
+
+def counting_is_dropped(course: Course) -> None:
+    course.change("pyproject.toml", "run_count = 1\n", "")
+    (course.root / "tests/hidden/test_count.py").unlink()
+
+
+DOUBLES, COUNTS = {"test_doubles", "test_doubles_more"}, {"test_counts", "test_counts_more"}
+
+
+def a_test_is_added(course: Course) -> None:
+    course.change(
+        "tests/hidden/test_count.py",
+        '@exercise("run_count", aspect="generality")',
+        '@exercise("run_count")\ndef test_counts_one(student, reference, draw):\n'
+        "    assert student(draw(1)) == 1\n\n"
+        '@exercise("run_count", aspect="generality")',
+    )
+
+
+def a_test_is_dropped(course: Course) -> None:
+    count = course.root / "tests/hidden/test_count.py"
+    before, _, _ = count.read_text().rpartition("@exercise")
+    count.write_text(before)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("change", "run"),
+    [
+        (doubles_in_another_way, {"test_doubles"}),
+        (a_test_is_added, {"test_counts_one"}),
+        (a_test_is_dropped, set()),
+        (counting_is_worth_more, set()),
+        (counting_is_dropped, set()),
+    ],
+)
+def test_only_the_test_that_changed_is_run_again(
+    course: Course, tmp_path: Path, change: Callable[[Course], None], run: set[str]
+) -> None:
+    """The grade is the one that grading everything afresh would have come to, points included."""
+    (before,) = Store.read(tmp_path / "out").grades()
+    change(course)
+    (after,), run_again = course.grade(tmp_path / "out")
+    assert run_again == run
+    assert after.suite_hash != before.suite_hash
+    assert after.score == after.max_score
+    (afresh,), _ = course.grade(tmp_path / "afresh")
+    assert timeless(after) == timeless(afresh)
+    assert course.grade(tmp_path / "out") == ([after], set())
+
+
+# What no verdict takes, so that those that are kept are known by it.
+LONG = 0.125
+
+
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """A class before and after a test of doubling changed, and as it is afresh."""
+
+    before: Mapping[str, Grade]
+    after: Mapping[str, Grade]
+    afresh: Mapping[str, Grade]
+
+    def kept(self, name: str) -> set[str]:
+        """The tests whose verdicts are the very ones of before, by their durations."""
+        ids = [test.id for test in self.after[name].tests if test.duration_s == LONG]
+        return {test.rpartition("::")[2] for test in ids}
+
+
+def changed_by(folder: Path, change: Callable[[Course], None]) -> Changed:
+    """What becomes of the class."""
+    course = Course(folder).write(CLASS)
+    before, _ = course.grade(folder / "out")
+    with contextlib.closing(sqlite3.connect(folder / "out" / "results.sqlite")) as store, store:
+        store.execute("UPDATE verdict SET duration_s = ?", (LONG,))
+        store.execute("UPDATE words SET message = message || ' (as before)'")
+    change(course)
+    after, _ = course.grade(folder / "out")
+    afresh, _ = course.grade(folder / "afresh")
+    grades = ({grade.submission: grade for grade in grades} for grades in (before, after, afresh))
+    return Changed(*grades)
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Changed:
+    """A test asks otherwise: who is right stays right, who is wrong stays wrong."""
+    return changed_by(tmp_path_factory.mktemp("changed"), doubles_in_another_way)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", CLASS)
+def test_every_verdict_that_did_not_change_is_kept(changed: Changed, name: str) -> None:
+    """Right or wrong: the other tests are asked nothing, and the points are those of afresh."""
+    assert changed.kept(name) == (DOUBLES | COUNTS) - {"test_doubles"}
+    assert changed.after[name].suite_hash != changed.before[name].suite_hash
+    scores = [[test.score for test in it[name].tests] for it in (changed.after, changed.afresh)]
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.process
+def test_words_stand_where_no_verdict_changed(changed: Changed) -> None:
+    """Nothing else is wrong than was before: what explains it is told as it was."""
+    wrong = [test for test in changed.after[WRONGLY].tests if test.status != "passed"]
+    assert {(test.message or "").endswith(" (as before)") for test in wrong} == {True}
+    assert changed.after[WRONGLY].unexplained is None
+
+
+def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
+    """What is wrong now is explained with all exercises, as if all had been graded."""
+    changed = changed_by(tmp_path, counts_are_one_more)
+    assert "test_doubles" in changed.kept(RIGHTLY)
+    for name in (RIGHTLY, WITH_WORDS):
+        assert timeless(changed.after[name]) == timeless(changed.afresh[name])
+
+
+def test_nothing_is_kept_where_time_ran_out(tmp_path: Path) -> None:
+    """How far a submission comes in its time depends on all tests together."""
+    course = Course(tmp_path).write({RIGHTLY: RIGHT})
+    course.grade(tmp_path / "out")
+    with contextlib.closing(sqlite3.connect(tmp_path / "out" / "results.sqlite")) as store, store:
+        store.execute("UPDATE submission SET duration_s = 1000")
+    doubles_in_another_way(course)
+    _, run_again = course.grade(tmp_path / "out")
+    assert run_again == DOUBLES | COUNTS
+
+
+def counts_are_one_more(course: Course) -> None:
+    course.change("tests/hidden/test_count.py", *COUNTS_ARE_ONE_MORE)
+
+
+@pytest.mark.process
+def test_what_is_wrong_now_is_explained_with_all_exercises(course: Course, tmp_path: Path) -> None:
+    """Running tests of one exercise finds it wrong: words are as if all had been graded."""
+    counts_are_one_more(course)
+    (after,), run_again = course.grade(tmp_path / "out")
+    assert run_again >= COUNTS
+    assert {test.status for test in after.tests if test.exercise == "run_count"} == {"failed"}
+    (afresh,), _ = course.grade(tmp_path / "afresh")
+    assert timeless(after) == timeless(afresh)
+
+
+DOUBLE_FILE, COUNT_FILE = "tests/hidden/test_double.py", "tests/hidden/test_count.py"
+OF_DOUBLES = {f"{DOUBLE_FILE}::{name}" for name in DOUBLES}
+ALL = {SHARED, *OF_DOUBLES, *(f"{COUNT_FILE}::{name}" for name in COUNTS)}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("part", "old", "new", "stale"),
+    [
+        (DOUBLE_FILE, "draw(4)", "draw(5)", {f"{DOUBLE_FILE}::test_doubles_more"}),
+        (DOUBLE_FILE, "from grader", "SIZE = 3\nfrom grader", OF_DOUBLES),
+        (DOUBLE_FILE, "from grader", "# A comment.\n\nfrom grader", set()),
+        ("pyproject.toml", "run_double = 4", "run_double = 5", set()),
+        ("pyproject.toml", 'name = "tiny"', 'name = "tiny" # short', set()),
+        ("pyproject.toml", 'name = "tiny"', 'name = "tiny"\npreload = ["numpy"]', set()),
+        ("pyproject.toml", "call_timeout = 2", "call_timeout = 3", ALL),
+        ("solutions/__init__.py", "2 * x", "x + x", ALL),
+        ("adapters.py", "... n", "... m", ALL),
+        ("tests/conftest.py", "plugin", "plugin'", ALL),
+    ],
+)
+def test_what_each_part_matters_to(
+    course: Course, part: str, old: str, new: str, stale: set[str]
+) -> None:
+    """A test's source is its own; the rest is everybody's, but for points and what is preloaded."""
+    before = course.hashes()
+    assert set(before) == ALL
+    course.change(part, old, new)
+    after = course.hashes()
+    assert {name for name in after if after[name] != before[name]} == stale
+
+
+@pytest.mark.process
+def test_points_are_part_of_what_a_grade_depends_on(course: Course, tmp_path: Path) -> None:
+    """No verdict is reached again, and every score is."""
+    counting_is_worth_more(course)
+    (after,), run_again = course.grade(tmp_path / "out")
+    assert (run_again, after.max_score) == (set(), 6.0)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "name = 'run_double'\n@exercise(name)\ndef test_it(student): ...",
+        "from elsewhere import mark\n@mark\ndef test_it(student): ...",
+        "from elsewhere import *",
+        "from elsewhere import test_more",
+        "from grader.testing import exercise as of",
+        "test_it = made_elsewhere()",
+        "class TestIt(Elsewhere): ...",
+        "def pytest_generate_tests(metafunc): ...",
+        "mark = getattr(pytest.mark, 'exercise')",
+        "of = exercise",
+        "def test_it(:",
+        "@exercise('run_double')\ndef test_doubles(student): ...",
+        "def make():\n    @exercise('run_double')\n    def test_it(student): ...",
+    ],
+)
+def test_a_file_with_a_doubtful_test_matters_to_every_test(tmp_path: Path, source: str) -> None:
+    """A grade that stands where it should not is worse than one made twice."""
+    file, doubtful = tmp_path / "test_double.py", textwrap.dedent(DOUBLE) + "\n" + source
+    file.write_text(textwrap.dedent(DOUBLE))
+    assert names_in([file]) == {file: DOUBLES}
+    file.write_text(doubtful)
+    assert names_in([file]) == {}
+
+
+def test_a_file_that_another_one_mentions_matters_to_every_test(tmp_path: Path) -> None:
+    """What a test imports from another module of tests changes it, too."""
+    written = {"test_double.py": DOUBLE, "test_count.py": COUNT, "shapes.py": "SIZE = 3\n"}
+    write_files(tmp_path, written)
+    double, count, shapes = (tmp_path / name for name in written)
+    assert names_in([double, count, shapes]) == {double: DOUBLES, count: COUNTS}
+    count.write_text(f"from tests.hidden.test_double import draw\n{textwrap.dedent(COUNT)}")
+    assert names_in([double, count, shapes]) == {count: COUNTS}
+
+
+@pytest.mark.parametrize(
+    "mention",
+    [
+        "import tests.hidden.test_double",
+        "from tests.hidden import test_double",
+        "from . import test_double as double",
+        "import tests.hidden\nx = tests.hidden.test_double.x",
+        "double = runpy.run_path('tests/hidden/test_double.py')",
+        "double = getattr(tests.hidden, 'test_double')",
+        "def test_double(draw): ...\nfrom tests.hidden import test_double",
+        "defer = 'def'\ndouble = 'test_double'",
+    ],
+)
+def test_whatever_may_import_a_file_is_a_mention(tmp_path: Path, mention: str) -> None:
+    """However it is written, as long as the file's name is."""
+    double = write_files(tmp_path, {"test_double.py": DOUBLE, "shapes.py": mention})
+    files = [double / "test_double.py", double / "shapes.py"]
+    assert names_in(files) == {}
+    assert names_in(files[:1], files[1:]) == {}
+
+
+def test_a_function_that_is_called_like_a_file_is_no_mention(tmp_path: Path) -> None:
+    """The public and the hidden file of an exercise are called alike, and often a test in them."""
+    named = textwrap.dedent(DOUBLE).replace("test_doubles(", "test_double(")
+    files = [tmp_path / part / "test_double.py" for part in ("public", "hidden")]
+    write_files(tmp_path, {f"{file.parent.name}/{file.name}": named for file in files})
+    assert names_in(files) == {file: {"test_double", "test_doubles_more"} for file in files}
+
+
+def test_a_test_that_another_calls_is_part_of_all_in_its_file(tmp_path: Path) -> None:
+    """What one calls of the other changes it, too."""
+    called = textwrap.dedent(DOUBLE) + "\nALSO = [test_doubles]\n"
+    file = write_files(tmp_path, {"test_double.py": called}) / "test_double.py"
+    (parts,) = files_of_tests([file], []).values()
+    assert {test.content for test in parts.tests} == {""}
+    assert all(f"name='{name}'" in parts.rest for name in DOUBLES)
+
+
+def test_tests_in_a_class_have_its_name(tmp_path: Path) -> None:
+    """As pytest names them: a verdict's id is found among the hashes."""
+    source = "class TestIt:\n    @exercise('run_double')\n    def test_one(self, student): ...\n"
+    file = write_files(tmp_path, {"test_double.py": source}) / "test_double.py"
+    (parts,) = files_of_tests([file], []).values()
+    assert [(test.name, test.exercise) for test in parts.tests] == [
+        ("TestIt::test_one", "run_double")
+    ]
+    assert without_parameters("tests/test_double.py::TestIt::test_one[a::b[0]]") == (
+        "tests/test_double.py::TestIt::test_one"
+    )
+
+
+def names_in(files: list[Path], others: Sequence[Path] = ()) -> dict[Path, set[str]]:
+    """The tests that are certain to be in some files, and to matter to nothing else."""
+    found = files_of_tests(files, others)
+    return {file: {test.name for test in parts.tests} for file, parts in found.items()}
+
+
+def test_each_file_of_the_bundled_tests_matters_to_its_own_tests(tmp_path: Path) -> None:
+    """What several files share matters to all; frozen fixtures, which no judge reads, to none."""
+    for part in SUITE:
+        copy, source = tmp_path / part, ROOT / part
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copyfile)(source, copy)
+    assignment = find_assignment(tmp_path)
+    before = hashes_by_test(assignment)
+    for file in sorted([*tmp_path.glob("tests/*/*.py"), *tmp_path.glob("tests/*/*/*.safetensors")]):
+        content = file.read_bytes()
+        file.write_bytes(content + b"\nSIZE = 3\n")
+        after = hashes_by_test(assignment)
+        file.write_bytes(content)
+        stale = {it for it in after if after[it] != before[it]}
+        place = file.relative_to(tmp_path).as_posix()
+        own = {it for it in before if it.startswith(f"{place}::")}
+        if file.suffix == ".safetensors":
+            assert stale == set()
+        else:
+            assert stale == (own if file.stem.startswith("test_") else {*before})

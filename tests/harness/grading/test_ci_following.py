@@ -1,0 +1,40 @@
+"""Verdicts reach whoever follows a submission's grading as they are made."""
+
+import pytest
+
+from grader.intake import Entry
+from tests.harness.conftest import RIGHT, write_files
+
+pytestmark = pytest.mark.process
+
+TRIPLED = "def run_double(x):\n    return 3 * x\n\ndef run_count(x):\n    return 0\n"
+
+
+def test_each_verdict_is_told_once_and_in_order(judge, tmp_path):
+    """They are the grade's own; what needs all of a submission's answers, they lack as yet."""
+    submission = write_files(tmp_path / "submission", {"adapters.py": TRIPLED})
+    told = []
+    grade = judge.grade(Entry("submission", submission), "hash", told.append)
+    assert any(verdict.diagnosis for verdict in grade.tests)
+    assert not any(verdict.diagnosis for verdict in told)
+    in_short = [[(v.id, v.status, v.score) for v in verdicts] for verdicts in (told, grade.tests)]
+    assert in_short[0] == in_short[1]
+
+
+def test_what_cannot_be_imported_has_a_grade_and_nothing_to_follow(judge, tmp_path):
+    """No test was reached, so none is told."""
+    submission = write_files(tmp_path / "submission", {"adapters.py": "def run_double(:\n"})
+    told = []
+    grade = judge.grade(Entry("submission", submission), "hash", told.append)
+    assert grade.status == "unreadable"
+    assert told == []
+
+
+def test_nobody_has_to_follow(judge, tmp_path):
+    """A batch wants grades only; the lines of one submission never reach the next."""
+    submission = write_files(tmp_path / "submission", {"adapters.py": RIGHT})
+    told = []
+    followed = judge.grade(Entry("submission", submission), "hash", told.append)
+    alone = judge.grade(Entry("submission", submission), "hash")
+    assert len(told) == len(alone.tests)
+    assert alone.score == followed.score == 5.0

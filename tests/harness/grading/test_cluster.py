@@ -1,0 +1,338 @@
+"""A class graded on other machines: their workers are real processes that share no disk."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+import grader as verbs
+from grader.dispatch.cluster.connection import connected
+from grader.dispatch.cluster.errand import BadReply, packed_reply, result_in, unpacked_reply
+from grader.dispatch.task import Graded, Task
+from grader.intake import Entry
+from grader.store import Store
+from grader.verdict import Grade, GradeStatus
+from tests.harness.cluster_fixtures import Cluster, eventually, jobs_of, running_cluster
+from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
+
+pytestmark = pytest.mark.process
+
+SLOW = "import time\n" + RIGHT.replace("return x + x", "time.sleep(0.1); return x + x")
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to import another version of the grader from."""
+    folder = tmp_path_factory.mktemp("stranger")
+    shutil.copytree(ROOT / "grader", folder / "grader", ignore=shutil.ignore_patterns("*.pyc"))
+    file = folder / "grader" / "__init__.py"
+    text, count = re.subn(r'__version__ = ".*"', '__version__ = "0.0.9"', file.read_text())
+    assert count == 1
+    file.write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One worker of two threads."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        running.worker("one", threads=2)
+        yield running
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """The tiny assignment, to be changed."""
+    return write_files(tmp_path / "course", TINY)
+
+
+def a_class(folder: Path, adapters: str, size: int) -> Path:
+    for number in range(size):
+        write_files(folder / f"student-{number}", {"adapters.py": adapters})
+    return folder
+
+
+def timeless(grade: Grade) -> Grade:
+    tests = tuple(test._replace(duration_s=0) for test in grade.tests)
+    imports = dataclasses.replace(grade.imports, seconds={})
+    return dataclasses.replace(grade, tests=tests, duration_s=0, imports=imports)
+
+
+def test_grades_are_those_of_this_machine(
+    cluster: Cluster, stranger: Path, course: Path, tmp_path: Path, grader
+) -> None:
+    """Whatever the kind of submission; who joins with another grader is refused, by its address."""
+    cluster.worker("stranger", stranger)
+    handed_in = write_files(
+        tmp_path / "class",
+        {
+            "folder/work/adapters.py": RIGHT,
+            "folder/work/data.csv": "1,2\n",
+            "wrong/adapters.py": RIGHT.replace("x + x", "3 * x"),
+            "exits/adapters.py": RIGHT.replace("return x.numel()", "import os; os._exit(0)"),
+            "large/adapters.py": RIGHT,
+            "large/more.py": "#" * 3_000_000,
+            "single.py": RIGHT,
+            "empty/notes.txt": "no code",
+        },
+    )
+    with zipfile.ZipFile(handed_in / "zipped.zip", "w") as archive:
+        archive.writestr("adapters.py", RIGHT)
+    out = tmp_path / "out"
+    arguments = ("batch", handed_in, "--out", out, "--seed", 7, "--scheduler", cluster.address)
+    done = grader(*arguments, cwd=course)
+    assert done.returncode == 0, done.stderr
+    refused = f"{cluster.address_of('stranger')} is refused: it has grader 0.0.9 and not"
+    assert refused in done.stderr
+    assert "7/7: " in done.stderr
+    there = [*Store.read(out).grades()]
+    here = [*verbs.batch(handed_in, tmp_path / "here", assignment=course, seed=7, jobs=1).grades()]
+    assert [*map(timeless, there)] == [*map(timeless, here)]
+    assert Counter(str(grade.status) for grade in there) == {"graded": 6, "unreadable": 1}
+    assert not cluster.files_of("one"), "the assignment is left behind"
+
+    again = grader(*arguments, cwd=course)
+    assert "7 graded before and unchanged; 0 to grade" in again.stderr
+
+
+def test_only_the_exercise_that_changed_is_graded_there(
+    cluster: Cluster, course: Path, tmp_path: Path
+) -> None:
+    """The verdicts on the others are kept, as at home; isolation may be required there as here."""
+    hidden = course / "tests" / "hidden"
+    write_files(
+        hidden,
+        {
+            "test_count.py": """
+                from grader.testing import assert_matches, exercise
+
+                @exercise("run_count", aspect="generality")
+                def test_counts_more(student, reference, draw):
+                    '''However many there are.'''
+                    x = draw(5)
+                    assert_matches(student(x), reference(x))
+                """
+        },
+    )
+    handed_in = a_class(tmp_path / "class", RIGHT, 1)
+    options = {"assignment": course, "seed": 7, "scheduler": cluster.address, "jobs": 1}
+    with contextlib.suppress(verbs.NoCluster):  # where a layer does not hold, all are refused
+        verbs.batch(handed_in, tmp_path / "out", require_isolation=True, **options)
+    results = verbs.batch(handed_in, tmp_path / "out", **options)
+    (before,) = results.grades()
+    file = hidden / "test_count.py"
+    file.write_text(file.read_text().replace("draw(5)", "draw(6)"))
+    (after,) = verbs.batch(handed_in, tmp_path / "out", **options).grades()
+    kept = {test.id: test.duration_s for test in before.tests if test.exercise == "run_double"}
+    assert {test.id: test.duration_s for test in after.tests if test.id in kept} == kept
+    assert after.suite_hash != before.suite_hash
+    assert after.score == after.max_score
+
+
+def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_path: Path) -> None:
+    """Its judges end with it; a judge that is killed costs nothing; a worker may join late."""
+    handed_in = a_class(tmp_path / "class", SLOW, 6)
+    arrived: list[str] = []
+    ended: list[psutil.Process] = []
+    with running_cluster(tmp_path) as cluster:
+        first = cluster.worker("first")
+
+        def kill(grade: Grade) -> None:
+            arrived.append(grade.submission)
+            if len(arrived) == 1:
+                (job,) = jobs_of(first)
+                ended.append(job)
+                job.kill()
+            if len(arrived) == 3:
+                ended.extend(jobs_of(first))
+                for process in first.children():
+                    process.kill()
+                cluster.worker("second", wait=False)
+
+        results = verbs.batch(
+            handed_in,
+            tmp_path / "out",
+            assignment=tiny,
+            scheduler=cluster.address,
+            on_grade=kill,
+        )
+    assert sorted(arrived) == [f"student-{number}" for number in range(6)]
+    assert {(grade.status, grade.score) for grade in results.grades()} == {("graded", 5.0)}
+    assert len(ended) == 2
+    eventually(lambda: not any(judge.is_running() for judge in ended), "its judges are gone")
+
+
+def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
+    cluster: Cluster, tiny: Path, tmp_path: Path
+) -> None:
+    """Ctrl-C leaves nothing running on other machines; what is left may be graded at home."""
+    handed_in = a_class(tmp_path / "class", SLOW, 12)
+    command = [sys.executable, "-m", "grader", "batch", str(handed_in), "--out"]
+    command += [str(tmp_path / "out"), "--jobs", "1"]
+    there = [*command, "--scheduler", cluster.address]
+    running = subprocess.Popen(there, cwd=tiny, stderr=subprocess.PIPE, text=True)
+    try:
+        assert running.stderr is not None
+        for line in running.stderr:
+            if line.startswith("1/12"):
+                break
+        assert any(jobs_of(worker) for worker in cluster.workers)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == 130
+        assert "what was graded is kept" in running.stderr.read()
+    finally:
+        running.kill()
+        running.communicate()
+    assert not any(jobs_of(worker) for worker in cluster.workers)
+    done = subprocess.run(
+        command, cwd=tiny, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\d+ graded before and unchanged; \d+ to grade", done.stderr)
+    assert "12 graded, 0 unreadable, 0 not graded" in done.stdout
+
+
+def test_a_cluster_of_strangers_is_one_sentence(
+    stranger: Path, tiny: Path, tmp_path: Path, grader
+) -> None:
+    """The batch ends rather than wait for somebody who fits."""
+    handed_in = a_class(tmp_path / "class", RIGHT, 1)
+    nothing = write_files(tmp_path / "nothing", {"grader/__init__.py": ""})
+    with running_cluster(tmp_path) as cluster:
+        cluster.worker("older", stranger, wait=False)
+        cluster.worker("without", nothing)
+        eventually(lambda: cluster.address_of("older"), "both are there")
+        arguments = ("batch", handed_in, "--out", tmp_path / "out", "--scheduler", cluster.address)
+        done = grader(*arguments, cwd=tiny)
+        assert done.returncode == 2
+        sentence = done.stderr.splitlines()[-1]
+        assert sentence.startswith(f"grader: every worker of {cluster.address} is refused (")
+        older, without = cluster.address_of("older"), cluster.address_of("without")
+        assert f"{older}: it has grader 0.0.9 and not {verbs.__version__}" in sentence
+        assert f"{without}: it has no such grader as here (" in sentence
+
+
+def test_a_scheduler_that_does_not_answer_costs_nothing(tiny: Path, tmp_path: Path, grader) -> None:
+    """It is one sentence, and the results that --fresh would clear are still there."""
+    handed_in = a_class(tmp_path / "class", RIGHT, 1)
+    out, address = tmp_path / "out", "tcp://127.0.0.1:9"
+    done = grader("batch", handed_in, "--out", out, "--fresh", "--scheduler", address, cwd=tiny)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"grader: no Dask scheduler answers at {address} (")
+    assert len(done.stderr.splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("address", ["10.0.0.5", "tcp://10.0.0.5", "tcp://a:b", "http://a:8786"])
+def test_what_is_no_address_is_said_before_anything_is_tried(address: str) -> None:
+    """With one that is right, to go by."""
+    with pytest.raises(verbs.NoCluster, match=r"must be like tcp://10\.0\.0\.5:8786"):
+        connected(address).__enter__()
+
+
+WITHOUT = "import sys; sys.modules['distributed'] = None; from grader.cli import main; main()"
+
+
+def test_without_the_package_one_sentence_says_what_to_install(tiny: Path, tmp_path: Path) -> None:
+    """Only who asks for a cluster needs it."""
+    handed_in = a_class(tmp_path / "class", RIGHT, 1)
+    command = [sys.executable, "-c", WITHOUT, "batch", handed_in, "--out", tmp_path / "out"]
+    done = subprocess.run(
+        [*command, "--scheduler", "tcp://127.0.0.1:9"],
+        cwd=tiny,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "grader: --scheduler needs the package distributed, which is not installed: "
+        "pip install 'attention-grader[distributed]'\n"
+    )
+
+
+ALONE = """
+import sys
+from pathlib import Path
+import grader.cli.main
+from grader.assignment import find_assignment
+from grader.dispatch.options import Options
+from grader.dispatch.pools import chosen_pools
+with chosen_pools(None, 1, print) as pools:
+    with pools(Options().settings(find_assignment(Path()))) as pool:
+        print(type(pool).__name__, sorted({"dask", "distributed", "tornado"} & {*sys.modules}))
+"""
+
+
+def test_this_machine_alone_needs_nothing_of_dask(tiny: Path) -> None:
+    """A batch at home does not even load it."""
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        cwd=tiny,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "Coordinator []\n", done.stderr
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"grade": "an object that is no bytes"},
+        b"no zlib",
+        packed_reply({"grade": 1})[:-3],
+        zlib.compress(b"[]"),
+        zlib.compress(b" " * (65 << 20)),
+    ],
+    ids=["no bytes", "no zlib", "cut off", "no object", "a bomb"],
+)
+def test_what_comes_back_is_data_or_nothing(reply: object) -> None:
+    """Nothing is unpickled that a submission had a hand in, and memory is bounded."""
+    with pytest.raises(BadReply):
+        unpacked_reply(reply)
+
+
+def task_of(name: str) -> Task:
+    """What is asked of a station: the grade of a submission."""
+    return Task(Entry(name, Path(name)), 0, "hash", "key")
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "reply",
+    [{}, {"grade": 1}, {"grade": {"submission": "alice"}}, {"grade": {"tests": [{"id": 3}]}}],
+    ids=repr,
+)
+def test_an_answer_without_a_whole_grade_is_none(reply: dict[str, object]) -> None:
+    """The submission is then graded elsewhere; the batch goes on."""
+    with pytest.raises(BadReply, match="holds no grade"):
+        result_in(reply, task_of("alice"))
+
+
+@pytest.mark.unit
+def test_the_grade_of_another_submission_is_no_answer() -> None:
+    """A worker that mixes up what it was sent must not mix up the class."""
+    grade = Grade("bob", GradeStatus.GRADED, 1.0, 1.0, 7, "hash", "suite", 0.1, None, {}, ())
+    reply = {"grade": json.loads(json.dumps(grade.as_json(whole=True)))}
+    assert result_in(reply, task_of("bob")) == Graded(task_of("bob"), grade)
+    with pytest.raises(BadReply, match="'bob'"):
+        result_in(reply, task_of("alice"))

@@ -1,0 +1,113 @@
+"""Whole submissions: the example class, the seeds' faults, the references, the stubs."""
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader.report.standing import standings
+from grader.verdict import Grade
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+SEEDS = Path(__file__).parents[1] / "submissions" / "seeds"
+EXPECTED = {
+    "example class": ROOT / "examples" / "expected.toml",
+    "seeds": SEEDS / "expected.toml",
+}
+
+
+@pytest.fixture(scope="module")
+def grades(grader, tmp_path_factory) -> dict[str, Grade]:
+    """One batch over everything; the grades by the submissions' names."""
+    others, out = tmp_path_factory.mktemp("others"), tmp_path_factory.mktemp("results")
+    shutil.copytree(ROOT / "solutions", others / "references" / "model_answers")
+    (others / "references" / "adapters.py").write_text("from model_answers import *\n")
+    stage_half_precision(others / "half-precision")
+    (others / "stubs").mkdir()
+    shutil.copy(ROOT / "adapters.py", others / "stubs")
+    shutil.copytree(ROOT / "assignment", others / "stubs" / "assignment")
+    done = grader("batch", ROOT / "examples" / "class", SEEDS, others, "--out", out)
+    assert done.returncode == 0, done.stderr
+    rows = map(json.loads, (out / "results.jsonl").read_text().splitlines())
+    return {row["submission"]: Grade.from_json(row) for row in rows}
+
+
+def stage_half_precision(folder: Path) -> None:
+    """A right submission, but for a softmax that computes in float16."""
+    shutil.copytree(ROOT / "examples" / "class" / "alice-jones", folder)
+    module = folder / "attention.py"
+    exact = "    e = torch.exp(x)\n"
+    text = module.read_text()
+    assert exact in text
+    module.write_text(text.replace(exact, "    e = torch.exp(x.half()).to(x.dtype)\n"))
+
+
+def expectations() -> list[tuple[str, dict]]:
+    """What each submission must get."""
+    return [
+        (name, expected)
+        for file in EXPECTED.values()
+        for name, expected in tomllib.loads(file.read_text()).items()
+    ]
+
+
+@pytest.mark.parametrize(("name", "expected"), expectations(), ids=lambda p: str(p)[:20])
+def test_a_submission_gets_what_it_deserves(grades, name, expected):
+    """Wrong submissions fail, and fail only the exercises that are wrong."""
+    grade = grades[name]
+    assert grade.status == expected["status"]
+    if grade.status == "unreadable":
+        assert grade.score == 0
+        assert all(text in grade.message for text in expected["mentions"])
+        return
+    got = {one.exercise: str(one.standing) for one in standings(grade)}
+    wanted = dict.fromkeys(got, expected["exercises"]) | expected.get("except", {})
+    assert got == wanted
+
+
+def test_the_references_get_full_marks(grades):
+    """Nothing is asked that the model answers do not do."""
+    assert grades["references"].score == grades["references"].max_score == 100.0
+
+
+def test_the_stubs_get_nothing_and_every_exercise_is_missing(grades):
+    """What students start from is neither wrong nor an error."""
+    assert grades["stubs"].score == 0
+    assert {str(verdict.status) for verdict in grades["stubs"].tests} == {"missing"}
+
+
+def test_a_softmax_in_half_precision_fails_whatever_builds_on_it(grades):
+    """Tolerances leave room for another order of summation, not for half the digits."""
+    got = {one.exercise: str(one.standing) for one in standings(grades["half-precision"])}
+    assert got.pop("run_softmax") == "failed"
+    assert got.pop("run_scaled_dot_product_attention") == "failed"
+    assert got.pop("run_multihead_self_attention_with_rope") == "failed"
+    assert got["run_rope"] == "full"
+
+
+def test_every_right_submission_is_far_within_the_tolerances(grades):
+    """Half of what is allowed is for figures that were printed with four digits."""
+    right = [grade for grade in grades.values() if grade.score == grade.max_score]
+    assert len(right) == 7
+    ratios = [v.measurement.error_over_tolerance for g in right for v in g.tests if v.measurement]
+    assert max(ratios) < 0.75
+
+
+def test_every_message_is_free_of_the_machine_s_paths(grades):
+    """Feedback goes to students; where the grader lies does not."""
+    for grade in grades.values():
+        for verdict in grade.tests:
+            assert str(ROOT) not in (verdict.message or "")
+            assert "/tmp/" not in (verdict.message or ""), verdict.message
+
+
+def test_no_message_of_a_hidden_test_shows_an_expected_value(grades):
+    """How far off an answer is may be said, what was expected may not."""
+    for grade in grades.values():
+        for verdict in grade.tests:
+            if verdict.visibility == "hidden" and verdict.measurement is not None:
+                assert "tensor(" not in (verdict.message or "")

@@ -1,0 +1,85 @@
+"""Whose fault it is: the one border around all that is derived from a submission."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from types import SimpleNamespace
+
+import pytest
+
+from grader.intake import CopyFailed
+from grader.judge.service import JudgeService
+from grader.sandbox import zygote
+from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.forkservers import warm_zygote
+from grader.submission import Unreadable
+from grader.verdict import GradeStatus
+
+pytestmark = pytest.mark.unit
+
+
+def outcome_of(problem: BaseException) -> GradeStatus:
+    """What becomes of a submission while which something is raised."""
+
+    @contextlib.contextmanager
+    def taken(*_):
+        raise problem
+        yield
+
+    service = object.__new__(JudgeService)
+    assignment = SimpleNamespace(call_timeout=1.0)
+    service._suite = SimpleNamespace(assignment=assignment, unexamined=lambda *_: [])
+    service._settings = SimpleNamespace(timeout=1.0, memory_mb=64, device="cpu")
+    service._seats = SimpleNamespace(taken=taken)
+    return service._examined(None, None, False).status
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        CopyFailed("the disk is full"),
+        ForkServerLost("it did not start"),
+        MemoryError(),
+        OSError(errno.ENOSPC, "no space left"),
+        OSError(errno.EMFILE, "too many open files"),
+        OSError(errno.EIO, "the disk is broken"),
+    ],
+    ids=repr,
+)
+def test_the_machines_faults_cost_nobody_points(problem):
+    """A full disk is no student's doing."""
+    assert outcome_of(problem) is GradeStatus.NOT_GRADED
+
+
+@pytest.mark.process
+def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
+    """The instructor has to know what is amiss, and where to look."""
+    broken = f"import sys; sys.modules['torch'] = None; {zygote._BOOT}"
+    monkeypatch.setattr(zygote, "_BOOT", broken)
+    with (
+        warm_zygote() as warm,
+        ForkServer(warm, tmp_path) as server,
+        pytest.raises(ForkServerLost) as lost,
+    ):
+        server.wait_until_ready()
+    said = str(lost.value)
+    assert "it did not start (does `grader doctor` find what is amiss?)" in said
+    assert said.endswith("import of torch halted; None in sys.modules")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Unreadable("there is nothing in it"),
+        OSError(errno.ENAMETOOLONG, "the name is too long"),
+        RecursionError(),
+        ValueError("x" * 10_000),
+        KeyError("\udcff"),
+        RuntimeError(),
+    ],
+    ids=lambda problem: type(problem).__name__,
+)
+def test_whatever_else_goes_wrong_is_the_submissions_own(problem):
+    """Else whoever finds an exception in the grader has a term without grades."""
+    assert outcome_of(problem) is GradeStatus.UNREADABLE

@@ -1,0 +1,218 @@
+"""What never ends is told in class with the line that was running, in the words of home."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.causes import NOT_CALLED, FailedTest, causes
+from grader.intake import Entry
+from grader.settings import Settings
+from grader.verdict import Grade, GradeStatus, Status, Verdict, Where
+from tests.harness.conftest import write_files
+from tests.harness.grading import GradingJob
+
+pytestmark = pytest.mark.process
+
+RIGHT_COUNT = "\n\ndef run_count(x):\n    return x.numel()\n"
+LOOP = "    n = 0\n    while True:\n        n += 1\n"
+
+
+@pytest.fixture(scope="module")
+def hasty(tiny, tmp_path_factory) -> Path:
+    """The tiny assignment, whose calls may take a third of a second."""
+    folder = tmp_path_factory.mktemp("hasty") / "tiny"
+    shutil.copytree(tiny, folder)
+    settings = folder / "pyproject.toml"
+    settings.write_text(settings.read_text().replace("call_timeout = 2", "call_timeout = 0.3"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def job(hasty) -> Iterator[GradingJob]:
+    client = GradingJob(Settings(str(hasty), 1, (), "adapters.py", 4.0, 512, "suite"))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def grade(job, tmp_path) -> Callable[..., Grade]:
+    """The grade of a submission, with its words."""
+
+    def graded(files: dict[str, str] | str) -> Grade:
+        files = {"adapters.py": files} if isinstance(files, str) else files
+        folder = write_files(tmp_path / "alice", files)
+        return job.grade(Entry("alice", folder), "hash")
+
+    return graded
+
+
+def of(grade: Grade, exercise: str = "run_double") -> list[Verdict]:
+    """The verdicts on an exercise."""
+    return [test for test in grade.tests if test.exercise == exercise]
+
+
+# What a worker may do with the descriptor that the grader listens to, and with the signal that
+# asks it where it is, before it hangs.
+LIAR = """
+import os, signal, stat
+
+def told(text):
+    for number in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                os.write(number, text)
+        except OSError:
+            pass
+
+def lie(number, frame):
+    {does}
+
+signal.signal(signal.SIGUSR1, lie)
+signal.signal(signal.SIGUSR2, lie)
+
+def run_double(x):
+    while True:
+        pass
+"""
+HOSTILE = {
+    "another file": """told(b'  File "/etc/passwd", line 1 in x\\n')""",
+    "a file above": """told(f'  File "{os.getcwd()}/../x.py", line 1 in x\\n'.encode())""",
+    "a line that is not there": """told(f'  File "{__file__}", line 999999 in x\\n'.encode())""",
+    "no line": """told(f'  File "{__file__}", line 0 in x\\n'.encode())""",
+    "a number of many digits": "told(b'  File \"adapters.py\", line ' + 9999 * b'9' + b' in x')",
+    "no end": "while True: told(b'File ' * 10000)",
+    "no frame": "told(os.urandom(100000))",
+    "a name that is none": r"""told(b'  File "\\x00\\ud800\xff", line 1 in x\n')""",
+    "nothing": "pass",
+    "death": "os._exit(3)",
+}
+
+
+@pytest.mark.parametrize("does", HOSTILE.values(), ids=HOSTILE)
+def test_a_worker_that_lies_about_where_it_is_has_no_line_and_nothing_worse(grade, does):
+    """The verdicts are those of any endless loop, in the judge's words, and the rest is graded."""
+    graded = grade(LIAR.format(does=does) + RIGHT_COUNT)
+    assert graded.status is GradeStatus.GRADED
+    assert graded.unexplained is None
+    assert {test.status for test in of(graded)} == {Status.TIMEOUT}
+    assert {test.where for test in of(graded)} == {None}
+    assert "took longer than 0.3 seconds" in of(graded)[0].message
+    assert {test.status for test in of(graded, "run_count")} == {Status.PASSED}
+
+
+def test_a_lie_about_its_own_lines_is_a_submission_s_own_business(grade):
+    """It explains, and decides nothing; so it is seen as well that the lies above arrive."""
+    graded = grade(LIAR.format(does="told(f'  File \"{__file__}\", line 2 in x\\n'.encode())"))
+    assert of(graded)[0].where == Where("adapters.py", 2)
+    assert {test.status for test in of(graded)} == {Status.TIMEOUT}
+    assert "    import os, signal, stat" in of(graded)[0].message
+
+
+def test_an_endless_loop_is_told_with_its_line(grade):
+    """Also by the tests for which the function was not called any more: one cause in all."""
+    graded = grade(f"def run_double(x):\n{LOOP}{RIGHT_COUNT}")
+    verdicts = of(graded)
+    (where,) = {test.where for test in verdicts}
+    assert where in (Where("adapters.py", 3), Where("adapters.py", 4))
+    said = f"after 0.3 s still running adapters.py, line {where.line}"
+    source = {3: "while True:", 4: "n += 1"}[where.line]
+    rest = "Does it end at all? Look at what the loops and calls around this line wait for."
+    assert verdicts[0].message == f"{said}\n    {source}\n{rest}"
+    assert verdicts[1].message.startswith(f"{said}, as before\n")
+    assert verdicts[2].message.startswith(f"run_double{NOT_CALLED}{said}\n")
+    assert {test.status for test in of(graded, "run_count")} == {Status.PASSED}
+    (cause,) = causes(FailedTest.of(test) for test in verdicts)
+    assert cause.headline == said
+    (excerpt,) = graded.evidence.excerpts
+    assert (excerpt.file, excerpt.first) == ("adapters.py", 1)
+
+
+HANGS = {
+    "a loop in C": "    return sum(iter(int, 1))\n",
+    "a long number": "    return len(str(7 ** 10**8))\n",
+    "asleep": "    time.sleep(1000)\n",
+    "stubborn": """
+    while True:
+        try: time.sleep(0.01)
+        except BaseException: pass
+""",
+    "another thread": "    Thread(target=threading.Event().wait).run()\n",
+    "printing": "    while True: print('and on')\n",
+    "signals blocked": """
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    while True: pass
+""",
+}
+
+
+@pytest.mark.parametrize("body", HANGS.values(), ids=HANGS)
+def test_the_line_is_told_whatever_keeps_it_busy(grade, body):
+    """Nothing of Python's need run for that."""
+    above = "import signal, threading, time\nfrom threading import Thread\n\n"
+    graded = grade(f"{above}def run_double(x):\n{body}{RIGHT_COUNT}")
+    first = of(graded)[0]
+    assert first.status is Status.TIMEOUT
+    assert first.where is not None
+    assert first.where.line in (5, 6, 7, 8)
+
+
+def test_the_line_is_one_of_the_submission_s_own(grade):
+    """Where it waits in a library, the line that called that; in whichever file it is."""
+    module = "import queue\n\ndef wait():\n    queue.Queue().get()\n"
+    files = {
+        "adapters.py": "from löwe.mähne import wait\n\ndef run_double(x):\n    wait()\n",
+        "löwe/mähne.py": module,
+    }
+    assert of(grade(files))[0].where == Where("löwe/mähne.py", 4)
+
+
+def test_what_hangs_in_one_helper_is_one_cause(grade):
+    """In a loop of several lines it is found at any of them: that of the first time is told."""
+    text = f"def turn(x):\n{LOOP}\ndef run_double(x):\n    turn(x)\n\nrun_count = run_double\n"
+    graded = grade(text)
+    assert len({test.where for test in graded.tests}) == 1
+    (cause,) = causes(FailedTest.of(test) for test in graded.tests)
+    assert "still running adapters.py, line " in cause.headline
+
+
+def test_each_hang_has_its_own_line(grade):
+    """The second is not taken for the first."""
+    text = "def run_double(x):\n    while True: pass\n\ndef run_count(x):\n    while True: pass\n"
+    graded = grade(text)
+    assert {test.where.line for test in of(graded)} == {2}
+    assert {test.where.line for test in of(graded, "run_count")} == {5}
+
+
+def test_what_was_printed_before_is_told_as_well(grade):
+    """As of anything that ends a call."""
+    graded = grade("def run_double(x):\n    print('here')\n    while True: pass\n")
+    assert of(graded)[0].where == Where("adapters.py", 3)
+    assert of(graded)[0].message.endswith("Printed just before:\n    | here")
+
+
+def test_an_import_that_never_ends_is_told_with_its_line(grade):
+    """It is said of the submission as a whole."""
+    graded = grade(f"import time\n\nwhile True:\n    time.sleep(0.1)\n{RIGHT_COUNT}")
+    assert graded.status is GradeStatus.UNREADABLE
+    headline, line, *_ = graded.message.splitlines()
+    said = "it cannot be imported: after 4 s still running adapters.py, line 4"
+    assert headline == f"{said} (the submission has 4 s in all)"
+    assert line.strip() == "time.sleep(0.1)"
+    assert {test.where for test in graded.tests} == {Where("adapters.py", 4)}
+    assert graded.unexplained is None
+
+
+def test_a_notebook_tells_its_line_too(grade):
+    """As in any other file of its."""
+    source = f"def run_double(x):\n{LOOP}{RIGHT_COUNT}"
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [cell | {"source": source.splitlines(keepends=True)}]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    graded = grade({"answers.ipynb": json.dumps(notebook)})
+    assert of(graded)[0].where is not None
+    assert of(graded)[0].message.splitlines()[1].strip() in ("while True:", "n += 1")

@@ -1,0 +1,389 @@
+"""What the judge makes of right, wrong, broken and stubborn submissions."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.dispatch.job_client import JobClient
+from grader.intake import Entry
+from grader.points import total
+from grader.settings import Settings
+from tests.harness.conftest import TINY, Graded, write_files
+
+pytestmark = pytest.mark.process
+
+
+def with_double(body: str) -> str:
+    """The right submission, but for the body of `run_double`."""
+    count = "def run_count(x):\n    return x.numel()\n"
+    return f"import torch\n\ndef run_double(x):\n    {body}\n\n{count}"
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory) -> Iterator[JobClient]:
+    """A judge that gives a busy machine all the time in which to reach another limit."""
+    slow = TINY["pyproject.toml"].replace("call_timeout = 2", "call_timeout = 120")
+    folder = write_files(tmp_path_factory.mktemp("patient"), TINY | {"pyproject.toml": slow})
+    client = JobClient(Settings(str(folder), 1, (), "adapters.py", 480.0, 512, "suite"))
+    yield client
+    client.close()
+
+
+def test_a_right_submission_gets_every_point(grade):
+    """Full marks are exactly the points of the exercises."""
+    graded = grade()
+    assert {str(v.status) for v in graded.grade.tests} == {"passed"}
+    assert graded.grade.score == graded.grade.max_score == 5.0
+
+
+def test_values_carry_at_least_sixty_percent_of_an_exercise(grade):
+    """What is right in the plain case earns most of the points."""
+    tests = [v for v in grade().grade.tests if v.exercise == "run_double"]
+    values = sum(v.max_score for v in tests if v.aspect == "values")
+    assert values >= 0.6 * sum(v.max_score for v in tests)
+
+
+def test_no_work_earns_no_points(grade):
+    """Zeros change no input, are the same twice and loop over nothing."""
+    graded = grade(with_double("return 0 * x")).grade
+    own = [v for v in graded.tests if v.exercise == "run_double"]
+    passed = [v for v in own if v.status == "passed"]
+    assert {str(v.aspect) for v in passed} == {"discipline", "efficiency"}
+    assert sum(v.score for v in own) == 0
+    assert {v.message for v in passed} == {
+        "counts nothing: none of this exercise's values are right"
+    }
+
+
+def test_half_of_the_values_is_half_of_the_rest(grade):
+    """The other aspects are right, and count as far as there is something that is."""
+    graded = grade(with_double("return 2 * x * (x.ndim != 1 or len(x) != 4)")).grade
+    own = [v for v in graded.tests if v.exercise == "run_double"]
+    values = [v for v in own if v.aspect == "values"]
+    others = [v for v in own if v.aspect != "values" and v.status == "passed"]
+    assert own[:2] == values
+    assert [str(v.status) for v in values] == ["passed", "failed"]
+    assert total(v.score for v in others) == pytest.approx(
+        total(v.max_score for v in others) / 2, abs=0.01
+    )
+    assert {v.message for v in others} == {"counts half: half of this exercise's values are right"}
+    assert graded.score == total(v.score for v in graded.tests)
+
+
+def test_a_wrong_answer_is_measured(grade):
+    """By how much, and by how much more than allowed, is part of the verdict."""
+    verdict = grade(with_double("return 2 * x + 0.5"))["test_doubles"]
+    assert verdict.status == "failed"
+    assert verdict.measurement.max_abs_error == pytest.approx(0.5, abs=1e-5)
+    assert verdict.measurement.error_over_tolerance > 1000
+    assert "6 of 6 numbers in the result are wrong" in verdict.message
+
+
+def test_a_passed_test_is_measured_too(grade):
+    """An instructor can see how near right answers come to the tolerance."""
+    verdict = grade(with_double("return 2 * x + 1e-6"))["test_doubles"]
+    assert verdict.status == "passed"
+    assert 0 < verdict.measurement.error_over_tolerance < 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return None", "not None"),
+        ("return (x, x)", "a tuple of 2"),
+        ("return 'done'", "not the str 'done'"),
+        ("return [1.0]", "a list of 1"),
+        ("return x.to_sparse()", "torch.sparse"),
+        ("return x.to(torch.complex64)", "complex64"),
+        ("return x.long()", "not one of dtype int64"),
+        ("return (2 * x).unsqueeze(0)", "which is [2, 3] with n=3, not [1, 2, 3]"),
+        ("return x.new_zeros(1).expand(2 ** 20, 2 ** 20)", "too large to be an answer"),
+        ("return 2 * x / 0", "6 are infinite, the first at index [0, 0]"),
+    ],
+)
+def test_an_answer_of_the_wrong_kind_fails_and_says_why(grade, body, said):
+    """What comes back is looked at before it is believed to be an answer."""
+    verdict = grade(with_double(body))["test_doubles"]
+    assert verdict.status == "failed"
+    assert said in verdict.message
+
+
+def test_an_exception_is_an_error_at_its_line(grade):
+    """The submission's own innermost line is named, with its source."""
+    verdict = grade(with_double("return x.reshape(7)"))["test_doubles"]
+    assert verdict.status == "error"
+    assert (verdict.where.file, verdict.where.line) == ("adapters.py", 4)
+    assert "RuntimeError" in verdict.message
+    assert "x.reshape(7)" in verdict.message
+
+
+def test_the_line_of_an_exception_is_the_submission_s_own(grade):
+    """Frames inside torch, or of the grader, are of no use to a student."""
+    verdict = grade(
+        "from parts import double\ndef run_double(x): return double(x)\n",
+        parts_py="import torch\ndef double(x):\n    return torch.nn.Linear(5, 5)(x)\n",
+    )["test_doubles"]
+    assert (verdict.where.file, verdict.where.line) == ("parts.py", 3)
+
+
+def test_what_is_not_written_yet_is_missing(grade):
+    """A stub, and an adapter that is not there, cost only their own exercise."""
+    graded = grade("def run_double(x):\n    raise NotImplementedError('later')\n")
+    assert graded.statuses("run_double") == {"missing"}
+    assert graded.statuses("run_count") == {"missing"}
+
+
+def test_an_absent_adapter_leaves_the_others_graded(grade):
+    """A submission may lack adapters."""
+    graded = grade("def run_count(x):\n    return x.numel()\n")
+    assert graded.statuses("run_double") == {"missing"}
+    assert graded.statuses("run_count") == {"passed"}
+
+
+@pytest.mark.parametrize(
+    "body", ["raise SystemExit(0)", "raise KeyboardInterrupt", "raise BaseException('all of it')"]
+)
+def test_whatever_is_raised_is_an_error_and_no_more(grade, body):
+    """Leaving is no way to pass."""
+    graded = grade(with_double(body))
+    assert graded["test_doubles"].status == "error"
+    assert graded.statuses("run_count") == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("import os; os._exit(0)", "exit code 0"),
+        ("import os; os.abort()", "SIGABRT"),
+        ("import os; os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
+    ],
+)
+def test_a_worker_that_dies_is_a_crash_of_that_exercise_only(grade, body, said):
+    """The next exercise gets a new worker."""
+    graded = grade(with_double(body))
+    assert graded.statuses("run_double") == {"crashed"}
+    assert said in graded["test_doubles"].message
+    assert graded.statuses("run_count") == {"passed"}
+
+
+def test_an_endless_loop_times_out_and_leaves_time_for_the_rest(grade):
+    """An exercise that took too long twice is not called again."""
+    graded = grade(with_double("while True: pass"))
+    assert graded.statuses("run_double") == {"timeout"}
+    assert graded.statuses("run_count") == {"passed"}
+    assert "after 2 s still running adapters.py, line " in graded["test_doubles"].message
+    said = [test.message for test in graded.grade.tests if test.exercise == "run_double"]
+    assert len([text for text in said if "was not called again" not in text]) == 2
+
+
+def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
+    """The limit of a submission holds for its import as well."""
+    graded = grade("while True: pass\n")
+    assert {str(v.status) for v in graded.grade.tests} == {"timeout"}
+    assert "cannot be imported: after 8 s still running" in graded.grade.message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no such folder")
+def test_a_worker_finds_itself_among_the_processes(grade):
+    """psutil, and what builds on it, looks for its own process when it is imported."""
+    look = "import os\nos.stat(f'/proc/{os.getpid()}')\n"
+    assert grade(look + with_double("return 2 * x")).grade.score == 5.0
+
+
+def test_memory_is_limited(grade):
+    """A submission that wants more than its memory gets an error, not the machine's memory."""
+    verdict = grade(with_double("return torch.ones(1 << 28).sum() + 2 * x"))["test_doubles"]
+    assert verdict.status in ("error", "crashed")
+    assert "memory" in verdict.message.lower()
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "distraction",
+    ["os.close(1); os.close(2)", "threading.Thread(target=flood, daemon=True).start()"],
+)
+def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
+    patient, tmp_path, distraction
+):
+    """What is read-only is no data: it is bounded by a look, which output must not turn away."""
+    code = f"""
+    import ctypes, mmap, os, threading
+
+    def flood():
+        while True:
+            os.write(1, b"x" * 65536)
+
+    def run_double(x):
+        {distraction}
+        kept, size = [], 1 << 26
+        for _ in range(16):
+            kept.append(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+            kept[-1][:] = bytes(size)
+            address = ctypes.addressof(ctypes.c_char.from_buffer(kept[-1]))
+            ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), 1)
+        threading.Event().wait()
+
+    def run_count(x):
+        return x.numel()
+    """
+    folder = write_files(tmp_path / "submission", {"adapters.py": code})
+    graded = Graded(patient.grade(Entry("submission", folder), "hash"))
+    assert graded["test_doubles"].status == "crashed"
+    assert "memory" in graded["test_doubles"].message
+    assert graded.statuses("run_count") == {"passed"}
+
+
+def test_what_one_exercise_hoards_is_not_taken_from_the_next(grade):
+    """The 300 MB that one keeps from its calls are gone before another needs as many."""
+    graded = grade(
+        """
+        kept = []
+
+        def run_double(x):
+            if not kept:
+                kept.append(bytearray(300 << 20))
+            return 2 * x
+
+        def run_count(x):
+            return x.numel() + 0 * len(bytearray(300 << 20))
+        """
+    )
+    assert graded.grade.score == graded.grade.max_score, graded.grade.tests
+
+
+def test_what_a_worker_started_dies_with_it(grade, tmp_path):
+    """Even a process that made itself a daemon."""
+    alive = tmp_path / "alive"
+    body = (
+        "import os, subprocess, sys; "
+        "subprocess.Popen([sys.executable, '-c', "
+        f"'import os, time; open({str(alive)!r}, \"w\").write(str(os.getpid())); time.sleep(60)'"
+        "], start_new_session=True); "
+        "import time; time.sleep(1); return 2 * x"
+    )
+    grade(with_double(body))
+    if alive.exists():
+        assert not Path(f"/proc/{alive.read_text()}").exists()
+
+
+def test_an_input_that_is_overwritten_in_place_is_the_submission_s_own_copy(grade):
+    """The judge's reference sees the judge's own inputs; only the discipline test fails."""
+    graded = grade(with_double("return x.mul_(2)"))
+    failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
+    assert "test_leaves_its_input_alone" in failed
+    assert "test_doubles" not in failed
+    assert "changes its input x" in graded["test_leaves_its_input_alone"].message
+
+
+def test_a_detached_result_fails_the_gradient_test_only(grade):
+    """No gradient is not a wrong value."""
+    graded = grade(with_double("return (2 * x).detach()"))
+    failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
+    assert failed == {"test_gradient"}
+    assert "no gradient reaches x" in graded["test_gradient"].message
+
+
+def test_another_answer_the_second_time_fails(grade):
+    """State that is kept between calls shows."""
+    state = "calls = []\n" + with_double("calls.append(1); return 2 * x + 1e-7 * len(calls)")
+    assert (
+        "something else when it is called again" in grade(state)["test_is_the_same_twice"].message
+    )
+
+
+def test_a_loop_over_the_numbers_fails_efficiency_only(grade):
+    """Operations are counted at two sizes; a clock is never asked."""
+    body = "return torch.stack([2 * row for row in x.reshape(-1)]).reshape(x.shape)"
+    graded = grade(with_double(body))
+    failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
+    assert failed == {"test_work"}
+    assert re.search(
+        r"makes \d+ torch operations for a small input and \d+", graded["test_work"].message
+    )
+
+
+def test_code_that_names_the_cpu_fails_on_another_device(grade):
+    """A machine without a GPU can tell: torch's meta device plays one."""
+    graded = grade(with_double("return x + x + torch.zeros(x.shape, device='cpu')"))
+    verdict = graded["test_another_device"]
+    assert verdict.status == "failed"
+    assert "on another device than the CPU" in verdict.message
+    assert verdict.where.line == 4
+
+
+def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
+    """Adapters commonly build modules on the default device."""
+    verdict = grade(with_double("return x + x + torch.zeros(x.shape)"))["test_another_device"]
+    assert verdict.status == "passed"
+    assert "device=x.device" in verdict.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "open(__file__ + '.log', 'w').write('called'); return 2 * x",
+        "import subprocess; subprocess.run(['date']); return 2 * x",
+        "import socket; socket.socket(); return 2 * x",
+    ],
+)
+def test_what_works_at_home_and_is_refused_in_class_is_explained(grade, body):
+    """Otherwise honest code would meet a bare "permission denied"."""
+    graded = grade(with_double(body))
+    if graded.grade.isolation["syscalls"] == "none":
+        pytest.skip("this machine refuses nothing")
+    assert graded["test_doubles"].status == "error"
+    assert "starts no other program and no connection" in graded["test_doubles"].message
+
+
+def test_annotations_of_the_submission_are_not_enforced(grade):
+    """A wrong annotation in a student's own adapters must not fail right code."""
+    annotated = """
+    from beartype import beartype
+    from jaxtyping import Int, jaxtyped
+    from torch import Tensor
+
+    @jaxtyped(typechecker=beartype)
+    def run_double(x: Int[Tensor, "1"]) -> Int[Tensor, "1"]:
+        return 2 * x
+
+    def run_count(x):
+        return x.numel()
+    """
+    assert grade(annotated).grade.score == 5.0
+
+
+def test_output_and_patches_of_the_submission_change_nothing_outside_it(grade):
+    """Printing, closing descriptors and patching torch are its own affair."""
+    code = """
+    import builtins, os, sys, torch
+    print("passed" * 1000)
+    sys.stdout.close()
+    torch.equal = torch.allclose = lambda *a, **k: True
+    torch.Tensor.__eq__ = lambda *a: True
+    builtins.AssertionError = type("Never", (Exception,), {})
+    def run_double(x):
+        return x
+    def run_count(x):
+        return 0
+    """
+    graded = grade(code)
+    assert graded.grade.score < graded.grade.max_score / 2
+    assert graded["test_doubles"].status == "failed"
+    assert graded["test_counts"].status == "failed"
+
+
+def test_a_submission_s_own_modules_do_not_reach_the_next_submission(grade):
+    """Each submission gets a process of its own."""
+    grade("import torch\ntorch.Tensor.__add__ = lambda a, b: a * 0\n" + with_double("return x + x"))
+    assert grade().grade.score == 5.0
+
+
+def test_a_coarser_answer_than_was_asked_for_gets_no_wider_tolerance(grade):
+    """Numbers that are right to three digits are wrong, whatever their dtype says of itself."""
+    for dtype, status in (("bfloat16", "failed"), ("float16", "failed"), ("float64", "passed")):
+        graded = grade(f"import torch\ndef run_double(x):\n    return (2 * x).to(torch.{dtype})\n")
+        assert graded["test_doubles"].status == status

@@ -1,0 +1,144 @@
+"""One of a batch's own processes is killed: no grade is lost, none is wrong, all are graded."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from grader.store import Store
+from tests.harness.conftest import ROOT, write_files
+
+pytestmark = pytest.mark.process
+
+JOB, ZYGOTE = "grader.job.process", "grader.worker.zygote"
+SECONDS = 120
+SLOW = "import time; time.sleep(0.3)\n"
+COUNT = "def run_count(x):\n    return x.numel()\n"
+PROGRAMS = (
+    f"def run_double(x):\n    return 2 * x\n{COUNT}",
+    f"def run_double(x):\n    return 3 * x\n{COUNT}",
+    f"def run_double(x):\n    raise ValueError\n{COUNT}",
+    f"def run_double(x):\n    return x + x\n{COUNT}",
+)
+Outcomes = dict[str, tuple[str, float, tuple[str, ...]]]
+
+
+@pytest.fixture(scope="module")
+def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixteen submissions, right and wrong ones in turns, each of which takes a while."""
+    programs = {f"s{n:02}": SLOW + PROGRAMS[n % len(PROGRAMS)] for n in range(16)}
+    files = {f"{name}/adapters.py": program for name, program in programs.items()}
+    return write_files(tmp_path_factory.mktemp("handed-in"), files)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tiny: Path, handed_in: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """What they get when nothing is killed."""
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    assert graded(tiny, handed_in, out, lambda _: None) == 0
+    found = outcomes(out)
+    assert {(status, score) for status, score, _ in found.values()} == {
+        ("graded", 1),
+        ("graded", 5),
+    }
+    return found
+
+
+def zygote(batch: psutil.Process) -> None:
+    """Kills the process that fork servers are forked from, and no fork server, until it is gone."""
+    (one,) = _zygotes(batch)
+    one.kill()
+    psutil.wait_procs([one], SECONDS)
+
+
+def one_job(batch: psutil.Process) -> None:
+    """Kills one of two jobs, with whoever dies with it."""
+    one, _ = _jobs(batch)
+    one.kill()
+
+
+def one_judge(batch: psutil.Process) -> None:
+    """Kills the judge of one job, which forks another one."""
+    job, _ = _jobs(batch)
+    (judge,) = _children(job, JOB)
+    judge.kill()
+
+
+@pytest.mark.parametrize("kill", [zygote, one_job, one_judge])
+def test_who_is_killed_costs_nobody_a_grade(tiny, handed_in, undisturbed, tmp_path, kill):
+    """As by a machine without memory: what was under way is tried once more, the others go on."""
+    assert graded(tiny, handed_in, tmp_path / "out", kill) == 0
+    assert outcomes(tmp_path / "out") == undisturbed
+
+
+def graded(tiny: Path, handed_in: Path, out: Path, kill: Callable[[psutil.Process], None]) -> int:
+    """How a batch with two jobs ended, in whose midst something was killed."""
+    command = [*("batch", str(handed_in), "--out", str(out)), "--seed", "3", "--jobs", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", *command, "--no-explain"],
+        cwd=tiny,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + SECONDS
+        while _stored(out) < 3:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        kill(psutil.Process(process.pid))
+        return process.wait(SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def outcomes(out: Path) -> Outcomes:
+    """By submission: its status, its score, how each test ended."""
+    return {
+        grade.submission: (grade.status, grade.score, tuple(test.status for test in grade.tests))
+        for grade in Store.read(out).grades()
+    }
+
+
+def _jobs(batch: psutil.Process) -> list[psutil.Process]:
+    """The processes of jobs, not their judges."""
+    return [job for collector in _children(batch, JOB) for job in _children(collector, JOB)]
+
+
+def _zygotes(batch: psutil.Process) -> list[psutil.Process]:
+    """The processes that fork servers come from, not those."""
+    return [one for collector in _children(batch, JOB) for one in _children(collector, ZYGOTE)]
+
+
+def _children(process: psutil.Process, what: str) -> list[psutil.Process]:
+    return [one for one in process.children() if what in _said(one)]
+
+
+def _said(process: psutil.Process) -> str:
+    """A process's command line; nothing if it has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def _stored(out: Path) -> int:
+    """How many grades the store holds now."""
+    file = out / "results.sqlite"
+    if not file.exists():
+        return 0
+    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
+        try:
+            return int(database.execute("SELECT count(*) FROM submission").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0

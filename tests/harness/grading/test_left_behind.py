@@ -1,0 +1,300 @@
+"""After a batch, however it ended, the machine is as it was: nobody has to clean up after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.harness.conftest import ROOT
+from tests.harness.hostile import traces
+from tests.harness.hostile.ranks import Rank, rank
+
+pytestmark = pytest.mark.process
+
+RANKS = ("root", "an ordinary user", "root of a container without rights")
+THREADS, SECONDS = 25, 20
+# A user of its own: what is done to all of a user's processes is done to no others.
+USER = 64_000 + os.getpid() % 1000
+JOB = b"grader.job.process"
+ZYGOTE = b"grader.worker.zygote"
+
+# What holds most in the fewest ways that are stopped, refuses to die, and waits to be killed.
+HOLDER = """
+import contextlib, ctypes, mmap, os, signal, socket, tempfile, threading, time
+
+libc, kept, here = ctypes.CDLL(None), [], tempfile.gettempdir()
+
+@contextlib.contextmanager
+def trying():
+    with contextlib.suppress(OSError, RuntimeError, MemoryError):
+        yield
+
+for number in range(1, 65):
+    with trying():
+        signal.signal(number, signal.SIG_IGN)
+with trying():
+    libc.prctl(ctypes.c_ulong(1 << 32 | 1), ctypes.c_ulong(0), 0, 0, 0)  # of its parent's death
+    libc.prctl(1, 0, 0, 0, 0)
+with trying():
+    kept.append(mmap.mmap(-1, 64 << 20, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS))
+    kept[-1].write(bytes(64 << 20))
+with trying():
+    kept.append(open(os.path.join(here, "unlinked"), "wb", buffering=0))
+    os.unlink(kept[-1].name)
+    kept[-1].write(bytes(16 << 20))
+with trying():
+    kept += socket.socketpair()
+    socket.send_fds(kept[-1], [b"!"], [kept[-3].fileno()])
+for pid in {0, os.getppid()}:
+    with trying():
+        os.setpriority(os.PRIO_PROCESS, pid, 19)
+with trying():
+    os.setpriority(os.PRIO_PGRP, os.getpgid(os.getppid()), 19)
+with trying():
+    if os.getuid() != 0:  # root has other processes on this machine
+        os.setpriority(os.PRIO_USER, 0, 19)
+threading.stack_size(64 << 10)
+for _ in range(30):
+    with trying():
+        threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+time.sleep(1000)
+"""
+
+
+# Right in everything, it leaves with each answer what nobody may list or enter, or name.
+LEAVER = """
+import os, tempfile
+
+def run_double(x):
+    return x + x
+
+def run_count(x):
+    os.umask(0)
+    top = tempfile.mkdtemp()
+    for mode in (0o000, 0o100, 0o300):
+        os.mkdir(os.path.join(top, f"closed-{mode}"), mode)
+        os.mkdir(os.path.join(top, f"inner-{mode}"))
+        os.mkdir(os.path.join(top, f"inner-{mode}", "closed"), mode)
+    below = os.open(top, os.O_RDONLY)
+    for _ in range(40):
+        os.mkdir("d" * 255, dir_fd=below)
+        below = os.open("d" * 255, os.O_RDONLY, dir_fd=below)
+    return x.numel()
+"""
+
+
+@dataclass
+class Batch:
+    """A batch of hostile and honest submissions with a temporary folder of its own."""
+
+    rank: Rank
+    process: subprocess.Popen[bytes]
+    root: Path
+    seen: set[int] = field(default_factory=set)
+    lowered: set[str] = field(default_factory=set)
+
+    def look(self) -> list[int]:
+        """The batch's processes, which are remembered; and who of the grader's waits for others."""
+        alive = [self.process.pid, *traces.descendants(self.process.pid)]
+        self.seen |= set(alive)
+        for pid in alive:
+            with contextlib.suppress(OSError):
+                niceness = os.getpriority(os.PRIO_PROCESS, pid)
+                if niceness > os.getpriority(os.PRIO_PROCESS, 0) and not _is_worker(pid):
+                    self.lowered.add(f"process {pid} to {niceness}: {_said(pid, 'cmdline')[:80]!r}")
+        return alive
+
+    def holding(self) -> list[int]:
+        """The workers that hold all that they wanted."""
+        below = traces.descendants(self.process.pid)
+        return [pid for pid in below if _is_worker(pid) and _field(pid, b"Threads") >= THREADS]
+
+    def judges(self) -> list[int]:
+        """The jobs' children that grade."""
+        jobs = [
+            pid
+            for pid in traces.descendants(self.process.pid)
+            if JOB in _said(pid, "cmdline").replace(b"\0", b" ")
+        ]
+        return [pid for pid in jobs if {_parent(pid), _parent(_parent(pid))} <= set(jobs)]
+
+    def left(self) -> list[str]:
+        """What is left of it anywhere."""
+        return [
+            *(f"process {pid} is alive" for pid in self.seen if _is_alive(pid)),
+            *traces.processes_of(self.root),
+            *traces.mounts_of(self.root / "tmp"),
+            *traces.groups_of(self.seen),
+            *(f"{path.name} in the temporary folder" for path in (self.root / "tmp").iterdir()),
+        ]
+
+
+@pytest.fixture(params=RANKS)
+def batch(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Callable[[int], Batch]]:
+    """Starts a batch with so many seconds for each submission, and waits until two hold all."""
+    root = Path(tempfile.mkdtemp(prefix="left-behind-"))
+    root.chmod(0o755)
+    started: list[Batch] = []
+
+    def start(seconds: int) -> Batch:
+        own = rank(request.param, root, USER)
+        started.append(_start(root, tiny, own, seconds))
+        deadline = time.monotonic() + 120
+        while len(started[0].holding()) < 2:
+            started[0].look()
+            if started[0].process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"nothing was held: {(root / 'said').read_text()[-2000:]}")
+            time.sleep(0.05)
+        started[0].look()
+        return started[0]
+
+    try:
+        with traces.adopting_orphans():
+            try:
+                yield start
+            finally:
+                for one in started:
+                    _end(one)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def test_nothing_is_left_of_a_batch(batch):
+    """Its own end, among submissions that had to be killed."""
+    running = batch(4)
+    while running.process.poll() is None:
+        running.look()
+        time.sleep(0.1)
+    assert not _soon(running.left)
+    assert not running.lowered
+
+
+def test_nothing_is_left_of_a_coordinator_that_was_killed(batch):
+    """`kill -9` of the command, by which nobody is told anything."""
+    running = batch(60)
+    running.process.kill()
+    running.process.wait()
+    assert not _soon(running.left)
+
+
+def test_nothing_is_left_of_a_judge_that_was_killed(batch):
+    """`kill -9` of all that judge, as by a machine that has no more memory; the batch goes on."""
+    running = batch(4)
+    held, judges = running.holding(), running.judges()
+    assert judges
+    for pid in judges:
+        os.kill(pid, signal.SIGKILL)
+    assert not _soon(lambda: [pid for pid in [*held, *judges] if _is_alive(pid)])
+    while running.process.poll() is None:
+        running.look()
+        time.sleep(0.1)
+    assert not _soon(running.left)
+    assert not running.lowered
+
+
+def test_nothing_is_left_of_a_fork_server_that_was_killed(batch):
+    """Workers die with it, whatever they asked for; the batch goes on with another one."""
+    running = batch(4)
+    held = running.holding()
+    for pid in {_parent(pid) for pid in held}:
+        os.kill(pid, signal.SIGKILL)
+    assert not _soon(lambda: [pid for pid in held if _is_alive(pid)])
+    while running.process.poll() is None:
+        running.look()
+        time.sleep(0.1)
+    assert not _soon(running.left)
+
+
+def _start(root: Path, tiny: Path, rank: Rank, seconds: int) -> Batch:
+    shutil.copytree(tiny, root / "course", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in {"a-holder": HOLDER, "b-holder": HOLDER, "c-leaver": LEAVER}.items():
+        (root / "handed-in" / name).mkdir(parents=True)
+        (root / "handed-in" / name / "adapters.py").write_text(text)
+    for name in ("tmp", "home"):
+        (root / name).mkdir()
+    if rank.owner is not None:
+        for path in [root, *root.rglob("*")]:
+            os.lchown(path, rank.owner, rank.owner)
+    command = [
+        *(*rank.prefix, sys.executable, "-m", "grader", "batch", str(root / "handed-in")),
+        *("--out", str(root / "out"), "--assignment", str(root / "course"), "--jobs", "2"),
+        *("--timeout", str(seconds), "--memory", "512", "--no-explain"),
+    ]
+    own = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONPATH": str(ROOT)}
+    with (root / "said").open("wb") as said:
+        process = subprocess.Popen(
+            command,
+            cwd=root / "course",
+            env=os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return Batch(rank, process, root)
+
+
+def _end(batch: Batch) -> None:
+    """Kills what a failed test would leave on this machine; only what the batch started."""
+    for pid in [batch.process.pid, *batch.seen]:
+        if pid == batch.process.pid or _is_of(pid, batch.root):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    batch.process.wait()
+
+
+def _soon(found: Callable[[], list[str]] | Callable[[], list[int]]) -> list[str] | list[int]:
+    """What is still found after some seconds; at once if nothing is."""
+    deadline = time.monotonic() + SECONDS
+    while (left := found()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return left
+
+
+def _said(pid: int, name: str) -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    return b""
+
+
+def _field(pid: int, name: bytes) -> int:
+    """A number that the system tells of a process; 0 if it is gone."""
+    for line in _said(pid, "status").splitlines():
+        if line.startswith(name + b":"):
+            return int(line.split()[1])
+    return 0
+
+
+def _parent(pid: int) -> int:
+    return _field(pid, b"PPid")
+
+
+def _is_worker(pid: int) -> bool:
+    """Whether a process was forked from a fork server, or is about to end."""
+    line = [pid]
+    while len(line) < 4:  # its fork server, the caretaker of that, and the zygote
+        line.append(_parent(line[-1]))
+    said = [_said(one, "cmdline") for one in line]
+    return not said[0] or all(ZYGOTE in one for one in said)
+
+
+def _is_alive(pid: int) -> bool:
+    status = _said(pid, "status")
+    return bool(status) and b"State:\tZ" not in status
+
+
+def _is_of(pid: int, root: Path) -> bool:
+    """Whether a process is still the one that was seen: numbers are used again."""
+    told = _said(pid, "environ") + _said(pid, "cmdline")
+    return os.fsencode(root) in told

@@ -1,0 +1,163 @@
+"""Forbidden names in the source of a submission: found under any alias, and nothing else."""
+
+import os
+import textwrap
+import time
+
+import pytest
+
+from grader.explaining.deadline import Deadline
+from grader.explaining.mentions import find_mentions
+from grader.wire.calls import Use
+
+pytestmark = pytest.mark.unit
+
+FORBIDDEN = ("torch.nn.functional.scaled_dot_product_attention", "torch.nn.MultiheadAttention")
+
+
+def mentioned(folder, source):
+    """The last words of the names that are found, with their lines."""
+    (folder / "model.py").write_text(textwrap.dedent(source))
+    found = find_mentions(folder, FORBIDDEN)
+    return [(use.name.rpartition(".")[2], use.line) for use in found]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import torch\ny = torch.nn.functional.scaled_dot_product_attention(q, k, v)",
+        "import torch.nn.functional\ny = torch.nn.functional.scaled_dot_product_attention(q, k, v)",
+        "import torch.nn.functional as F\ny = F.scaled_dot_product_attention(q, k, v)",
+        "from torch.nn import functional as fn\ny = fn.scaled_dot_product_attention",
+        "from torch import nn\ny = nn.functional.scaled_dot_product_attention(q, k, v)",
+        "from torch.nn.functional import scaled_dot_product_attention as sdpa\nf(sdpa)",
+        "from torch.nn.functional import *\ny = scaled_dot_product_attention(q, k, v)",
+        "import torch.nn.functional as F\ny = getattr(F, 'scaled_dot_product_attention')(q, k, v)",
+        "import torch; F = torch.nn.functional\ndef f(q):\n\n  F.scaled_dot_product_attention(q)",
+        "def f(q):\n  import torch.nn.functional as F\n\n  F.scaled_dot_product_attention(q)",
+        "import torch.nn as N\nclass A:\n  def f(self):\n    N.functional"
+        ".scaled_dot_product_attention()",
+        "try:\n  from torch.nn.functional import scaled_dot_product_attention as a\n"
+        "except ImportError:\n  a = None; a()",
+    ],
+)
+def test_a_name_is_found_in_the_source_under_any_alias(tmp_path, source):
+    """Imports are followed, and plain assignments; an import alone is no use."""
+    (found,) = mentioned(tmp_path, source)
+    assert found == ("scaled_dot_product_attention", 2 if source.count("\n") == 1 else 4)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from torch.nn.functional import scaled_dot_product_attention",
+        "def scaled_dot_product_attention(q): ...\nscaled_dot_product_attention(q)",
+        "from torch.nn.functional import *\ndef scaled_dot_product_attention(q): ...\n"
+        "scaled_dot_product_attention(q)",
+        "from .attention import scaled_dot_product_attention\nscaled_dot_product_attention(q)",
+        "import attention as F\nF.scaled_dot_product_attention(q)",
+        "import torch.nn.functional as F\ndef f(F):\n  F.scaled_dot_product_attention(q)",
+        "class A:\n  from torch.nn import functional as F\n  def f(self):\n"
+        "    F.scaled_dot_product_attention(q)",
+        "# F.scaled_dot_product_attention\n'torch.nn.functional.scaled_dot_product_attention'",
+        "F = F; F.scaled_dot_product_attention(q)",
+        "import torch.nn.functional as F\nF.scaled_dot_product_attention(",
+    ],
+)
+def test_what_merely_looks_like_a_forbidden_name_is_left_alone(tmp_path, source):
+    """A student's own function may well be called like torch's; to say nothing beats to mislead."""
+    assert mentioned(tmp_path, source) == []
+
+
+def test_a_class_is_found_in_the_source_where_it_is_built_and_inherited_from(tmp_path):
+    """Each line is told, in order."""
+    source = """
+    from torch import nn
+    class Mine(nn.MultiheadAttention):
+        def __init__(self):
+            self.inner = nn.MultiheadAttention(4, 1)
+    """
+    assert mentioned(tmp_path, source) == [("MultiheadAttention", 3), ("MultiheadAttention", 5)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"\x00 torch.nn.MultiheadAttention",
+        b"\xff\xfe torch.nn.MultiheadAttention",
+        b"import torch\n" + b"(" * 5000 + b"torch.nn.MultiheadAttention",
+        b"import torch\ntorch.nn" + b".MultiheadAttention" * 10000,
+        b"import torch\n" + b"torch.nn.MultiheadAttention\n" * 100_000,
+        b"a = b; b = a; " * 1000 + b"a.MultiheadAttention",
+    ],
+    ids=["null", "encoding", "parentheses", "dots", "long", "circle"],
+)
+def test_source_that_is_made_to_hurt_is_passed_over(tmp_path, source):
+    """The judge reads it, and must come back."""
+    (tmp_path / "model.py").write_bytes(source)
+    (tmp_path / "other.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
+    found = find_mentions(tmp_path, ["torch.nn.MultiheadAttention"])
+    assert found == (Use("torch.nn.MultiheadAttention", "other.py", 2),)
+
+
+def test_a_forbidden_package_is_found_by_its_own_name(tmp_path):
+    """It needs no dot, and what is imported may be a part of it."""
+    (tmp_path / "model.py").write_text("import numpy.linalg\n\nx = numpy\n")
+    assert find_mentions(tmp_path, ("numpy",)) == (Use("numpy", "model.py", 3),)
+
+
+NAME = "torch.nn.MultiheadAttention"
+OWN = "class MultiheadAttention: ...\nx = self.MultiheadAttention\n"
+
+
+def scopes(depth, innermost):
+    """Functions inside one another, with something in the innermost."""
+    heads = (f"{' ' * level}def f{level}():\n" for level in range(depth))
+    return "".join(heads) + " " * depth + innermost
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        scopes(90, "return unknown.MultiheadAttention\n"),
+        scopes(17, "return a.b.MultiheadAttention\n") + "a = b = c\n",
+        "f = " + "lambda: " * 1400 + "unknown.MultiheadAttention",
+        "f = " + "lambda: " * 1000 + "(" + "a.MultiheadAttention, " * 10_000 + ")",
+        "".join(f"a{n} = a{n + 1}\n" for n in range(8000)) + "a0.MultiheadAttention",
+        "a = " + "a = ".join(f"a{n}\n" for n in range(10_000)) + "a.MultiheadAttention",
+        f"import {'m' * 100_000} as m\n" + "m.MultiheadAttention\n" * 7000,
+        f"import {'m.' * 4500}m as m\n" + "m.MultiheadAttention\n" * 7000,
+        f"from {'m' * 100_000} import {', '.join(f'a{n}' for n in range(9000))}\n" + OWN,
+        "from torch.nn import *\n" * 9000 + OWN,
+    ],
+    ids=[
+        "functions", "far", "lambdas", "wide", "chain", "again", "long", "dotted", "from", "stars"
+    ],
+)  # fmt: skip
+def test_source_that_is_deep_or_wide_is_read_in_no_time(tmp_path, source):
+    """Depths, lengths and counts are bounded; nothing takes as long as their product."""
+    (tmp_path / "model.py").write_text(source)
+    started = time.process_time()
+    assert find_mentions(tmp_path, [NAME]) == ()
+    assert time.process_time() - started < 5
+
+
+def test_a_name_is_found_through_scopes_inside_one_another(tmp_path):
+    """As deep as programs go that people wrote."""
+    source = "from torch import nn\n" + scopes(20, "return nn.MultiheadAttention(4, 1)\n")
+    (tmp_path / "model.py").write_text(source)
+    assert find_mentions(tmp_path, [NAME]) == (Use(NAME, "model.py", 22),)
+
+
+def test_what_is_no_file_any_more_is_passed_over(tmp_path):
+    """Where nothing walls it in, a worker may have put a pipe in the place of its source."""
+    os.mkfifo(tmp_path / "model.py")
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    (tmp_path / "other.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
+    assert find_mentions(tmp_path, [NAME]) == (Use(NAME, "other.py", 2),)
+
+
+def test_what_is_not_looked_at_in_time_is_left_unsaid(tmp_path):
+    """Words may be late, and then there are fewer of them."""
+    (tmp_path / "model.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
+    assert find_mentions(tmp_path, [NAME], Deadline.after(0)) == ()

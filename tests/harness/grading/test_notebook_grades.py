@@ -1,0 +1,111 @@
+"""What students and instructors read of a notebook: cells and lines, and cells that raised."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from grader.intake import Entry
+from grader.report.complaints import complaints
+from grader.report.single import print_grade
+from grader.verdict import Grade, Status, Where
+from tests.harness.grading import GradingJob
+
+pytestmark = pytest.mark.process
+
+HELPER = "from no_such_package import *\n\ndef twice(x):\n    return 2 * x\n"
+DOUBLE = "# doubles\ndef run_double(x):\n    return twice(x)\n"
+COUNT = "%matplotlib inline\nn = undefined_name\n\ndef run_count(x):\n    return x.numel()\n"
+
+
+def graded(judge: GradingJob, folder: Path, *cells: str) -> Grade:
+    document = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {},
+        "cells": [{"cell_type": "code", "metadata": {}, "source": cell} for cell in cells],
+    }
+    path = folder / "work.ipynb"
+    path.write_text(json.dumps(document))
+    return judge.grade(Entry("alice", path), "hash")
+
+
+def printed(grade: Grade) -> str:
+    file = io.StringIO()
+    print_grade(grade, Console(file=file, width=200))
+    return file.getvalue()
+
+
+def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: Path) -> None:
+    """Both where it keeps an adapter from being there and where it breaks one further down."""
+    grade = graded(judge, tmp_path, HELPER, DOUBLE, COUNT)
+    double = next(test for test in grade.tests if test.exercise == "run_double")
+    count = next(test for test in grade.tests if test.exercise == "run_count")
+    assert (double.status, count.status) == (Status.ERROR, Status.ERROR)
+    assert double.where == Where("work.ipynb/cell 2", 3)
+    assert (double.message or "").startswith(
+        "NameError: name 'twice' is not defined (work.ipynb/cell 2, line 3)\n    return twice(x)\n"
+    )
+    assert count.where == Where("work.ipynb/cell 3", 2)
+    assert (count.message or "").startswith(
+        "NameError: cell 3 raised NameError: name 'undefined_name' is not defined, so run_count is "
+        "not defined (work.ipynb/cell 3, line 2)\n    n = undefined_name\n"
+    )
+    assert grade.notes == (
+        "A cell of the notebook raised ModuleNotFoundError: No module named 'no_such_package' "
+        "(work.ipynb/cell 1, line 1: from no_such_package import *).",
+        "A cell of the notebook raised NameError: name 'undefined_name' is not defined "
+        "(work.ipynb/cell 3, line 2: n = undefined_name).",
+    )
+    assert grade.notes[0] in printed(grade)
+    assert "No module named 'no_such_package'" in complaints(grade)
+
+
+def test_a_notebook_without_errors_has_no_notes(judge: GradingJob, tmp_path: Path) -> None:
+    """What is skipped on purpose is no news."""
+    grade = graded(judge, tmp_path, "%pip install x\ndef run_count(x): return x.numel()")
+    assert grade.notes == ()
+    assert complaints(grade) == "run_double is not implemented yet"
+
+
+def test_what_a_submission_claims_of_its_cells_is_bounded(
+    judge: GradingJob, tmp_path: Path
+) -> None:
+    """The list of errors is the submission's own: it may say anything, but not at any length."""
+    lie = (
+        "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit('\\x1b[31m')\n"
+        "__cell_errors__.update({n: Odd() if n % 2 else ValueError('x' * 10**6, n)"
+        " for n in range(1000)})\n__cell_errors__['text'] = 'no exception'\n"
+        "def run_count(x): return x.numel()\n"
+    )
+    grade = graded(judge, tmp_path, lie)
+    assert len(grade.notes) == 20
+    assert max(map(len, grade.notes)) < 5000
+    assert "\x1b" not in "".join(grade.notes)
+
+
+def test_notes_of_a_folder_reach_whoever_reads_its_grade(judge: GradingJob, tmp_path: Path) -> None:
+    """What was left out may be why a file was not found."""
+    folder = tmp_path / "alice"
+    folder.mkdir()
+    (folder / "weights.bin").write_bytes(bytes(9 << 20))
+    (folder / "adapters.py").write_text("open('weights.bin')\n")
+    grade = judge.grade(Entry("alice", folder), "hash")
+    assert grade.notes == ("Left out (larger than 8 MB): weights.bin (9 MB).",)
+    assert grade.notes[0] in printed(grade)
+
+
+def test_a_file_that_is_no_text_is_named(judge: GradingJob, tmp_path: Path) -> None:
+    """Python says that there are null bytes, and not where."""
+    folder = tmp_path / "alice"
+    folder.mkdir()
+    (folder / "adapters.py").write_text("from other import run_double\n")
+    (folder / "other.py").write_bytes("def run_double(x): return 2 * x\n".encode("utf-16"))
+    grade = judge.grade(Entry("alice", folder), "hash")
+    assert "other.py is no text in UTF-8 (in UTF-16, perhaps): save it as UTF-8" in (
+        grade.message or ""
+    )

@@ -1,0 +1,370 @@
+"""A mistake is paid for once: what is right but for another exercise's wrong part loses nothing."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import grader
+from grader.assignment import BadAssignment
+from grader.decisions.opening import open_settling
+from grader.decisions.settlement import Kind
+from grader.dispatch.job_client import JobClient
+from grader.export.credited import credited
+from grader.export.platforms.gradescope import Display, results
+from grader.intake import Entry
+from grader.points import total
+from grader.settings import Settings
+from grader.store import Store
+from grader.verdict import Carried, Grade
+from tests.harness import written
+from tests.harness.conftest import ROOT, TINY, write_files
+from tests.harness.export_fixtures import a_grade, a_verdict
+from tests.harness.written import modular, repeated
+
+pytestmark = pytest.mark.process
+
+WEIGHTS, ATTENTION = "run_attention_weights", "run_scaled_dot_product_attention"
+SELF, CAUSAL = "run_self_attention", "run_causal_self_attention"
+MULTIHEAD_SELF, MULTIHEAD = "run_multihead_self_attention", "run_multihead_attention"
+WITH_ROPE, STACKED = "run_multihead_self_attention_with_rope", "run_multihead_attention_stacked"
+# The commonest mistakes, where each has its root, and two more places in which it may be written.
+COMMON = {
+    "no-scale": (written.NO_SCALE, (WEIGHTS, SELF, MULTIHEAD_SELF)),
+    "scale-by-d_k": (written.SCALE_BY_D_K, (WEIGHTS, ATTENTION, CAUSAL)),
+    "mask-inverted": (written.MASK_INVERTED, (WEIGHTS, ATTENTION, STACKED)),
+    "softmax-over-queries": (written.SOFTMAX_OVER_QUERIES, (WEIGHTS, ATTENTION, MULTIHEAD)),
+    "causal-missing": (written.CAUSAL_MISSING, ("run_causal_mask", CAUSAL, MULTIHEAD_SELF)),
+    "causal-reversed": (written.CAUSAL_REVERSED, ("run_causal_mask", STACKED, WITH_ROPE)),
+    "heads-split-without-transpose": (written.HEADS_SPLIT, (MULTIHEAD_SELF, MULTIHEAD)),
+    "projection-transposed": (written.PROJECTION_TRANSPOSED, (MULTIHEAD_SELF, WITH_ROPE)),
+    "rope-half-split": (written.ROPE_HALF_SPLIT, ("run_rope", WITH_ROPE)),
+    "rope-frequency": (written.ROPE_FREQUENCY, ("run_rope", WITH_ROPE)),
+}
+# Of those, some that can be made together in one program.
+PAIRS = (
+    ("no-scale", "causal-missing"),
+    ("no-scale", "rope-half-split"),
+    ("scale-by-d_k", "causal-reversed"),
+    ("mask-inverted", "causal-reversed"),
+    ("softmax-over-queries", "rope-half-split"),
+    ("causal-missing", "rope-half-split"),
+    ("heads-split-without-transpose", "rope-half-split"),
+    ("no-scale", "heads-split-without-transpose"),
+    ("causal-missing", "projection-transposed"),
+)
+
+GradeProgram = Callable[[str], Grade]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory) -> Iterator[GradeProgram]:
+    """Grades a program against the assignment of this project; the same one only once."""
+    client = JobClient(Settings(str(ROOT), 7, (), "adapters.py", 480.0, 1024, "suite"))
+    known: dict[str, Grade] = {}
+
+    def grade(program: str) -> Grade:
+        if program not in known:
+            folder = write_files(tmp_path_factory.mktemp("program"), {"adapters.py": program})
+            known[program] = client.grade(Entry("student", folder), "hash")
+        return known[program]
+
+    yield grade
+    client.close()
+
+
+def final(grade: Grade) -> float:
+    """The points with what comes back."""
+    return total([grade.score, *(one.points for one in grade.carried)])
+
+
+def lost_in(grade: Grade) -> dict[str, float]:
+    """By exercise, the points that stay lost, where any do."""
+    exercises = {test.exercise for test in grade.tests}
+    left = {
+        name: total(test.max_score - test.score for test in grade.tests if test.exercise == name)
+        - sum(one.points for one in grade.carried if one.exercise == name)
+        for name in exercises
+    }
+    return {name: round(points, 2) for name, points in left.items() if points > 0.001}
+
+
+def of(exercise: str, grade: Grade) -> str | None:
+    """The root at which an exercise's mistake is paid for."""
+    return next((one.root for one in grade.carried if one.exercise == exercise), None)
+
+
+def test_a_right_program_is_right(graded):
+    """Both forms, so that what follows is about the mistake alone."""
+    assert graded(modular({})).score == graded(repeated({}, ())).score == 100
+    assert graded(modular({})).carried == ()
+
+
+@pytest.mark.parametrize("mistake", COMMON)
+def test_one_wrong_helper_costs_its_root_alone(graded, mistake):
+    """Ten dependants are right code: there is one line to mend, and one exercise to lose."""
+    wrong, (root, *_) = COMMON[mistake]
+    grade = graded(modular(wrong))
+    lost = lost_in(grade)
+    assert lost.pop(root) > 0
+    # A first, simplest attention builds on nothing that is asked for by itself.
+    assert lost.keys() <= {"run_simple_self_attention"}
+    assert {(one.root, one.mistake) for one in grade.carried} == {(root, mistake)}
+
+
+@pytest.mark.parametrize("mistake", COMMON)
+def test_modular_and_repeated_form_differ_by_what_was_really_written(graded, mistake):
+    """Who writes helpers must not pay more than who copies."""
+    wrong, places = COMMON[mistake]
+    worth = {test.exercise: 0.0 for test in graded(modular({})).tests}
+    for test in graded(modular({})).tests:
+        worth[test.exercise] += test.max_score
+    one, other = graded(modular(wrong)), graded(repeated(wrong, places))
+    assert abs(final(one) - final(other)) <= sum(worth[name] for name in places)
+    everywhere = graded(repeated(wrong, written.EXERCISES))
+    assert final(everywhere) == final(one)
+
+
+def test_the_machine_s_score_stays_what_it_is(graded):
+    """Both scores are told: what the tests came to, and what comes back on top of it."""
+    grade = graded(modular(written.NO_SCALE))
+    assert (grade.score, final(grade)) == (33, 94)
+    assert grade.score == total(test.score for test in grade.tests)
+    sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
+    assert sentence == (
+        "right but for the mistake in run_attention_weights (no-scale) that it builds on, which is "
+        "paid for there"
+    )
+
+
+def test_platforms_that_know_one_score_get_the_final_one(graded):
+    """The parts add up to it, and the reason is told."""
+    grade = graded(modular(written.NO_SCALE))
+    told = results(credited(grade), Display())
+    assert told["score"] == final(grade)
+    assert sum(entry["score"] for entry in told["tests"]) == final(grade)
+    assert "+5 points in run_self_attention: right but for" in told["output"]
+    assert credited(graded(modular({}))) == graded(modular({}))
+
+
+@pytest.mark.unit
+def test_a_settlement_begins_with_what_is_carried(tmp_path):
+    """Each change of the machine's points names its rule."""
+    with Store.open(tmp_path, "attention") as store:
+        carried = (Carried("run_rope", "a", "b", 2.0),)
+        grade = a_grade("tom", a_verdict("run_rope", 0.0, 3.0), carried=carried)
+        store.add(grade, "key", 0)
+    (own,) = open_settling(Store.read(tmp_path)).settle(grade)
+    assert (own.machine, own.hundredths, own.of_kind(Kind.CARRIED)) == (0, 200, 200)
+    assert own.changes[0].source == "[tool.grader] carry_over"
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_two_wrong_helpers_cost_their_two_roots(graded, one, other):
+    """What builds on both is right code on two wrong parts: there are two lines to mend."""
+    (wrong, _), (too, _) = COMMON[one], COMMON[other]
+    lost = lost_in(graded(modular(wrong))) | lost_in(graded(modular(too)))
+    assert lost_in(graded(modular(wrong | too))) == lost
+
+
+def test_who_makes_two_mistakes_is_told_both(graded):
+    """Each with the place in which it is paid for."""
+    grade = graded(modular(written.NO_SCALE | written.ROPE_HALF_SPLIT))
+    assert of(MULTIHEAD, grade) == WEIGHTS
+    assert of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
+    sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
+    assert sentence == (
+        "right but for the mistakes in run_attention_weights (no-scale) and run_rope "
+        "(rope-half-split) that it builds on, which are paid for there"
+    )
+
+
+def test_of_two_mistakes_both_must_be_paid_for(graded):
+    """Where one of the parts is right when it is asked for by itself, nothing comes back."""
+    both = written.NO_SCALE | written.ROPE_HALF_SPLIT
+    for right in ([WEIGHTS, ATTENTION, SELF, MULTIHEAD_SELF], ["run_rope"]):
+        assert of(WITH_ROPE, graded(modular(both, others=right))) is None
+
+
+def test_where_the_root_is_right_nothing_comes_back(graded):
+    """The mistake was then made where it is seen."""
+    grade = graded(repeated(written.NO_SCALE, (MULTIHEAD_SELF,)))
+    assert (grade.carried, lost_in(grade)) == ((), {MULTIHEAD_SELF: 12})
+
+
+def test_where_the_first_root_is_right_the_next_one_pays(graded):
+    """Attention may have been written without the weights that were asked for before."""
+    grade = graded(modular(written.NO_SCALE, others=[WEIGHTS]))
+    assert lost_in(grade) == {ATTENTION: 10}
+    assert of(WITH_ROPE, grade) == ATTENTION
+
+
+def test_who_left_the_root_out_pays_at_the_next_one(graded):
+    """What is missing stays missing, and is nobody's root."""
+    program = modular(written.NO_SCALE).replace("def run_attention_weights(", "def unasked(")
+    grade = graded(program)
+    assert lost_in(grade) == {WEIGHTS: 6, ATTENTION: 10}
+    assert of(MULTIHEAD, grade) == ATTENTION
+
+
+def test_another_mistake_beside_it_is_paid_for_as_well(graded):
+    """Then the answers are not those of right code built on the root."""
+    program = modular(written.NO_SCALE).replace(
+        "mask = Shared.causal(in_features.shape[-2], in_features.device)",
+        "mask = None",
+    )
+    grade = graded(program)
+    assert of(STACKED, grade) is None
+    assert lost_in(grade) == {WEIGHTS: 6, STACKED: 6}
+
+
+def test_other_faults_of_the_same_exercise_stay_lost(graded):
+    """An input that is written into would be lost with the right scale as well."""
+    right = "return Shared.attend(Q, K, V, mask)"
+    program = modular(written.NO_SCALE).replace(right, f"V.add_(0), Q.mul_(1.5)\n    {right}")
+    once = "Q = Q.clone()\n    "
+    grade = graded(program)
+    assert of(ATTENTION, grade) is None, "twice the same call has two answers"
+    slow = "for _ in range(Q.shape[-2] * K.shape[-2]): Q = Q + 0\n    "
+    grade = graded(modular(written.NO_SCALE).replace(right, f"{once}{slow}{right}"))
+    own = [test for test in grade.tests if test.exercise == ATTENTION]
+    looped = [test for test in own if test.aspect == "efficiency" and test.status != "passed"]
+    assert looped
+    assert of(ATTENTION, grade) == WEIGHTS
+    assert lost_in(grade)[ATTENTION] == total(test.max_score for test in looped)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "0"])
+def test_what_is_no_answer_is_no_mistake_s_answer(graded, number):
+    """Neither NaN nor zeros are what anybody's right code makes of a wrong part."""
+    right = "return Shared.attend(Q, K, V, mask)"
+    program = modular(written.NO_SCALE).replace(right, f"{right} * 0 + float('{number}')")
+    grade = graded(program)
+    assert of(ATTENTION, grade) is None
+    assert lost_in(grade)[ATTENTION] > 5
+
+
+def test_a_wrong_root_on_purpose_gains_nothing_over_mending_it(graded):
+    """All that comes back and more is had by who mends the one line."""
+    wrong = (WEIGHTS, MULTIHEAD_SELF, MULTIHEAD, WITH_ROPE)
+    assert final(graded(repeated(written.NO_SCALE, wrong))) < 100
+    assert math.isclose(final(graded(repeated(written.NO_SCALE, wrong[:1]))), 94)
+
+
+TWO = TINY | {
+    "adapters.py": """
+        from beartype import beartype
+        from jaxtyping import Float, jaxtyped
+        from torch import Tensor
+
+        import assignment
+
+        @jaxtyped(typechecker=beartype)
+        def run_double(x: Float[Tensor, "... n"]) -> Float[Tensor, "... n"]:
+            return assignment.double(x)
+
+        @jaxtyped(typechecker=beartype)
+        def run_count(x: Float[Tensor, "... n"]) -> Float[Tensor, "... n"]:
+            return assignment.count(x)
+        """,
+    "solutions/__init__.py": """
+        def run_double(x):
+            return 2 * x
+
+        def run_count(x):
+            return run_double(x) + 1
+        """,
+    "solutions/mistakes.py": """
+        from dataclasses import dataclass
+
+        @dataclass(frozen=True)
+        class Mistake:
+            id: str
+            explanation: str
+            hint: str
+            variants: dict
+
+        MISTAKES = (
+            Mistake("tripled", "Every number is tripled.", "How often is x added?",
+                    {"run_double": (lambda x: 3 * x,), "run_count": (lambda x: 3 * x + 1,)}),
+        )
+        BUILDS_ON = {"run_count": ("run_double",)}
+        """,
+    "tests/public/test_tiny.py": """
+        import pytest
+        from grader.testing import assert_matches, exercise
+
+        @exercise("run_double")
+        @pytest.mark.parametrize("size", [2, 3])
+        def test_doubles(student, reference, draw, size):
+            '''Every number is doubled.'''
+            x = draw(2, size)
+            assert_matches(student(x), reference(x))
+
+        @exercise("run_count")
+        @pytest.mark.parametrize("size", [2, 3])
+        def test_counts(student, reference, draw, size):
+            '''The next number is told.'''
+            x = draw(2, size)
+            assert_matches(student(x), reference(x))
+        """,
+    "tests/hidden/test_tiny.py": "",
+}
+TRIPLED = {"adapters.py": "def run_double(x): return 3 * x\ndef run_count(x): return 3 * x + 1\n"}
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("share", "points"), [("", [1.0]), (30, [0.3]), (0, [])])
+def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
+    """All of it, unless `carry_over` says otherwise; the store and its lines hold it."""
+    said = f"carry_over = {share}" if share != "" else ""
+    table = TWO["pyproject.toml"].replace("call_timeout = 2", f"call_timeout = 2\n{said}")
+    course = write_files(tmp_path / "course", TWO | {"pyproject.toml": table})
+    write_files(tmp_path / "class" / "tom", TRIPLED)
+    grader.batch(tmp_path / "class", tmp_path / "out", assignment=course, jobs=1)
+    (row,) = map(json.loads, (tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    assert row["score"] == 0
+    assert row["carried"] == [
+        {"exercise": "run_count", "root": "run_double", "mistake": "tripled", "points": one}
+        for one in points
+    ]
+    (grade,) = Store.read(tmp_path / "out").grades()
+    assert [one.points for one in grade.carried] == points
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("builds_on", "said"),
+    [
+        ('{"run_count": ("run_doubel",)}', "BUILDS_ON names 'run_doubel', which is no exercise"),
+        (
+            '{"run_count": ("run_double",), "run_double": ("run_count",)}',
+            "BUILDS_ON goes in a circle",
+        ),
+    ],
+)
+def test_a_false_foundation_is_the_author_s_to_mend(tmp_path, builds_on, said):
+    """Nobody is graded by a table that means something else."""
+    mistakes = TWO["solutions/mistakes.py"].replace('{"run_count": ("run_double",)}', builds_on)
+    course = write_files(tmp_path / "course", TWO | {"solutions/mistakes.py": mistakes})
+    tom = write_files(tmp_path / "tom", TRIPLED)
+    with pytest.raises(BadAssignment, match=said):
+        grader.grade(Path(tom), assignment=course)
+
+
+@pytest.mark.unit
+def test_after_a_mended_test_what_comes_back_is_as_if_graded_anew(tmp_path):
+    """Whether the test is of an exercise that is wrong, or of another one."""
+    hidden = TWO["tests/public/test_tiny.py"]
+    course = write_files(tmp_path / "course", TWO)
+    write_files(tmp_path / "class" / "tom", TRIPLED)
+    out = tmp_path / "out"
+    grader.batch(tmp_path / "class", out, assignment=course, jobs=1)
+    for sizes, points in (("[2, 3, 4]", [1.0]), ("[2]", []), ("[2, 3]", [1.0])):
+        changed = hidden.replace("[2, 3]", sizes, 1)
+        write_files(course, {"tests/public/test_tiny.py": changed})
+        grader.batch(tmp_path / "class", out, assignment=course, jobs=1)
+        (grade,) = Store.read(out).grades()
+        assert [one.points for one in grade.carried] == points, sizes

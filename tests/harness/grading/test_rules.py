@@ -1,0 +1,433 @@
+"""What an assignment forbids: found in the source, noticed as it is called, and what it costs."""
+
+import copy
+import inspect
+import json
+import shutil
+import textwrap
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import torch
+from rich.console import Console
+from torch import nn
+
+from grader.assignment import BadAssignment, find_assignment
+from grader.intake import Entry
+from grader.judge.rules import summary
+from grader.report.complaints import complaints
+from grader.report.single import print_grade
+from grader.sandbox.uses import Uses
+from grader.settings import Settings
+from grader.testing.uses import in_words
+from grader.wire.calls import Use, uses_from_json
+from grader.wire.payload import BadFrame
+from grader.worker.observing.watching import Watch
+from tests.harness.grading import GradingJob
+
+pytestmark = pytest.mark.process
+
+FORBIDDEN = """
+[tool.grader.forbidden]
+torch.add = 50
+"torch.nn.Linear" = 0
+"torch.nn.functional.scaled_dot_product_attention" = 0
+"torch.nn.functional.softmax" = 100
+"torch.nn.TransformerEncoderLayer" = 0
+"torch.nn.MultiheadAttention" = 0
+"not.installed.anywhere" = 10
+"builtins.str.join" = 10
+"""
+ROOT = Path(__file__).parents[3]
+COUNT = "\ndef run_count(x):\n    return x.numel()\n"
+SDPA = "torch.nn.functional.scaled_dot_product_attention"
+
+
+def write_files(folder, files):
+    """Writes files (dedented) below a folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def strict_judge(tiny, tmp_path_factory):
+    """A judge of the tiny assignment with forbidden names."""
+    folder = tmp_path_factory.mktemp("strict") / "assignment"
+    shutil.copytree(tiny, folder)
+    with (folder / "pyproject.toml").open("a") as project:
+        project.write(FORBIDDEN)
+    client = GradingJob(Settings(str(folder), 1, (), "adapters.py", 20.0, 1024, "suite"))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def grade(strict_judge, tmp_path):
+    """Grades a submission: its files by their paths."""
+
+    def grade_files(files):
+        folder = write_files(tmp_path / "submission", files)
+        return strict_judge.grade(Entry("submission", folder), "hash")
+
+    return grade_files
+
+
+@pytest.fixture
+def double(grade):
+    """Grades a submission whose `run_double` starts in line 5 after an import in line 2."""
+
+    def grade_double(body, imports="import torch", **files):
+        lines = textwrap.indent(textwrap.dedent(body).strip(), "    ")
+        adapters = f"\n{imports}\n\ndef run_double(x):\n{lines}\n{COUNT}"
+        return grade({"adapters.py": adapters, **files})
+
+    return grade_double
+
+
+def verdicts(grade):
+    """The verdicts by their tests' names."""
+    return {verdict.id.partition("::")[2]: verdict for verdict in grade.tests}
+
+
+def notes(grade):
+    """What the verdicts say."""
+    return [verdict.message for verdict in grade.tests if verdict.message]
+
+
+# --- What it costs ------------------------------------------------------------------------------
+
+
+def test_a_submission_without_forbidden_calls_hears_nothing(double):
+    """The rule concerns those who break it."""
+    graded = double("return x + x")
+    assert graded.message is None
+    assert graded.score == 5.0
+    assert notes(graded) == []
+
+
+def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
+    """Every test of the exercise gives half; the others, and what was to be had, stay."""
+    graded = double("return torch.add(x, x)")
+    assert (graded.score, graded.max_score) == (3.0, 5.0)
+    assert {str(v.status) for v in graded.tests} == {"passed"}
+    for verdict in graded.tests:
+        share = 0.5 if verdict.exercise == "run_double" else 1.0
+        assert verdict.score == pytest.approx(share * verdict.max_score, abs=0.01)
+    assert verdicts(graded)["test_doubles"].message == (
+        "uses torch.add (adapters.py, line 5), which this assignment wants written by hand: "
+        "50 % of this exercise's points are taken off"
+    )
+    assert verdicts(graded)["test_counts"].message is None
+    assert graded.message == (
+        "it uses torch.add (adapters.py, line 5), which this assignment wants written by hand"
+    )
+
+
+def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
+    """Not one for each test of the exercise."""
+    graded = double(
+        """
+        layer = torch.nn.Linear(1, 1)
+        return x + x
+        """
+    )
+    assert graded.score == 5.0
+    assert notes(graded) == [
+        "uses torch.nn.Linear (adapters.py, line 5), which this assignment wants written by hand"
+    ]
+
+
+def test_the_dearest_of_several_forbidden_calls_decides(double):
+    """Two rules broken in one exercise are not added up."""
+    graded = double(
+        """
+        torch.nn.Linear(1, 1)
+        torch.nn.functional.softmax(x, -1)
+        return torch.add(x, x)
+        """
+    )
+    assert {str(v.status) for v in graded.tests} == {"passed"}
+    assert sum(v.score for v in graded.tests if v.exercise == "run_double") == 0
+    assert graded.score == 1.0
+
+
+def test_a_wrong_exercise_keeps_its_message_and_gets_the_note_once(double):
+    """What is wrong stays first."""
+    graded = double("return torch.add(x, x) + 1")
+    told = [text for text in notes(graded) if "uses torch.add" in text]
+    assert len(told) == 1
+    assert "numbers in the result are wrong" in verdicts(graded)["test_doubles"].message
+
+
+# --- As it is called ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("imports", "body"),
+    [
+        ("import torch as t", "return t.add(x, x)"),
+        ("from torch import add", "return add(x, x)"),
+        ("from torch import add as plus", "return plus(x, x)"),
+        ("from torch import *", "return add(x, x)"),
+        ("import torch; plus = torch.add", "return plus(x, x)"),
+        ("import torch", "return getattr(torch, 'add')(x, x)"),
+        ("import torch", "return getattr(torch, 'a' + 'dd')(x, x)"),
+        ("import functools, torch", "return functools.partial(torch.add, x)(x)"),
+        ("import torch", "return torch.vmap(torch.add)(x, x)"),
+        ("import torch", "return eval('torch.add(x, x)')"),
+    ],
+)
+def test_a_call_is_noticed_under_whatever_name(double, imports, body):
+    """The function is watched, not its name."""
+    graded = double(body, imports)
+    assert graded.score == 3.0
+    assert "uses torch.add (adapters.py, line 5)" in verdicts(graded)["test_doubles"].message
+
+
+def test_a_call_is_told_at_the_innermost_line_of_the_submission(double):
+    """That is where to look, however deep in a repository; torch's own lines are no help."""
+    part = "import torch\n\n\ndef twice(x):\n    return torch.vmap(\n        torch.add)(x, x)\n"
+    graded = double("return twice(x)", "from parts.sums import twice", **{"parts/sums.py": part})
+    assert "uses torch.add (parts/sums.py, line 5)" in verdicts(graded)["test_doubles"].message
+
+
+def test_what_a_forbidden_call_does_inside_itself_is_not_counted_again(double):
+    """A student who built one layer did not write the calls that torch makes in it."""
+    graded = double(
+        """
+        layer = torch.nn.TransformerEncoderLayer(4, 1, 4, 0.0)
+        layer(torch.zeros(2, 4))
+        return x + x
+        """
+    )
+    (note,) = notes(graded)
+    assert "torch.nn.TransformerEncoderLayer (adapters.py, lines 5, 6)" in note
+    assert "Linear" not in note
+    assert "Multihead" not in note
+
+
+def test_a_layer_that_was_built_at_import_is_noticed_when_an_exercise_calls_it(double):
+    """At import it is nobody's doing; the exercise that calls it is told."""
+    imports = "import torch; layer = torch.nn.Linear(1, 1)"
+    graded = double("layer(torch.zeros(1))\nreturn x + x", imports)
+    assert "uses torch.nn.Linear (adapters.py, line 5)" in verdicts(graded)["test_doubles"].message
+    assert "it uses torch.nn.Linear (adapters.py, lines 2, 5)" in graded.message
+
+
+def test_what_is_called_at_import_alone_is_noted_and_costs_nothing(double):
+    """No exercise called it."""
+    graded = double("return x + x", "import torch; one = torch.add(torch.ones(1), 0)")
+    assert graded.score == 5.0
+    assert notes(graded) == []
+    assert "it uses torch.add (adapters.py, line 2)" in graded.message
+
+
+def test_a_notebook_is_told_by_its_cells(grade):
+    """Names are shared between the cells, lines are those of the cell."""
+    cells = ["import torch.nn.functional as F", f"def run_double(x):\n    F.softmax(x, -1){COUNT}"]
+    source = [{"cell_type": "code", "source": cell} for cell in cells]
+    notebook = json.dumps({"cells": source, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
+    graded = grade({"attention.ipynb": notebook})
+    assert "torch.nn.functional.softmax (attention.ipynb/cell 2, line 2)" in graded.message
+
+
+def test_whoever_breaks_the_rules_is_not_told_that_everything_is_right(double):
+    """Every test passes, and still there are points that are missing."""
+    graded = double("return torch.add(x, x)")
+    assert complaints(graded).startswith("it uses torch.add")
+    shown = StringIO()
+    print_grade(graded, Console(file=shown, width=200))
+    assert "50 % of this exercise's points are taken off" in shown.getvalue()
+    assert "cost nothing" not in shown.getvalue()
+
+
+# --- In the source ------------------------------------------------------------------------------
+
+
+def test_what_is_only_in_the_source_is_noted_and_costs_nothing(double):
+    """A whole repository holds code that no exercise runs."""
+    train = "import torch\n\ndef train(x):\n    return torch.add(x, 1)\n"
+    graded = double("return x + x", **{"train.py": train})
+    assert graded.score == 5.0
+    assert notes(graded) == []
+    assert graded.message == (
+        "its source names torch.add (train.py, line 4), which this assignment wants written by "
+        "hand; no call of it was seen"
+    )
+
+
+def test_the_source_and_the_calls_are_told_in_one_sentence(double):
+    """What was called comes first."""
+    train = "from torch import add\n\ndef train(x):\n    return add(x, 1)\n"
+    graded = double("torch.nn.Linear(1, 1)\nreturn x + x", **{"train.py": train})
+    assert graded.message == (
+        "it uses torch.nn.Linear (adapters.py, line 5), which this assignment wants written by "
+        "hand; its source also names torch.add (train.py, line 4)"
+    )
+
+
+# --- What a worker tells ------------------------------------------------------------------------
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "forged",
+    [
+        Use("torch.mul", "adapters.py", 1),
+        Use("torch.add", "/etc/passwd", 1),
+        Use("torch.add", "../beside.py", 1),
+        Use("torch.add", "a secret that was read elsewhere", 1),
+        Use("torch.add", "nul\0", 1),
+        Use("torch.add", "long" * 70 + ".py", 1),
+    ],
+)
+def test_a_use_that_cannot_be_is_not_believed(tmp_path, forged):
+    """A worker may say anything; only forbidden names in the submission's files are repeated."""
+    write_files(tmp_path, {"beside.py": "", "submission/adapters.py": "pass"})
+    uses = Uses({"torch.add"}, tmp_path / "submission")
+    uses.note_call("run_double", [forged])
+    uses.note_import([forged])
+    assert summary(uses) is None
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("row", [None, {}, [1], [["a", "b"]], [["a", "b", 1.0]], [["a", "b", -1]]])
+def test_uses_that_are_not_described_as_they_must_be_are_a_bad_frame(row):
+    """As everything else that comes over the channel."""
+    with pytest.raises(BadFrame):
+        uses_from_json(row)
+
+
+@pytest.mark.unit
+def test_no_number_of_uses_makes_a_long_message():
+    """A submission may call a thing on each of its lines."""
+    many = [Use(f"torch.f{n % 9}", f"file{n % 50}.py", n) for n in range(5000)]
+    assert len(in_words(many)) < 1000
+    assert in_words(many).endswith("and 4 more")
+
+
+# --- Behaviour is left as it was ----------------------------------------------------------------
+
+
+@pytest.fixture
+def watch(monkeypatch, tmp_path):
+    """A watch in this process, undone afterwards."""
+    functional = nn.functional
+    monkeypatch.setattr(
+        functional, "scaled_dot_product_attention", torch._C._nn.scaled_dot_product_attention
+    )
+    monkeypatch.setattr(functional, "softmax", functional.softmax)
+    for kind in (nn.Linear, nn.MultiheadAttention):
+        monkeypatch.setattr(kind, "__init__", kind.__init__)
+        monkeypatch.setattr(kind, "__call__", kind.__call__)
+    names = [SDPA, "torch.nn.functional.softmax", "torch.nn.Linear", "torch.nn.MultiheadAttention"]
+    return Watch(names, tmp_path)
+
+
+class Narrow(nn.Linear):
+    """A subclass made while its base is watched."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, 1, bias=False)
+
+
+@pytest.mark.unit
+def test_watched_classes_stay_themselves(watch):
+    """Instances, subclasses, signatures and saved weights are as before."""
+    layer = Narrow(3)
+    assert isinstance(layer, nn.Linear)
+    assert type(nn.Linear(2, 2)) is nn.Linear
+    assert next(iter(inspect.signature(nn.Linear).parameters)) == "in_features"
+    assert torch.equal(copy.deepcopy(layer)(torch.ones(3)), layer(torch.ones(3)))
+    assert layer(torch.ones(2, 3)).shape == (2, 1)
+    heads = nn.MultiheadAttention(4, 2, batch_first=True).eval()
+    x = torch.ones(1, 3, 4)
+    assert torch.equal(heads(x, x, x)[0], torch.jit.script(heads)(x, x, x)[0])
+    assert watch.take() == ()  # no line of a submission
+
+
+@pytest.mark.unit
+@pytest.mark.usefixtures("watch")
+def test_watched_functions_still_trace_script_and_differentiate():
+    """TorchScript, torch.fx, vmap and the overrides of tensor subclasses know them as before."""
+    functional = nn.functional
+    assert hasattr(functional.scaled_dot_product_attention, "__wrapped__")
+
+    def attend(q: torch.Tensor) -> torch.Tensor:
+        return functional.softmax(functional.scaled_dot_product_attention(q, q, q), dim=-1)
+
+    class Plain(torch.Tensor):
+        pass
+
+    q = torch.randn(2, 3, 4, requires_grad=True)
+    expected = attend(q)
+    assert torch.equal(torch.jit.script(attend)(q), expected)
+    assert torch.equal(torch.jit.trace(attend, q)(q), expected)
+    assert torch.equal(torch.fx.symbolic_trace(attend)(q), expected)
+    assert torch.allclose(torch.vmap(attend)(q), expected)
+    assert type(attend(q.as_subclass(Plain))) is Plain
+    expected.sum().backward()
+    assert q.grad is not None
+    assert functional.scaled_dot_product_attention.__name__ == "scaled_dot_product_attention"
+
+
+# --- The attention assignment -------------------------------------------------------------------
+
+
+BY_TORCH = """
+import torch.nn.functional as F
+
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
+"""
+
+
+@pytest.mark.unit
+def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
+    """What the course makes of it is the course's business: by default it is only said."""
+    exercise = "run_scaled_dot_product_attention"
+    submission = write_files(tmp_path / "submission", {"adapters.py": BY_TORCH})
+    client = GradingJob(Settings(str(ROOT), 1, (exercise,), "adapters.py", 60.0, 2048, "suite"))
+    try:
+        graded = client.grade(Entry("submission", submission), "hash")
+    finally:
+        client.close()
+    assert graded.score == graded.max_score
+    assert f"it uses {SDPA} (adapters.py, line 5)" in graded.message
+    assert [note for note in notes(graded) if SDPA in note] == [
+        f"uses {SDPA} (adapters.py, line 5), which this assignment wants written by hand"
+    ]
+
+
+# --- What the author writes ---------------------------------------------------------------------
+
+
+def assignment_with(folder, forbidden):
+    project = "[tool.grader.exercises]\nrun_double = 1\n" + forbidden
+    return find_assignment(write_files(folder, {"pyproject.toml": project}))
+
+
+@pytest.mark.unit
+def test_names_may_be_quoted_or_not(tmp_path):
+    """Without quotes each dot opens a table of TOML's."""
+    table = '[tool.grader.forbidden]\n"torch.add" = 5\ntorch.nn.Linear = 0\n'
+    forbidden = assignment_with(tmp_path, table).forbidden
+    assert forbidden == {"torch.add": 5.0, "torch.nn.Linear": 0.0}
+
+
+@pytest.mark.unit
+def test_nothing_is_forbidden_where_nothing_is_said(tmp_path):
+    """The engine knows no names of its own."""
+    assert assignment_with(tmp_path, "").forbidden == {}
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("cost", ["-1", "101", "'all'", "true"])
+def test_a_cost_that_is_no_percentage_is_refused(tmp_path, cost):
+    """With the name that it stands at."""
+    with pytest.raises(BadAssignment, match=r"torch\.add"):
+        assignment_with(tmp_path, f'[tool.grader.forbidden]\n"torch.add" = {cost}\n')

@@ -1,0 +1,433 @@
+"""What is shown is never what was graded: a table of all that was ever shown gets 0."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import itertools
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from grader.api import grade
+from grader.assignment import BadAssignment, find_assignment
+from grader.evidence import Evidence, Picture
+from grader.home.bench import SEED, DirectCalls
+from grader.store import Store
+from grader.suite.suite import Suite
+from grader.testing.bench import Bench
+from grader.testing.cases import Case, fresh_case, seed_of
+from grader.testing.wording import Plainly
+from grader.verdict import Aspect, Grade, Status, Verdict, Visibility
+from grader.wire.calls import Answer, Call
+from tests.harness.conftest import RIGHT
+from tests.harness.corpus.remembered.answers import inputs_of, shapes_of
+from tests.harness.grading.test_no_work import ANSWERS, PROGRAM, TRIVIAL
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+JONAS = ROOT / "examples" / "class" / "jonas-berg"
+REMEMBERED = Path(__file__).parents[1] / "corpus" / "remembered"
+GRADED, OTHERWISE = 20, 21
+# In training chance decides: nothing can be remembered of what is right.
+BY_CHANCE = "run_attention_dropout"
+# What those who resubmit look for first in their tables; all else follows.
+ORDERS = {
+    "zeros": ("inputs", "seed", "shapes", "turn"),
+    "shouting": ("shapes", "seed", "inputs", "turn"),
+    "mistaken": ("turn", "seed", "shapes", "inputs"),
+}
+# The adapters of the handout, whose types are the contract, with other functions in them.
+REPLACING = """
+import {module}
+
+globals().update({module}.replaced(dict(globals())))
+"""
+ANSWERING = """
+import functools
+import {module}
+
+def replaced(adapters):
+    named = [(name, value) for name, value in adapters.items() if name.startswith("run_")]
+    return {{name: functools.wraps(old)(getattr({module}, name)) for name, old in named}}
+"""
+EXPORTS = ("csv", "canvas", "json", "junit")
+FORMATS = ("text", "gradescope", "github", "junit", "prairielearn")
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
+
+
+Triple = tuple[str, str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A call that a test makes in one draw, and what the reference answers."""
+
+    test: str
+    call: Call
+    answer: torch.Tensor | int
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """All that the tests draw, expect and ask with one seed."""
+
+    cases: Mapping[str, Case]
+    asked: Sequence[Asked]
+    values: frozenset[str]
+
+    def triples(self) -> set[Triple]:
+        """Three neighbours in a tensor that was drawn or expected, as four digits tell them."""
+        found: set[Triple] = set()
+        for case in self.cases.values():
+            expected = itertools.chain.from_iterable(each.values() for each in case.expected)
+            for tensor in (*case.drawn, *expected):
+                if torch.is_tensor(tensor) and tensor.is_floating_point():
+                    found |= triples_in(tensor.double().flatten().tolist())
+        return found
+
+
+def drawn(seed: int, visibility: Sequence[Visibility]) -> Draw:
+    """What the tests of the bundled assignment ask with a seed, and the references' answers."""
+    cases: dict[str, Case] = {}
+    asked: list[Asked] = []
+    values: list[str] = []
+
+    def look(suite: Suite) -> None:
+        answer = DirectCalls(importlib.import_module("solutions"), ROOT)
+        for test in suite.tests.values():
+            if test.visibility not in visibility:
+                continue
+
+            values.extend([test.id] if test.aspect is Aspect.VALUES else [])
+
+            def ask(call: Call, test: str = test.id) -> Answer:
+                answered = answer(call)
+                usual = call.device == "cpu" and not call.wrt and not call.count_work
+                if usual and isinstance(answered.value, torch.Tensor | int):
+                    asked.append(Asked(test, call, answered.value))
+                return answered
+
+            cases[test.id] = fresh_case(seed, test.id)
+            case_of = cases.__getitem__
+            bench = Bench(suite.contract, ask, suite.references, case_of, seed, Plainly())
+            assert suite.run(test.id, bench).raised is None, test.id
+
+    Suite(find_assignment(ROOT)).open(look)
+    return Draw(cases, asked, frozenset(values))
+
+
+def triples_in(numbers: Iterable[float]) -> set[Triple]:
+    """Three numbers in a row, as four digits tell them; none that may be there by chance."""
+    told = [f"{number:.4g}" for number in numbers]
+    return {
+        triple
+        for triple in zip(told, told[1:], told[2:], strict=False)
+        if all(len(number.strip("-0.")) >= 4 for number in triple) and len(set(triple)) == 3
+    }
+
+
+def submission(folder: Path, handout: Path, files: Mapping[str, str]) -> Path:
+    """What was handed out, with adapters that the first of these modules replaces."""
+    shutil.copytree(handout / "assignment", folder / "assignment")
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    adapters = (handout / "adapters.py").read_text() + REPLACING.format(module=next(iter(files)))
+    (folder / "adapters.py").write_text(adapters)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory) -> Path:
+    """What students have at home."""
+    folder = tmp_path_factory.mktemp("handout") / "attention"
+    done = grader("handout", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def students(handout, tmp_path_factory) -> Path:
+    """Wrong submissions that make as much as possible be shown."""
+    folder = tmp_path_factory.mktemp("first") / "class"
+    zeros = {
+        "zeros": ANSWERING.format(module="trivial"),
+        "trivial": (TRIVIAL / "attention.py").read_text(),
+        "answer": PROGRAM.format(ANSWERS["zeros"]),
+    }
+    submission(folder / "zeros", handout, zeros)
+    shouting = {"shouting": (REMEMBERED / "shouting.py").read_text()}
+    submission(folder / "shouting", handout, shouting)
+    mistaken = {
+        "mistaken": ANSWERING.format(module="jonas"),
+        "jonas": (JONAS / "adapters.py").read_text(),
+    }
+    submission(folder / "mistaken", handout, mistaken)
+    shutil.copytree(JONAS / "model", folder / "mistaken" / "model")
+    return folder
+
+
+def graded(grader, students: Path, out: Path, seed: int, *options: str) -> Batch:
+    """The submissions, graded by the command."""
+    done = grader("batch", students, "--out", out, "--seed", seed, "--jobs", 2, *options)
+    assert done.returncode == 0, done.stderr
+    return Batch(students, out, done.stdout + done.stderr)
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Submissions that were graded: where their results are, and what was printed."""
+
+    students: Path
+    out: Path
+    printed: str
+
+    def __getitem__(self, name: str) -> Grade:
+        """The grade of a submission, with all that there is to see."""
+        (found,) = Store.read(self.out).grades_of([name], whole=True)
+        return found
+
+    @property
+    def lacking(self) -> list[object]:
+        """The packages that the submissions are said to lack."""
+        with sqlite3.connect(self.out / "results.sqlite") as store:
+            return list(store.execute("SELECT * FROM lacking"))
+
+
+@pytest.fixture(scope="module")
+def first_round(grader, students) -> Batch:
+    """What is known of them before anybody resubmits."""
+    return graded(grader, students, students.parent / "results", GRADED)
+
+
+def written(out: Path) -> Iterator[str]:
+    """Every file in a folder of results; of the store, every field."""
+    for file in sorted(out.rglob("*")):
+        if file.is_file():
+            yield file.read_text(errors="replace")
+    with sqlite3.connect(out / "results.sqlite") as store:
+        tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master")]
+        for table in tables:
+            if table.startswith("sqlite_") or "_in_" in table:
+                continue
+            for row in store.execute(f'SELECT * FROM "{table}"'):
+                yield " ".join(map(_unpacked, row))
+
+
+def _unpacked(field: object) -> str:
+    return str(Evidence.unpacked(field) if isinstance(field, bytes) else field)
+
+
+@pytest.fixture(scope="module")
+def graded_draw() -> Draw:
+    """What the submissions were graded on."""
+    return drawn(GRADED, tuple(Visibility))
+
+
+@pytest.fixture(scope="module")
+def home_draw() -> Draw:
+    """What students have at home: the public tests' calls, and what is right."""
+    return drawn(SEED, (Visibility.PUBLIC,))
+
+
+def table_of(home: Draw, pictures: Sequence[Picture]) -> dict[str, Any]:
+    """For each adapter, the answers that may be remembered, by all that a call tells."""
+    table: dict[str, Any] = {}
+    turns = Counter[str]()
+    for asked in home.asked:
+        call, right = asked.call, as_returned(asked.answer)
+        turns[call.adapter] += 1
+        shapes = shapes_of(call.arguments)
+        shown = [
+            torch.tensor(picture.expected).reshape(picture.shape).to(torch.as_tensor(right).dtype)
+            for picture in pictures
+            if (picture.test, picture.shape) == (asked.test, torch.as_tensor(right).shape)
+        ]
+        keys = {
+            "inputs": inputs_of(call.arguments),
+            # Every call of the batch has this one.
+            "seed": f"{seed_of(GRADED, 'call')} {shapes}",
+            "shapes": shapes,
+            "turn": str(turns[call.adapter]),
+        }
+        known = table.setdefault(call.adapter, {kind: {} for kind in keys})
+        for kind, key in keys.items():
+            # What was shown comes first, unless these are the very inputs of home.
+            answers = [right] if kind == "inputs" else [*shown, right]
+            known[kind].setdefault(key, []).extend(answers)
+    return table
+
+
+def as_returned(answer: torch.Tensor | int) -> torch.Tensor | int:
+    """An answer in the dtype that an adapter returns."""
+    is_exact = isinstance(answer, torch.Tensor) and answer.dtype is torch.float64
+    return answer.float() if is_exact else answer
+
+
+@pytest.fixture(scope="module")
+def tables(first_round, home_draw, handout, tmp_path_factory) -> Path:
+    """Submissions made of all that was shown, each with a table and an order to look in it."""
+    folder = tmp_path_factory.mktemp("tables")
+    pictures = first_round["zeros"].evidence.pictures
+    assert len(pictures) > 20
+    text = (REMEMBERED / "answers.py").read_text()
+    for name, order in ORDERS.items():
+        submission(folder / name, handout, {"answers": f"{text}\nORDER = {order!r}\n"})
+        torch.save(table_of(home_draw, pictures), folder / name / "table.pt")
+    return folder
+
+
+def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables):
+    """Resubmitted into the same results, with the same seed, in every exercise."""
+    out = shutil.copytree(first_round.out, tables.parent / "results")
+    again = graded(grader, tables, Path(out), GRADED, "--no-explain")
+    assert all(again[name].submission_hash != first_round[name].submission_hash for name in ORDERS)
+    earned = {
+        (name, test.id): test.score for name in ORDERS for test in again[name].tests if test.score
+    }
+    assert earned == {}
+
+
+def test_the_table_is_good_at_home(tables, home_draw, handout, tmp_path):
+    """It knows all that it was made of, and fails for nothing but the draw."""
+    mine = shutil.copytree(handout, tmp_path / "mine")
+    shutil.copytree(tables / "zeros", mine, dirs_exist_ok=True)
+    printed = pytest_at_home(mine, "-v").stdout
+    passed = set(re.findall(r"^(tests/\S+) PASSED", printed, re.MULTILINE))
+    assert {test for test in home_draw.values if BY_CHANCE not in test} <= passed
+
+
+def test_nothing_that_was_drawn_for_grading_is_written(grader, first_round, graded_draw, home_draw):
+    """Neither inputs nor what is right: not in results, pages, exports, nor in what is printed."""
+    printed = [first_round.printed]
+    for form in EXPORTS:
+        printed.append(grader("export", first_round.out, "--format", form).stdout)
+    for form in FORMATS:
+        shouting = ("run", first_round.students / "shouting", "--seed", GRADED)
+        done = grader(*shouting, "--format", form, "--exercise", "run_rope")
+        printed.append(done.stdout + done.stderr)
+    assert all(printed)
+    text = "\n".join([*printed, *written(first_round.out)])
+    told = triples_in(map(float, NUMBER.findall(text)))
+    assert len(told & home_draw.triples()) > 100
+    assert told & (graded_draw.triples() - home_draw.triples()) == set()
+
+
+def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, tmp_path):
+    """With another seed the same is written, to the last digit, of whoever fails the same tests."""
+    other = graded(grader, first_round.students, tmp_path / "results", OTHERWISE)
+    for name in ORDERS:
+        assert shown(other[name]) == shown(first_round[name])
+    assert other.lacking == first_round.lacking
+
+
+def shown(grade: Grade) -> tuple[object, ...]:
+    """All that a student may read of a grade.
+
+    How near a right answer came is no part of it, nor how long anything took, nor how many edits
+    could be tried in the time that there was.
+    """
+    tests = [
+        test._replace(duration_s=0.0, measurement=None if passed(test) else test.measurement)
+        for test in grade.tests
+    ]
+    mendings = tuple(
+        dataclasses.replace(mending, edits=0, calls=0, seconds=0.0)
+        for mending in grade.evidence.mendings
+    )
+    evidence = dataclasses.replace(grade.evidence, mendings=mendings)
+    return tests, grade.message, grade.notes, evidence, grade.score
+
+
+def passed(test: Verdict) -> bool:
+    """Whether a test was passed."""
+    return test.status is Status.PASSED
+
+
+@pytest.mark.parametrize("name", ["zeros", "mistaken"])
+def test_a_public_failure_is_what_pytest_prints_at_home(first_round, handout, tmp_path, name):
+    """Number for number, with the table of the worst ones."""
+    mine = shutil.copytree(handout, tmp_path / "mine")
+    shutil.copytree(first_round.students / name, mine, dirs_exist_ok=True)
+    printed = pytest_at_home(mine, "-v").stdout
+    public = [test for test in first_round[name].tests if test.visibility is Visibility.PUBLIC]
+    wrong = [test for test in public if not passed(test)]
+    assert len(wrong) > 10
+    for test in wrong:
+        # Known mistakes are told in between; which line mends is told last, and how far it is right
+        # where none is found: the searches at home and in class have not the same time.
+        message = str(test.message).splitlines()[: None if test.where is None else -1]
+        message = [line for line in message if not line.startswith("Right so far")]
+        left = iter(paragraph(printed, test.id.partition("::")[2]))
+        assert [line for line in message if line not in left] == []
+
+
+def paragraph(printed: str, test: str) -> list[str]:
+    """What stands below a failed test's heading and the line on what the test is about."""
+    lines = printed.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip("_ ") == test)
+    end = next(i for i in range(start + 1, len(lines)) if lines[i].startswith(("__", "==")))
+    return lines[start + 2 : end]
+
+
+def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path):
+    """The command says so, and whoever calls the engine hears it, too."""
+    (tmp_path / "right.py").write_text(RIGHT)
+    done = grader("run", tmp_path / "right.py", "--seed", SEED, cwd=tiny)
+    assert (done.returncode, "1<=x" in done.stderr) == (2, True)
+    with pytest.raises(BadAssignment, match="what students have at home"):
+        grade(tmp_path / "right.py", assignment=tiny, seed=SEED)
+
+
+@pytest.mark.unit
+def test_a_call_s_seed_tells_nothing_of_its_test(tiny, tmp_path):
+    """It is the same for all calls of a batch."""
+    text = """
+    import torch
+
+    seeds, chances = set(), set()
+
+    def noted(result):
+        seeds.add(torch.initial_seed())
+        chances.add(torch.rand(()).item())
+        assert len(seeds) == len(chances) == 1
+        return result
+
+    def run_double(x):
+        return noted(2 * x)
+
+    def run_count(x):
+        return noted(x.numel())
+    """
+    (tmp_path / "own.py").write_text(textwrap.dedent(text))
+    own = grade(tmp_path / "own.py", assignment=tiny, seed=GRADED)
+    assert {test.status for test in own.tests if test.aspect is Aspect.VALUES} == {Status.PASSED}
+    assert own.score == own.max_score
+
+
+def pytest_at_home(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """What pytest says in a student's copy."""
+    environment = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        env=environment | {"PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )

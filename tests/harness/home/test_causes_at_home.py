@@ -1,0 +1,158 @@
+"""Why, wherever a student looks: every report has the sentence, the hint and the line."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.harness.planted import OF_ONE_EXERCISE, RIGHT, SLIPS, WARMUP, Slip
+
+pytestmark = pytest.mark.process
+
+COLUMNS, SCREEN = 100, 45
+# What an editor's panel reads.
+CONFTEST = """
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    if report.failed:
+        with open("panel.txt", "a", encoding="utf-8") as panel:
+            panel.write(report.longreprtext)
+"""
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def right(grader, tmp_path_factory) -> Path:
+    """The handout, with a right submission in it."""
+    folder = tmp_path_factory.mktemp("handout") / "attention"
+    done = grader("handout", folder)
+    assert done.returncode == 0, done.stderr
+    shutil.copytree(RIGHT, folder, dirs_exist_ok=True)
+    (folder / "conftest.py").write_text(CONFTEST)
+    return folder
+
+
+@pytest.fixture
+def with_slip(right, warm, tmp_path) -> Callable[[str], Run]:
+    """Runs pytest in a copy with one of the slips."""
+    mine = Path(shutil.copytree(right, tmp_path / "mine"))
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def plant(name: str) -> Run:
+        SLIPS[name].plant(mine)
+
+        def run(*options: str) -> subprocess.CompletedProcess[str]:
+            (mine / "panel.txt").unlink(missing_ok=True)
+            variables = without | {"COLUMNS": str(COLUMNS)}
+            arguments = ("--junitxml=junit.xml", *options)
+            return warm.run("pytest", arguments, mine, variables, finds_cwd=False)
+
+        return run
+
+    plant.folder = mine
+    return plant
+
+
+def junit_failures(folder: Path) -> list[str]:
+    """What JUnit's XML has of each failure: the message, and the text."""
+    tree = ElementTree.parse(folder / "junit.xml")
+    return [f"{one.get('message')}\n{one.text}" for one in tree.iter("failure")]
+
+
+def assert_all_told(slip: Slip, *texts: str) -> None:
+    """Each of the texts holds the sentence, the hint and the line."""
+    for text in texts:
+        missing = [words for words in slip.told() if words not in text]
+        assert not missing, text
+
+
+@pytest.mark.parametrize(("turn", "name"), list(enumerate(SLIPS)))
+def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, turn, name):
+    """By its id; stopping at the first one; those that failed last; in a process of its own.
+
+    In the terminal, in JUnit's XML, and in what editors are handed. However busy the machine is:
+    `--locate` waits for the line. Each slip is looked at in two of these ways.
+    """
+    run, slip, folder = with_slip(name), SLIPS[name], with_slip.folder
+    ways = ((["-x"], ["--lf"]), ([slip.test], ["-n", "2", slip.test]))
+    for options in ways[turn % len(ways)]:
+        printed = run("--locate", *options).stdout
+        assert "1 failed" in printed, printed
+        panel = (folder / "panel.txt").read_text()
+        (told,) = junit_failures(folder)
+        assert_all_told(slip, printed, panel, told)
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
+    """However many exercises it fails; and every failure of a run has the sentence and the line."""
+    run, slip = with_slip(name), SLIPS[name]
+    printed = run("--locate").stdout
+    height = sum(max(1, math.ceil(len(line) / COLUMNS)) for line in printed.splitlines())
+    assert height <= SCREEN, printed
+    assert "\n1 cause, " in printed, printed
+    first = printed.partition("causes ===")[2].splitlines()[1:9]
+    assert slip.sentence in " ".join(" ".join(first).split()), printed
+    assert_all_told(slip, printed)
+    failures = junit_failures(with_slip.folder)
+    assert len(failures) > (0 if name in OF_ONE_EXERCISE else 15)
+    unsaid = [told for told in failures if f"{slip.file}, line " not in told]
+    assert not unsaid, unsaid[0]
+
+
+def test_the_root_is_told_first(with_slip):
+    """Whichever tests come first, and whichever exercise has the most failures."""
+    printed = with_slip("mask-inverted")("-p", "no:randomly").stdout
+    shown = [line for line in printed.splitlines() if line.startswith("FAILED ")]
+    assert [line.partition(" - ")[0] for line in shown] == [
+        "FAILED tests/public/test_attention_weights.py::test_attention_weights_with_mask"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "headings", "listed"),
+    [
+        (["-v"], 34, 34),
+        (["-rf"], 0, 34),
+        (["-rN"], 0, 0),
+        (["--tb=no"], 0, 1),
+        (["-q"], 0, 1),
+    ],
+    ids=str,
+)
+def test_what_pytest_offers_still_makes_sense(with_slip, options, headings, listed):
+    """Everything with -v, all names with -rf, nothing in full with --tb=no."""
+    lines = with_slip("mask-inverted")(*options).stdout.splitlines()
+    assert sum(line.startswith("____") for line in lines) == headings
+    assert sum(line.startswith("FAILED ") for line in lines) == listed
+    assert sum("1 cause, 34 failures: your mask works the wrong way" in line for line in lines) == 1
+    in_full = sum("Hint: What does True in a mask" in line for line in lines)
+    assert in_full == (0 if options == ["--tb=no"] else headings or 1)
+    assert any(line.strip("= ").startswith("34 failed, 55 passed") for line in lines)
+
+
+def test_two_slips_are_two_causes(with_slip):
+    """Each with its line, the earlier exercise first."""
+    with_slip("causal-reversed")
+    printed = with_slip("projection-transposed")().stdout
+    told = headlines(printed)
+    assert printed.count("\n2 causes, ") == 1
+    assert told[0].startswith("1. your causal mask is turned round")
+    assert f"{WARMUP}, line 14" in told[0]
+    assert told[1].startswith("2. ")
+
+
+def headlines(printed: str) -> Sequence[str]:
+    """The numbered lines of several causes."""
+    return [line for line in printed.splitlines() if line[:3] in ("1. ", "2. ", "3. ")]

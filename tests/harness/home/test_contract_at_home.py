@@ -1,0 +1,75 @@
+"""The contract is that of the handout, whatever students make of their adapters."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.handout.contract import frozen_contract
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory) -> Path:
+    """The handout of the attention assignment."""
+    folder = tmp_path_factory.mktemp("handout") / "attention"
+    done = grader("handout", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def softmax_with(handout: Path, folder: Path, signature: str, call: str) -> Path:
+    """A copy of the handout whose only adapter is an unannotated or changed softmax."""
+    mine = Path(shutil.copytree(handout, folder))
+    (mine / "adapters.py").write_text(f"import torch\n\n\ndef {signature}:\n    return {call}\n")
+    return mine
+
+
+def test_adapters_without_annotations_are_told_of_a_wrong_shape(handout, tmp_path, home_pytest):
+    """Types that a student took off are still those of the class."""
+    mine = softmax_with(
+        handout, tmp_path / "mine", "run_softmax(in_features, dim)", "in_features.sum(dim)"
+    )
+    printed = home_pytest(mine, "tests/public/test_softmax.py").stdout
+    assert "run_softmax must return shape" in printed
+
+
+def test_a_parameter_by_another_name_fails_at_home_as_in_class(handout, tmp_path, home_pytest):
+    """Adapters are called by keyword: what was handed out tells the names."""
+    mine = softmax_with(handout, tmp_path / "mine", "run_softmax(x, dim)", "torch.softmax(x, dim)")
+    printed = home_pytest(mine, "tests/public/test_softmax.py").stdout
+    assert "The tests call it with in_features" in printed
+
+
+def test_an_adapter_that_was_taken_out_is_not_implemented(handout, tmp_path, home_pytest):
+    """The others are graded."""
+    mine = softmax_with(
+        handout, tmp_path / "mine", "run_softmax(in_features, dim)", "in_features.softmax(dim)"
+    )
+    printed = home_pytest(mine).stdout
+    assert re.search(r"run_softmax +(\d+) of \1 passed", printed)
+    assert "7 passed, 82 missing" in printed
+
+
+@pytest.mark.unit
+def test_what_only_bodies_need_is_left_out_of_the_contract():
+    """A student's modules may not be importable; what annotations name in texts is kept."""
+    adapters = (
+        "from typing import NamedTuple\n"
+        "from torch import Tensor\n"
+        "from assignment import work\n"
+        "from wrapped import typed\n"
+        "class Pair(NamedTuple):\n    first: Tensor\n    second: Tensor\n"
+        "def _shared(x):\n    return work.other(x)\n"
+        '@typed\ndef run_pair(x: Tensor) -> "Pair":\n    return work.pair(_shared(x))\n'
+    )
+    frozen = frozen_contract(adapters)
+    assert "assignment" not in frozen
+    assert "wrapped" not in frozen
+    assert "_shared" not in frozen
+    assert "class Pair(NamedTuple)" in frozen
+    assert "def run_pair(x: Tensor) -> 'Pair'" in frozen

@@ -1,0 +1,181 @@
+"""Nothing hangs at home: a call has a limit as in class, and its end is told with the line."""
+
+from __future__ import annotations
+
+import bdb
+import shutil
+import signal
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.home import limit as limits
+from grader.home.limit import Limit
+from grader.testing.outcome import StudentFault
+from grader.verdict import Status
+
+pytestmark = pytest.mark.process
+
+LINE = "assignment/__init__.py, line "
+LOOP = """
+    n = 0
+    while True:
+        n += 1
+"""
+STUBBORN = """
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass
+"""
+ASLEEP = """
+    time.sleep(1000)
+"""
+DEEP = """
+    return double(x)
+"""
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tiny, tmp_path_factory) -> Path:
+    """The handout of the tiny assignment."""
+    folder = tmp_path_factory.mktemp("handout") / "tiny"
+    done = grader("handout", folder, cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
+    """What pytest prints of a copy with this body of `double`, and perhaps what is above it."""
+    mine = Path(shutil.copytree(handout, tmp_path / "mine"))
+
+    def run(body: str, *options: str, above: str = "") -> str:
+        count = "def count(x):\n    return x.numel()\n"
+        text = f"import time\n{above}\n\ndef double(x):{body}\n\n{count}"
+        (mine / "assignment" / "__init__.py").write_text(text)
+        done = home_pytest(mine, "--call-timeout", "1", *options)
+        return done.stdout + done.stderr
+
+    run.folder = mine
+    return run
+
+
+@pytest.mark.parametrize("body", [LOOP, STUBBORN, ASLEEP], ids=["loop", "stubborn", "asleep"])
+def test_what_never_ends_is_ended_and_the_others_go_on(at_home, body):
+    """Even if it takes the end for one of its own exceptions."""
+    printed = at_home(body)
+    assert f"1 cause, 1 failure: after 1 s still running {LINE}" in printed
+    assert "1 failed, 1 passed" in printed
+    assert "Traceback" not in printed
+
+
+def test_what_calls_itself_for_ever_is_told_as_an_exception(at_home):
+    """Python ends that by itself."""
+    assert f"RecursionError: maximum recursion depth exceeded ({LINE}5)" in at_home(DEEP)
+
+
+def test_a_function_that_hung_is_given_less_the_next_time(at_home):
+    """So that nobody waits for every test of it; a loop of several lines is told at one of them."""
+    (at_home.folder / "tests/public/test_more.py").write_text(
+        textwrap.dedent("""
+        import pytest, torch
+        from grader.testing import exercise
+
+        @exercise('run_double')
+        @pytest.mark.parametrize("size", [1, 2, 3])
+        def test_again(student, size):
+            '''Once more.'''
+            student(torch.ones(size))
+        """)
+    )
+    printed = at_home(LOOP)
+    assert "1 cause, 4 failures: after 1 s still running" in printed
+    assert "after 0.5 s still running" in at_home(LOOP, "-v")
+
+
+def test_an_import_that_never_ends_is_ended(at_home):
+    """It is said once, as of any code that cannot be imported."""
+    printed = at_home("\n    return 2 * x", above="while True:\n    pass")
+    assert printed.count(f"your code cannot be imported: after 1 s still running {LINE}") == 1
+
+
+def test_ctrl_c_ends_the_run_at_once(at_home):
+    """The tests that come after it are not run."""
+    interrupting = "\n    import signal\n    signal.raise_signal(signal.SIGINT)\n    return 2 * x"
+    printed = at_home(interrupting)
+    assert "KeyboardInterrupt" in printed
+    assert "passed" not in printed
+
+
+PRESSED = """
+import os, signal, threading
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Timer(2, press).start()
+"""
+
+
+@pytest.mark.parametrize("body", [LOOP, STUBBORN, ASLEEP], ids=["loop", "stubborn", "asleep"])
+def test_ctrl_c_ends_what_never_ends(at_home, body):
+    """Long before its limit, and even if it takes that for one of its own exceptions."""
+    pressing = textwrap.indent(PRESSED, "    ")
+    printed = at_home(f"{pressing}{body}", "--call-timeout", "100")
+    assert "KeyboardInterrupt" in printed
+    assert "still running" not in printed
+    assert "passed" not in printed
+
+
+def sleeping(folder: Path) -> Callable[[], str]:
+    """A student's function that takes half a second."""
+    (folder / "sleepy.py").write_text(
+        "import time\n\ndef doze():\n    for _ in range(50):\n        time.sleep(0.01)\n"
+        "    return 'awake'\n"
+    )
+    names: dict[str, Callable[[], str]] = {}
+    source = (folder / "sleepy.py").read_text()
+    exec(compile(source, str(folder / "sleepy.py"), "exec"), names)
+    return names["doze"]
+
+
+@pytest.mark.unit
+def test_a_call_that_takes_too_long_is_no_answer(tmp_path):
+    """And who answered to the signal before does so again."""
+    handler = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(StudentFault) as ended:
+        Limit(0.1, tmp_path).call(sleeping(tmp_path))
+    assert ended.value.status is Status.TIMEOUT
+    assert "sleepy.py, line " in ended.value.headline
+    assert signal.getsignal(signal.SIGALRM) is handler
+
+
+@pytest.mark.unit
+def test_without_a_limit_it_takes_as_long_as_it_takes(tmp_path):
+    """`--call-timeout 0`, or `--pdb`."""
+    assert Limit(0, tmp_path).call(sleeping(tmp_path)) == "awake"
+
+
+@pytest.mark.unit
+def test_who_looks_on_in_a_debugger_has_all_the_time(tmp_path):
+    """An editor's debugger is met while it runs; pdb may even begin in the midst of a call."""
+    limit = Limit(0.1, tmp_path, heeds_debuggers=True)
+    doze = sleeping(tmp_path)
+    assert bdb.Bdb(skip=["*"]).runcall(lambda: limit.call(doze)) == "awake"
+    with pytest.raises(StudentFault):
+        limit.call(doze)
+
+
+@pytest.mark.unit
+def test_where_there_are_no_timers_a_thread_ends_a_call(tmp_path, monkeypatch):
+    """On Windows."""
+    monkeypatch.setattr(limits, "_HAS_TIMERS", False)
+    monkeypatch.setattr(limits, "_SIGNAL", signal.SIGTERM)
+    handler = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(StudentFault, match=r"still running sleepy\.py, line"):
+        Limit(0.1, tmp_path).call(sleeping(tmp_path))
+    assert signal.getsignal(signal.SIGTERM) is handler

@@ -1,0 +1,324 @@
+"""At home, too, small edits are tried: the line that alone has to change is told."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.wire.calls import Call
+from grader.wire.trials import Change, Trials
+from grader.worker.trying import alarm
+from grader.worker.trying.trying import Trying
+from tests.harness.conftest import TINY, write_files
+
+pytestmark = pytest.mark.process
+
+HERE = "# here"
+PUBLIC = {
+    "tests/public/test_tiny.py": """
+        import pytest
+        from grader.testing import assert_matches, exercise
+
+        @exercise("run_double")
+        @pytest.mark.parametrize("shape", [(2, 3), (4, 5)], ids=str)
+        def test_doubles(student, reference, draw, shape):
+            '''Every number is doubled.'''
+            x = draw(*shape)
+            assert_matches(student(x), reference(x))
+
+        @exercise("run_double", aspect="generality")
+        def test_doubles_a_row(student, reference, draw):
+            '''Every number of a row is doubled.'''
+            x = draw(7)
+            assert_matches(student(x), reference(x))
+
+        @exercise("run_count")
+        def test_counts(student, reference, draw):
+            '''The numbers are counted.'''
+            x = draw(2, 3)
+            assert_matches(student(x), reference(x))
+        """,
+    "tests/hidden/test_tiny.py": "",
+}
+COUNT = "def count(x):\n    return x.numel()\n"
+
+VALUE = """
+def scaled(x, by):
+    return x * by
+
+def double(x):
+    y = scaled(x, 3)  # here
+    return y
+"""
+EXCEPTION = """
+def columns(x):
+    return x.shape[0]  # here
+
+def double(x):
+    table = torch.full((columns(x),), 2.0)
+    return x * table
+"""
+NARROW = """
+def double(x):
+    rows, columns = x.shape
+    return x - x  # here
+"""
+CACHED = """
+TABLES = {}
+
+def table(n):
+    if n not in TABLES:
+        TABLES[n] = torch.full((n,), 3.0)  # here
+    return TABLES[n]
+
+def double(x):
+    return x * table(x.shape[-1])
+"""
+IMPORTED_AGAIN = """
+import assignment.parts.scaling
+
+def double(x):
+    from assignment.parts.scaling import scaled
+    return scaled(x)
+"""
+SCALING = """
+def scaled(x):
+    return 3 * x
+"""
+ENDLESS = """
+def double(x):
+    n, y = 0, x * 0
+    while n < 2:
+        y = y + x
+        n += 1
+    return 1.5 * y  # here
+"""
+# No small edit makes it right.
+HOPELESS = (
+    """
+def double(x):
+    y = x
+"""
+    + "".join(f"    y = y * {n}.25 - x / {n}.5 + {n}\n" for n in range(2, 30))
+    + "    return y\n"
+)
+WARNING = """
+import warnings
+
+def double(x):
+    y = 3 * x  # here
+    warnings.warn(f"made {float(y.sum())}")
+    return y
+"""
+INTERRUPTED = """
+import signal
+
+def scaled(x, by):
+    return x * by
+
+AS_IT_WAS = scaled.__code__
+
+def double(x):
+    try:
+        if scaled.__code__ is not AS_IT_WAS:
+            signal.raise_signal(signal.SIGINT)
+    except BaseException:
+        pass
+    return scaled(x, 3)
+"""
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory) -> Path:
+    """The handout of a tiny assignment: it holds no solution, only fixtures."""
+    assignment = write_files(tmp_path_factory.mktemp("assignment"), TINY | PUBLIC)
+    folder = tmp_path_factory.mktemp("handout") / "tiny"
+    done = grader("handout", folder, cwd=assignment)
+    assert done.returncode == 0, done.stderr
+    assert not (folder / "solutions").exists()
+    return folder
+
+
+@pytest.fixture
+def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
+    """What pytest prints in a student's copy with this program."""
+    mine = Path(shutil.copytree(handout, tmp_path / "mine"))
+
+    def run(program: str, *options: str) -> str:
+        text = f"import torch\n\n{program}\n{COUNT}"
+        (mine / "assignment" / "__init__.py").write_text(text)
+        done = home_pytest(mine, *options)
+        return done.stdout + done.stderr
+
+    run.folder = mine
+    return run
+
+
+def told_at(program: str) -> str:
+    """How the line that is marked is told."""
+    lines = f"import torch\n\n{program}".splitlines()
+    (number,) = (n for n, line in enumerate(lines, 1) if HERE in line)
+    return f"assignment/__init__.py, line {number}: {lines[number - 1].strip()}"
+
+
+@pytest.mark.parametrize("program", [VALUE, EXCEPTION, CACHED], ids=["value", "exception", "cache"])
+def test_the_line_to_change_is_told(at_home, program):
+    """Of a wrong value, of an exception that is raised elsewhere, and whatever was remembered."""
+    assert told_at(program) in at_home(program, "--locate")
+
+
+def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(at_home):
+    """Much code takes as many axes as its course used: that is a matter of its own."""
+    printed = at_home(NARROW, "-v", "--locate")
+    assert printed.count(told_at(NARROW)) == 2
+    assert "makes the answers right, but for what is raised" in " ".join(printed.split())
+
+
+def test_a_module_that_is_imported_again_in_the_call_is_the_edited_one(at_home):
+    """And one in a folder without __init__.py."""
+    write_files(at_home.folder, {"assignment/parts/scaling.py": SCALING})
+    assert "assignment/parts/scaling.py, line 3: return 3 * x" in at_home(
+        IMPORTED_AGAIN, "--locate"
+    )
+
+
+def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
+    """The rest is told as ever."""
+    once = "import sys\nassert not hasattr(sys, 'once')\nsys.once = True\n"
+    printed = at_home(once + VALUE)
+    assert "numbers in the result are wrong" in printed
+    assert "`pytest --locate`" not in printed
+    assert "Traceback" not in printed
+    assert "AssertionError" not in printed
+
+
+def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
+    """`vmap` of torch crashes for some axes, and all that `pytest` has to say would be lost."""
+    printed = at_home("from torch import vmap\n" + VALUE)
+    assert "numbers in the result are wrong" in printed
+    assert "`pytest --locate`" not in printed
+    assert "Changing this line alone" not in printed
+
+
+def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
+    """What an author decides holds at home as well: the handout says so."""
+    assert "For instance:" not in at_home(VALUE)
+    project = at_home.folder / "pyproject.toml"
+    text = project.read_text()
+    project.write_text(text.replace("show_edits = false", "show_edits = true"))
+    assert "For instance: y = scaled(x, 2)" in at_home(VALUE)
+
+
+def test_one_test_is_enough(at_home):
+    """Students run what they are at."""
+    test = "tests/public/test_tiny.py::test_doubles[(2, 3)]"
+    assert told_at(VALUE) in at_home(VALUE, test)
+
+
+def test_with_several_processes_the_same_is_told(at_home):
+    """pytest-xdist is a student's own choice."""
+    alone, among_several = (
+        at_home(EXCEPTION, "-v", "--locate", *more) for more in ([], ["-n", "2"])
+    )
+    told = [printed.count(told_at(EXCEPTION)) for printed in (alone, among_several)]
+    assert told == [2, 2]
+
+
+def test_a_loop_that_an_edit_makes_endless_is_ended(at_home):
+    """Nobody waits for it, and what comes after it is tried."""
+    assert told_at(ENDLESS) in at_home(ENDLESS, "--locate")
+
+
+def test_what_is_not_tried_is_said_with_what_tries_all(at_home):
+    """A run is kept short, unless it is asked for more."""
+    assert "`pytest --locate`" in at_home(HOPELESS)
+    assert "`pytest --locate`" not in at_home(HOPELESS, "--locate")
+
+
+def test_nothing_is_tried_when_nothing_is_wrong(at_home):
+    """A student who is done waits for nothing."""
+    (at_home.folder / "conftest.py").write_text(
+        "import grader.home.mending as mending\nmending.HomeBench = None\n"
+    )
+    assert "4 passed" in at_home("def double(x):\n    return x + x\n")
+
+
+def test_all_is_left_as_it_was(at_home):
+    """What a student's program holds, what torch and random hold, and who answers to signals."""
+    (at_home.folder / "conftest.py").write_text(
+        textwrap.dedent("""
+        import random, signal, sys
+        import pytest, torch
+
+        def state():
+            own = {name: one for name, one in sys.modules.items()
+                   if name.split(".")[0] in ("adapters", "assignment", "tests")}
+            held = {name: dict(vars(one)) for name, one in own.items()}
+            tables = {n: t.tolist() for n, t in own["assignment"].TABLES.items()}
+            handlers = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGALRM)]
+            drawn = torch.get_rng_state().tolist(), random.getstate()
+            return own, held, tables, handlers, drawn, torch.get_num_threads(), sys.stdout
+
+        def pytest_sessionstart(session):
+            from grader.home.reasons import Reasons
+            explain = Reasons.explain
+
+            def looked_at(*arguments):
+                before = state()
+                explain(*arguments)
+                after = state()
+                same = [one == other for one, other in zip(before, after)]
+                session.same = {*getattr(session, "same", ()), *same}
+                session.seen = f"tables {len(before[2])}, the same: {session.same}"
+
+            Reasons.explain = looked_at
+
+        def pytest_terminal_summary(terminalreporter):
+            terminalreporter.write_line(terminalreporter._session.seen)
+        """)
+    )
+    program = CACHED.replace("return TABLES", "print('seen')\n    return TABLES")
+    printed = at_home(program, "--tb=no", "-p", "no:randomly")
+    assert "tables 3, the same: {True}" in printed
+    assert "seen" not in printed.partition("tables 3")[0]
+
+
+def test_what_edited_programs_warn_of_is_not_shown(at_home):
+    """Nobody wrote them."""
+    assert at_home(WARNING, "--locate").count("UserWarning: made") == 3
+
+
+def test_ctrl_c_ends_it_whatever_the_program_makes_of_that(at_home):
+    """What is known so far is shown."""
+    printed = at_home(INTERRUPTED)
+    assert "`pytest --locate`" in printed
+    assert "numbers in the result are wrong" in printed
+    assert "Traceback" not in printed
+
+
+@pytest.mark.unit
+def test_where_there_are_no_timers_a_thread_ends_a_call(tmp_path, monkeypatch):
+    """On Windows."""
+    monkeypatch.setattr(alarm, "_HAS_TIMERS", False)
+    monkeypatch.setattr(alarm, "_SIGNAL", signal.SIGTERM)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = "def double(x):\n    n = 0\n    while n < 3:\n        n += 1\n    return n * x\n"
+    (tmp_path / "windowless.py").write_text(text)
+    module = __import__("windowless")
+    trying = Trying({"run_double": module.double}, tmp_path)
+    start, bound = text.index("+= 1"), text.index("< 3")
+    edits = [
+        {"windowless.py": [Change(start, start + 4, "-= 1")]},
+        {"windowless.py": [Change(bound, bound + 3, "< 2")]},
+    ]
+    handler = signal.getsignal(signal.SIGTERM)
+    outcomes = trying.perform(Trials([Call("run_double", {"x": torch.ones(1)})], 1, edits, 60.0))
+    assert outcomes.of(0, 0) is None
+    assert outcomes.of(1, 0).item() == 2
+    assert signal.getsignal(signal.SIGTERM) is handler

@@ -1,0 +1,259 @@
+"""What a student reads at home: short paragraphs, pictures with -v, never a page of traceback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.home.picture import ASCII, BLOCKS, ink_for, picture
+from grader.testing.comparison import FLOAT32, compare
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tiny, tmp_path_factory) -> Path:
+    """The handout of the tiny assignment."""
+    folder = tmp_path_factory.mktemp("handout") / "tiny"
+    done = grader("handout", folder, cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def at_home(handout, home_pytest, tmp_path):
+    """Runs pytest in a student's copy, with these bodies of `double` and `count`."""
+    mine = Path(shutil.copytree(handout, tmp_path / "mine"))
+
+    def run(
+        double: str, *options: str, count: str = "return x.numel()", **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        parts = [f"def {name}(x):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
+                 for name, body in (("double", double), ("count", count))]  # fmt: skip
+        (mine / "assignment" / "__init__.py").write_text("import torch\n\n" + "\n".join(parts))
+        return home_pytest(mine, *options, **variables)
+
+    run.folder = mine
+    return run
+
+
+def paragraph(printed: str, test: str) -> list[str]:
+    """The lines below a failed test's heading, up to the next section: what -v shows."""
+    lines = printed.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip("_ ") == test)
+    end = next(i for i in range(start + 1, len(lines)) if lines[i].startswith(("__", "==", "--")))
+    return lines[start + 1 : end]
+
+
+def example(printed: str, test: str) -> list[str]:
+    """What is told of the one test that stands for a cause, without its indentation."""
+    lines = printed.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"{test}:"))
+    end = next(i for i in range(start + 1, len(lines)) if not lines[i].startswith("    "))
+    about = lines[start].removeprefix(f"{test}: ")
+    return [about, *(line.removeprefix("    ") for line in lines[start + 1 : end])]
+
+
+def test_a_wrong_answer_is_a_short_paragraph(at_home):
+    """What the test is about, and what was wrong; the numbers are for who asks."""
+    printed = at_home("return 2 * x + 0.5").stdout
+    about, wrong, *rest = example(printed, "test_doubles")
+    assert about == "Every number is doubled."
+    assert wrong.startswith("6 of 6 numbers in the result are wrong; the worst at index [")
+    assert not any("expected" in line for line in rest)
+    assert "Traceback" not in printed
+    assert "Error" not in printed
+
+
+def test_what_is_printed_is_shown_with_its_failure_and_nowhere_else(at_home):
+    """The grader repeats a failed call to find the line, and keeps that to itself."""
+    printed = at_home("print('so far')\nreturn 3 * x").stdout
+    assert printed.count("so far") == 1
+
+
+def test_verbose_adds_numbers_and_a_picture(at_home):
+    """Expected, got and the difference, side by side."""
+    lines = paragraph(at_home("return 2 * x + x.sign()", "-v").stdout, "test_doubles")
+    assert any(line.split() == ["index", "expected", "got", "off", "by"] for line in lines)
+    assert any(line.split() == ["expected", "got", "difference"] for line in lines)
+    assert any("the leading axis down, n across" in line for line in lines)
+    assert any("█" in line for line in lines)
+
+
+def test_a_terminal_without_blocks_gets_ascii(at_home):
+    """Some consoles have no shades."""
+    printed = at_home("return 2 * x + x.sign()", "-v", PYTHONIOENCODING="ascii").stdout
+    picture = [line for line in paragraph(printed, "test_doubles") if "##" in line]
+    assert picture
+    assert printed.isascii()
+
+
+def test_what_was_raised_is_told_as_in_class(at_home):
+    """The line, its operands and what it means, and the call; no frames."""
+    printed = at_home("return x @ x").stdout
+    lines = example(printed, "test_doubles")
+    assert "cannot be multiplied (2x3 and 2x3) (assignment/__init__.py, line 4)\n" in printed
+    assert lines[1:3] == ["    return x @ x", "    with x = float32[2, 3]"]
+    assert lines[-1] == "The test called run_double(x=float32[2, 3])."
+
+
+def test_pytest_x_goes_past_what_is_missing(at_home):
+    """The first failure is something to mend, not something to write."""
+    printed = at_home("raise NotImplementedError", "-x", count="return 0").stdout
+    assert "stopping after 1 failures" in printed
+    assert "test_counts" in printed
+    assert "1 failed, 1 missing" in printed
+
+
+def test_what_is_missing_is_no_success(at_home):
+    """A workflow that runs pytest must not be green before anything is written."""
+    done = at_home("raise NotImplementedError", count="raise NotImplementedError")
+    assert "2 missing" in done.stdout
+    assert done.returncode == 1
+    assert at_home("return 2 * x").returncode == 0
+
+
+def test_what_cannot_be_imported_is_said_once(at_home):
+    """Not once for every test."""
+    done = at_home("return (x")
+    printed = done.stdout + done.stderr
+    assert printed.count("SyntaxError") == 1
+    assert "your code cannot be imported: SyntaxError: '(' was never closed" in printed
+    assert "    return (x\n           ^" in printed
+    assert "Traceback" not in printed
+    assert done.returncode != 0
+
+
+def test_the_same_error_is_told_once_in_full(at_home):
+    """Other tests that meet it are counted; -v has them all."""
+    (at_home.folder / "tests/public/test_more.py").write_text(
+        "from grader.testing import exercise\n\n"
+        "@exercise('run_double')\n"
+        "def test_again(student, draw):\n"
+        "    '''Once more.'''\n"
+        "    student(__import__('torch').ones(4))\n"
+    )
+    printed = at_home("return x.doubled()").stdout
+    assert printed.count("with x = float32") == 1
+    assert "1 cause, 2 failures: AttributeError: " in printed
+    assert "All in run_double." in printed
+    assert at_home("return x.doubled()", "-v").stdout.count("with x = float32") == 2
+
+
+def test_a_test_that_breaks_is_not_blamed_on_the_student(at_home):
+    """Neither in its fixtures nor in itself."""
+    (at_home.folder / "tests/public/test_more.py").write_text(
+        "import pytest\nfrom grader.testing import exercise\n\n"
+        "@pytest.fixture\n"
+        "def broken():\n"
+        "    raise OSError('no disk')\n\n"
+        "@exercise('run_double')\n"
+        "def test_fixture(broken):\n"
+        "    '''Never runs.'''\n\n"
+        "@exercise('run_double')\n"
+        "def test_body(student):\n"
+        "    '''Breaks.'''\n"
+        "    {}['key']\n"
+    )
+    printed = at_home("return 2 * x").stdout
+    said = "the test itself broke, which is not your doing"
+    assert f"{said}: OSError: no disk (tests/public/test_more.py, line 6)" in printed
+    assert f"{said}: KeyError: 'key' (tests/public/test_more.py, line 15)" in printed
+    assert "Traceback" not in printed
+    assert "def broken" not in printed
+
+
+def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
+    """They are theirs, and a traceback is what they came for."""
+    (at_home.folder / "tests/public/test_mine.py").write_text(
+        "def test_mine():\n    assert [1, 2] == [1, 3]\n"
+    )
+    assert "E       assert [1, 2] == [1, 3]" in at_home("return 2 * x").stdout
+
+
+def test_another_python_without_torch_is_told_in_a_sentence(at_home, tmp_path):
+    """The pytest of the system instead of the environment's is a common slip."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['safetensors'] = None\n")
+    at_home("return 2 * x")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest"],
+        cwd=at_home.folder,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "safetensors is not installed for this Python" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def drawn(answer: torch.Tensor, expected: torch.Tensor, *axes: str) -> list[str]:
+    """A picture in ASCII."""
+    return picture(compare(answer, expected, FLOAT32), axes, ASCII)
+
+
+@pytest.mark.unit
+def test_a_picture_has_one_scale_and_marks_what_is_right():
+    """Low and high are blank and dense, in expected and got alike."""
+    expected = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    assert drawn(torch.eye(2), expected, "queries", "keys") == [
+        "queries down, keys across; from 0 (' ') to 1 ('#'), '-' is right",
+        "      expected   got        difference",
+        "   0    ##       ##         ####",
+        "   1  ##           ##       ####",
+    ]
+
+
+@pytest.mark.unit
+def test_a_picture_shows_the_two_worst_slices():
+    """A batch is not drawn whole."""
+    expected = torch.zeros(5, 2, 2)
+    answer = expected.clone()
+    answer[1, 0, 0], answer[3, 0, 0], answer[4, 0, 0] = 1.0, 9.0, 4.0
+    lines = drawn(answer, expected, "the leading axis", "rows", "columns")
+    assert [line for line in lines if line.startswith("at ")] == ["at [3]:", "at [4]:"]
+
+
+@pytest.mark.unit
+def test_a_large_picture_is_cut_around_the_worst_number():
+    """Twelve rows and columns, numbered as they are in the tensor."""
+    expected = torch.zeros(40, 40)
+    answer = expected.clone()
+    answer[30, 5] = 1.0
+    lines = drawn(answer, expected, "rows", "columns")
+    assert len(lines) == 2 + 12
+    assert lines[2].split()[0] == "24"
+    assert max(map(len, lines)) < 100
+
+
+@pytest.mark.unit
+def test_a_row_is_drawn_and_a_number_is_not():
+    """One axis runs across."""
+    assert "n across" in drawn(torch.ones(3), torch.zeros(3), "n")[0]
+    assert drawn(torch.tensor(1.0), torch.tensor(0.0)) == []
+
+
+@pytest.mark.unit
+def test_nan_and_infinity_are_not_shades():
+    """They are on no scale."""
+    answer = torch.tensor([[float("nan"), float("inf"), 0.5]])
+    last = drawn(answer, torch.tensor([[0.0, 1.0, 0.5]]), "a", "b")[-1]
+    assert "??!!" in last
+    assert last.endswith("??!!--")
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("encoding", "ink"), [("utf-8", BLOCKS), ("cp1252", ASCII), ("ascii", ASCII), (None, ASCII)]
+)
+def test_ink_is_chosen_by_what_the_terminal_can_write(encoding, ink):
+    """A character that is not there would be shown as its number."""
+    assert ink_for(encoding) is ink

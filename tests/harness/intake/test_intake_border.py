@@ -1,0 +1,124 @@
+"""The border of the intake: what strangers wrote makes them unreadable, and nothing else."""
+
+from __future__ import annotations
+
+import errno
+import json
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from grader.intake import CopyFailed, Entry, fingerprint, take_in
+from grader.intake.naming import natural_order
+from grader.submission import Unreadable
+
+pytestmark = pytest.mark.unit
+
+
+def taken_in(path, tmp_path):
+    into = tmp_path / "into"
+    into.mkdir()
+    return take_in(Entry("alice", path), into)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "handed-in"
+    place.mkdir()
+    (place / "adapters.py").write_text("def run_softmax(in_features, dim): ...\n")
+    return place
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [RuntimeError("x" * 10_000), RecursionError(), KeyError("\udcff"), StopIteration(),
+     OSError(errno.ENAMETOOLONG, "long"), UnicodeError(), AssertionError()],
+)  # fmt: skip
+def test_whatever_goes_wrong_with_what_was_handed_in_makes_it_unreadable(
+    folder, tmp_path, monkeypatch, problem
+):
+    """Nobody can foresee everything that a stranger writes; it is nobody else's fault."""
+    monkeypatch.setattr("grader.intake.programs.locate.read_facts", _raising(problem))
+    with pytest.raises(Unreadable, match="it holds something that the grader cannot read") as said:
+        taken_in(folder, tmp_path)
+    assert len(str(said.value)) < 300
+    assert str(said.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [OSError(errno.ENOSPC, "full"), OSError(errno.EMFILE, "files"), OSError(errno.EIO, "disk"),
+     MemoryError()],
+)  # fmt: skip
+def test_what_goes_wrong_with_this_machine_is_nobodys_fault(folder, tmp_path, monkeypatch, problem):
+    """A full disk costs no points."""
+    monkeypatch.setattr("grader.intake.programs.locate.read_facts", _raising(problem))
+    with pytest.raises(CopyFailed):
+        taken_in(folder, tmp_path)
+
+
+def test_a_notebook_beside_which_every_name_is_taken_is_unreadable(tmp_path):
+    """The module that runs its cells has to be called something."""
+    folder = tmp_path / "handed-in"
+    folder.mkdir()
+    cell = {"cell_type": "code", "source": "def run_softmax(in_features, dim): ...",
+            "metadata": {}, "outputs": [], "execution_count": None}  # fmt: skip
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "work.ipynb").write_text(json.dumps(notebook))
+    (folder / "adapters.py").mkdir()
+    for place in ("adapters.py/a.txt", *(f"notebook_{number}.py" for number in range(1, 100))):
+        (folder / place).touch()
+    with pytest.raises(Unreadable):
+        taken_in(folder, tmp_path)
+
+
+def test_what_nobody_can_read_has_a_hash(folder, monkeypatch):
+    """Hashes are made where one exception would end the whole batch."""
+    known = fingerprint(Entry("alice", folder))
+    module = sys.modules["grader.intake.fingerprint"]
+    monkeypatch.setattr(module, "survey", _raising(RecursionError()))
+    assert len(fingerprint(Entry("alice", folder))) == len(known) == 64
+
+
+MEMORY = """
+import resource, sys
+from grader.intake.programs.source_facts import read_facts
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+facts = read_facts([sys.stdin.buffer.read()])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, len(facts.imports))
+"""
+
+
+@pytest.mark.process
+def test_long_names_take_no_memory():
+    """`from m import a, b, …` would say the name of `m` again and again."""
+    names = ", ".join(f"a{number}" for number in range(15_000))
+    source = f"from {'m' * 100_000} import {names}\nimport torch.nn\n".encode()
+    bound = (resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY],
+        input=source,
+        capture_output=True,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(*bound),
+    )
+    kilobytes, imports = map(int, done.stdout.split())
+    assert kilobytes < 100_000
+    assert imports == 1
+
+
+def test_names_with_more_digits_than_a_number_may_have_are_put_in_order():
+    """A zip's names can be long, and they are the first thing that is looked at."""
+    names = ["a" + "9" * 5000, "a10", "a2", "b", "a02", "a" + "9" * 4999]
+    assert sorted(names, key=lambda name: (natural_order(name), name)) == [
+        "a02", "a2", "a10", "a" + "9" * 4999, "a" + "9" * 5000, "b"
+    ]  # fmt: skip
+
+
+def _raising(problem):
+    def raise_it(*_):
+        raise problem
+
+    return raise_it

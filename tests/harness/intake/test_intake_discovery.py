@@ -1,0 +1,173 @@
+"""Which submissions there are in what an instructor points at."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Entry, NothingToGrade, discover, single, take_in
+from grader.submission import Unreadable
+
+pytestmark = pytest.mark.unit
+
+
+def a_folder(folder: Path, name: str = "adapters.py") -> Path:
+    folder.mkdir(parents=True)
+    (folder / name).write_text("def run_softmax(in_features, dim): ...\n")
+    return folder
+
+
+def test_folders_archives_notebooks_and_files_are_submissions(tmp_path: Path) -> None:
+    """Every form in which a class hands in, named without its suffix."""
+    a_folder(tmp_path / "alice")
+    for name in (
+        "bob.zip",
+        "carol.tar.gz",
+        "dave.TGZ",
+        "eve.ipynb",
+        "fay.py",
+        "gil.tar",
+        "hal.rar",
+    ):
+        (tmp_path / name).write_bytes(b"x")
+    names = [entry.name for entry in discover([tmp_path]).entries]
+    assert names == ["alice", "bob", "carol", "dave", "eve", "fay", "gil", "hal"]
+
+
+def test_what_is_no_submission_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    """Nothing is lost silently; only what the Mac leaves everywhere goes unsaid."""
+    a_folder(tmp_path / "alice")
+    for name in ("README.txt", "grades.csv", ".hidden", ".DS_Store"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "__MACOSX").mkdir()
+    found = discover([tmp_path])
+    assert [entry.name for entry in found.entries] == ["alice"]
+    reasons = {item.path.name: item.reason for item in found.skipped}
+    assert reasons == {
+        ".hidden": "hidden, or made by a tool",
+        "README.txt": "neither a folder nor an archive, a notebook or a Python file",
+        "grades.csv": "neither a folder nor an archive, a notebook or a Python file",
+    }
+
+
+def test_names_sort_as_people_count(tmp_path: Path) -> None:
+    """The order of the results is the same wherever they are made."""
+    for name in ("group10", "group2", "Group1", "7", "10"):
+        a_folder(tmp_path / name)
+    names = [entry.name for entry in discover([tmp_path]).entries]
+    assert names == ["7", "10", "Group1", "group2", "group10"]
+
+
+def test_equal_names_are_told_apart_and_a_note_says_so(tmp_path: Path) -> None:
+    """A folder beside its own zip, and one name in two classes: all are graded."""
+    a_folder(tmp_path / "one/alice")
+    (tmp_path / "one/alice.zip").write_bytes(b"x")
+    a_folder(tmp_path / "one/alice-2")
+    a_folder(tmp_path / "two/alice")
+    a_folder(tmp_path / "two/bob")
+    found = discover([tmp_path / "one", tmp_path / "two"])
+    paths = {entry.name: str(entry.path.relative_to(tmp_path)) for entry in found.entries}
+    assert paths == {
+        "alice": "one/alice",
+        "alice-2": "one/alice-2",
+        "alice-3": "one/alice.zip",
+        "alice-4": "two/alice",
+        "bob": "two/bob",
+    }
+    assert len(found.notes) == 2
+    assert "alice-3 for" in found.notes[0]
+    assert "one/alice.zip" in found.notes[0]
+
+
+def test_a_path_given_twice_is_graded_once(tmp_path: Path) -> None:
+    """Shell patterns overlap."""
+    a_folder(tmp_path / "class/alice")
+    a_folder(tmp_path / "class/bob")
+    found = discover([tmp_path / "class", tmp_path / "class/../class", tmp_path / "class/alice"])
+    assert [entry.name for entry in found.entries] == ["alice", "bob"]
+
+
+def test_a_path_can_itself_be_a_submission(tmp_path: Path) -> None:
+    """An archive, a file, or a folder with the adapters in it; `--adapters` says where."""
+    (tmp_path / "alice.zip").write_bytes(b"x")
+    bob = a_folder(tmp_path / "bob")
+    carol = a_folder(tmp_path / "carol/tests").parent
+    found = discover([tmp_path / "alice.zip", bob])
+    assert [entry.name for entry in found.entries] == ["alice", "bob"]
+    assert "graded as one submission" in found.notes[0]
+    assert [e.name for e in discover([carol], "tests/adapters.py").entries] == ["carol"]
+
+
+def test_stray_adapters_do_not_swallow_a_class(tmp_path: Path) -> None:
+    """An instructor may keep the template beside the submissions."""
+    for name in ("alice", "bob"):
+        a_folder(tmp_path / name)
+    (tmp_path / "adapters.py").write_text("")
+    names = [entry.name for entry in discover([tmp_path]).entries]
+    assert names == ["adapters", "alice", "bob"]
+
+
+@pytest.mark.parametrize("case", ["missing", "empty", "only a README", "a FIFO", "a CSV"])
+def test_a_path_without_submissions_is_one_sentence(tmp_path: Path, case: str) -> None:
+    """A wrong path must not look like a class that scored nothing."""
+    path = tmp_path / "class"
+    if case == "a FIFO":
+        os.mkfifo(path)
+    elif case == "a CSV":
+        path = tmp_path / "grades.csv"
+        path.write_text("x")
+    elif case != "missing":
+        path.mkdir()
+    if case == "only a README":
+        (path / "README.txt").write_text("x")
+    with pytest.raises(NothingToGrade, match=path.name) as caught:
+        discover([path])
+    assert "\n" not in str(caught.value)
+
+
+def test_names_are_fit_to_print(tmp_path: Path) -> None:
+    """A name may be any bytes: terminals and databases get only what prints."""
+    a_folder(Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")))
+    a_folder(tmp_path / "red\x1b[31m")
+    a_folder(tmp_path / "abc\u202etxt")
+    a_folder(tmp_path / "<b>Zoë</b>".replace("/", "|"))
+    found = discover([tmp_path])
+    names = [entry.name for entry in found.entries]
+    assert names == ["<b>Zoë<|b>", "abc\\u202etxt", "caf\\xe9", "red\\x1b[31m"]
+    for number, entry in enumerate(found.entries):
+        (into := tmp_path.parent / f"{tmp_path.name}-{number}").mkdir()
+        assert take_in(entry, into).name == entry.name
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "socket", "link"])
+def test_special_entries_get_a_row_and_are_never_opened(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a FIFO blocks for ever; a link may lead to another's work."""
+    (tmp_path / "class").mkdir()
+    monkeypatch.chdir(tmp_path / "class")  # a socket's path must be short
+    if kind == "FIFO":
+        os.mkfifo("odd")
+    elif kind == "socket":
+        socket.socket(socket.AF_UNIX).bind("odd")
+    else:
+        Path("odd").symlink_to(a_folder(tmp_path / "elsewhere"))
+    (entry,) = discover([tmp_path / "class"]).entries
+    (tmp_path / "into").mkdir()
+    with pytest.raises(Unreadable, match=f"it is a {kind}"):
+        take_in(entry, tmp_path / "into")
+
+
+def test_a_link_that_the_instructor_gives_is_followed(tmp_path: Path) -> None:
+    """The instructor's own paths are trusted; its name is the one that was given."""
+    (tmp_path / "link").symlink_to(a_folder(tmp_path / "alice"))
+    assert single(tmp_path / "link") == Entry("link", tmp_path.resolve() / "alice")
+
+
+def test_single_takes_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`grader run .` in a submission."""
+    monkeypatch.chdir(a_folder(tmp_path / "alice", "other.py"))
+    assert single(Path()).name == "alice"

@@ -1,0 +1,290 @@
+"""Taking in folders: what is copied, what is left out and said, and what is never touched."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Allowance, CopyFailed, Entry, Limits, fingerprint, take_in
+from grader.submission import Submission, Unreadable
+
+pytestmark = pytest.mark.unit
+
+ADAPTERS = "def run_softmax(in_features, dim): ...\n"
+SMALL = Limits(
+    source=Allowance(4, 1000, 2000),
+    notebooks=Allowance(1, 1000, 1000),
+    data=Allowance(3, 100, 250),
+    depth=3,
+    entries=30,
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "into").mkdir()
+    home = tmp_path / "alice"
+    home.mkdir()
+    (home / "adapters.py").write_text(ADAPTERS)
+    return home
+
+
+def taken(home: Path, limits: Limits = SMALL) -> Submission:
+    return take_in(Entry(home.name, home), home.parent / "into", limits=limits)
+
+
+def copied(submission: Submission) -> set[str]:
+    paths = submission.root.rglob("*")
+    return {str(path.relative_to(submission.root)) for path in paths if path.is_file()}
+
+
+def test_a_folder_is_copied_and_found(home: Path) -> None:
+    """Source, data and folders arrive; where the adapters are is known."""
+    (home / "assignment").mkdir()
+    (home / "assignment/attention.py").write_bytes(b"# caf\xe9: not UTF-8\n")
+    (home / "vocabulary.json").write_text("{}")
+    submission = taken(home)
+    assert copied(submission) == {"adapters.py", "assignment/attention.py", "vocabulary.json"}
+    assert (submission.name, submission.adapters, submission.module) == (
+        "alice",
+        "adapters.py",
+        "adapters",
+    )
+    assert submission.import_paths == (".",)
+    assert submission.notes == ()
+
+
+def test_the_copy_is_readable_for_another_user(home: Path) -> None:
+    """Workers run as somebody else; home's own modes and the umask do not matter."""
+    (home / "data").mkdir()
+    (home / "data/private.py").write_text("")
+    (home / "data/private.py").chmod(0o700)
+    before = os.umask(0o077)
+    try:
+        submission = taken(home)
+    finally:
+        os.umask(before)
+    for path in [submission.root.parent, submission.root, *submission.root.rglob("*")]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o755 if path.is_dir() else 0o644), path
+
+
+def test_what_tools_made_is_left_out_without_a_word(home: Path) -> None:
+    """Environments, caches and histories are nobody's submission."""
+    for clutter in (
+        ".git/config",
+        ".venv/lib/x.py",
+        "venv/x.py",
+        "my-env/pyvenv.cfg",
+        "my-env/lib/python3/x.py",
+        "node_modules/x.py",
+        "__pycache__/x.cpython-311.pyc",
+        ".ipynb_checkpoints/x.py",
+        "wandb/run-20240101/config.yaml",
+        "alice.egg-info/PKG-INFO",
+        "x.pyc",
+        "._adapters.py",
+        ".DS_Store",
+    ):
+        path = home / clutter
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    submission = taken(home)
+    assert copied(submission) == {"adapters.py"}
+    assert submission.notes == ()
+
+
+def test_too_much_is_left_out_and_listed(home: Path) -> None:
+    """Size, number and depth have limits; small files come first, and the code before all data."""
+    (home / "checkpoint.pt").write_bytes(b"x" * 101)
+    (home / "generated.py").write_bytes(b"#" * 1001)
+    for number in range(5):
+        (home / f"table{number}.bin").write_bytes(b"x" * (60 + number))
+    (home / "a/b/c").mkdir(parents=True)
+    (home / "a/b/c/deep.py").write_text("")
+    submission = taken(home)
+    assert copied(submission) == {"adapters.py", "table0.bin", "table1.bin", "table2.bin"}
+    notes = "\n".join(submission.notes)
+    assert "checkpoint.pt (101 bytes)" in notes
+    assert "generated.py" in notes
+    assert "beyond the first 3 files): table3.bin, table4.bin" in notes
+    assert "more than 3 folders deep): a/b/c/" in notes
+
+
+def test_a_long_list_of_what_was_left_out_is_cut(home: Path) -> None:
+    """A note is a sentence, not a directory listing."""
+    for number in range(20):
+        (home / f"{number:02}.pt").write_bytes(b"x" * 101)
+    (note,) = taken(home).notes
+    assert note.endswith("04.pt (101 bytes) and 15 more.")
+
+
+def test_more_entries_than_the_limit_stop_the_walk(home: Path) -> None:
+    """A folder of a million empty files costs no more than the limit."""
+    (home / "many").mkdir()
+    for number in range(60):
+        (home / "many" / f"{number}.txt").touch()
+    assert any("the rest of many" in note for note in taken(home).notes)
+
+
+def test_more_folders_than_the_limit_are_not_made(home: Path) -> None:
+    """Each has to be made and removed again: 2,000 files could lie in 48,000."""
+    for number in range(8):
+        (home / f"{number}/a/b").mkdir(parents=True)
+        (home / f"{number}/a/b/data.bin").write_bytes(b"x")
+        (home / f"{number}/a/b/more.bin").write_bytes(b"xx")
+    limits = Limits(depth=4, folders=7)
+    submission = taken(home, limits)
+    assert copied(submission) == {
+        "adapters.py",
+        *(f"{number}/a/b/{name}.bin" for number in range(2) for name in ("data", "more")),
+    }
+    assert "beyond the first 7 folders): 2/a/b/data.bin, " in submission.notes[0]
+
+
+def test_links_are_not_followed_out(home: Path) -> None:
+    """The grader may read what the student may not: other submissions, answers, passwords."""
+    (home.parent / "secret.py").write_text("secret = 1\n")
+    (home.parent / "alice-secret").mkdir()
+    (home / "real.py").write_text("x = 1\n")
+    (home / "inside.py").symlink_to("real.py")
+    (home / "outside.py").symlink_to("../secret.py")
+    (home / "absolute.txt").symlink_to("/etc/passwd")
+    (home / "neighbour").symlink_to("../alice-secret")
+    (home / "loop").symlink_to(".")
+    (home / "self").symlink_to("self")
+    (home / "twice.py").symlink_to("outside.py")
+    submission = taken(home)
+    assert copied(submission) == {"adapters.py", "inside.py", "real.py"}
+    assert (submission.root / "inside.py").read_text() == "x = 1\n"
+    assert not (submission.root / "inside.py").is_symlink()
+    assert "outside.py" in submission.notes[0]
+
+
+def test_adapters_that_are_a_link_out_are_named_in_the_reason(home: Path) -> None:
+    """Else 'no adapters.py' would puzzle whoever sees the file lie there."""
+    (home / "adapters.py").rename(home.parent / "elsewhere.py")
+    (home / "adapters.py").symlink_to("../elsewhere.py")
+    (home / "model.py").touch()
+    with pytest.raises(Unreadable, match=r"no adapters\.py.* it holds model\.py.*link.*adapters"):
+        taken(home)
+
+
+def test_fifos_and_sockets_inside_are_never_opened(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a FIFO blocks until somebody writes: a batch would hang."""
+    monkeypatch.chdir(home)
+    os.mkfifo("pipe.py")
+    socket.socket(socket.AF_UNIX).bind("door")
+    Path("to-pipe.py").symlink_to("pipe.py")
+    before = fingerprint(Entry("alice", home))
+    submission = taken(home)
+    assert copied(submission) == {"adapters.py"}
+    assert "pipe.py (a FIFO)" in " ".join(submission.notes)
+    Path("pipe.py").unlink()
+    assert fingerprint(Entry("alice", home)) == before
+
+
+def test_devices_inside_are_never_opened(home: Path) -> None:
+    """Reading /dev/zero never ends."""
+    try:
+        os.mknod(home / "zero.py", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    assert copied(taken(home)) == {"adapters.py"}
+
+
+def test_a_file_without_permission_is_left_out_and_said(home: Path) -> None:
+    """One unreadable file must not cost the submission."""
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    (home / "private.py").touch()
+    (home / "private.py").chmod(0)
+    submission = taken(home)
+    assert copied(submission) == {"adapters.py"}
+    assert "private.py" in submission.notes[0]
+
+
+def test_file_names_may_be_any_bytes(home: Path) -> None:
+    """Copied under the same bytes, printed as what prints."""
+    (home / os.fsdecode(b"caf\xe9.py")).write_text("x = 1\n")
+    (home / os.fsdecode(b"\xe9.pt")).write_bytes(b"x" * 101)
+    submission = taken(home)
+    assert os.fsdecode(b"caf\xe9.py") in copied(submission)
+    assert r"\xe9.pt" in submission.notes[0]
+    submission.notes[0].encode("utf-8")
+
+
+@pytest.mark.parametrize("content", ["nothing", "only clutter"])
+def test_an_empty_folder_is_unreadable(home: Path, content: str) -> None:
+    """With a sentence that says so."""
+    (home / "adapters.py").unlink()
+    if content == "only clutter":
+        (home / ".git").mkdir()
+    with pytest.raises(Unreadable, match="empty"):
+        taken(home)
+
+
+def test_a_submission_that_is_gone_is_unreadable(home: Path) -> None:
+    """Between listing and grading somebody may tidy up."""
+    with pytest.raises(Unreadable, match="cannot be opened"):
+        take_in(Entry("bob", home.parent / "bob"), home.parent / "into")
+
+
+def test_a_full_disk_is_not_the_submissions_fault(home: Path) -> None:
+    """It is the machine's: not graded, and costs nobody points. Here files are limited in size."""
+    content = ADAPTERS * 100
+    (home / "adapters.py").write_text(content)
+    with zipfile.ZipFile(home.parent / "alice.zip", "w") as archive:
+        archive.writestr("adapters.py", content)
+    (home.parent / "again").mkdir()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(CopyFailed, match="cannot write the private copy"):
+            take_in(Entry("alice", home), home.parent / "into")
+        with pytest.raises(CopyFailed, match="cannot write the private copy"):
+            take_in(Entry("alice", home.parent / "alice.zip"), home.parent / "again")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_adapters_outside_the_submission_are_refused(home: Path) -> None:
+    """`--adapters` is a path inside a submission."""
+    with pytest.raises(ValueError, match="inside a submission"):
+        take_in(Entry("alice", home), home.parent / "into", "../bob/adapters.py")
+
+
+def test_the_fingerprint_changes_with_what_is_copied(home: Path) -> None:
+    """Resuming regrades what changed, and only that."""
+    entry = Entry("alice", home)
+    first = fingerprint(entry)
+    os.utime(home / "adapters.py", (0, 0))
+    (home / "__pycache__").mkdir()
+    (home / "__pycache__/adapters.cpython-311.pyc").write_bytes(b"x")
+    assert fingerprint(entry) == first
+    assert fingerprint(Entry("another name", home)) == first
+    (home / "adapters.py").write_text(ADAPTERS + "\n")
+    second = fingerprint(entry)
+    assert second != first
+    (home / "adapters.py").rename(home / "solution.py")
+    assert fingerprint(entry) not in (first, second)
+
+
+def test_the_fingerprint_of_what_cannot_be_read_is_a_fingerprint(tmp_path: Path) -> None:
+    """It neither raises nor blocks."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("/etc")
+    (tmp_path / "alice.zip").write_bytes(b"x")
+    (tmp_path / "alice.py").write_bytes(b"x")
+    names = ("fifo", "link", "missing", "alice.zip", "alice.py")
+    prints = [fingerprint(Entry(name, tmp_path / name)) for name in names]
+    assert all(len(print_) == 64 for print_ in prints)
+    assert len(set(prints)) == len(names)

@@ -1,0 +1,233 @@
+"""Finding the adapters, and importing them as they were imported at home."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.intake import Entry, take_in
+from grader.submission import Submission, Unreadable
+
+pytestmark = pytest.mark.unit
+
+RUN = "def run_softmax(in_features, dim): return answer\n"
+
+
+def taken(tmp_path: Path, files: dict[str, str], adapters: str = "adapters.py") -> Submission:
+    for name, content in files.items():
+        path = tmp_path / "alice" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    (tmp_path / "into").mkdir()
+    return take_in(Entry("alice", tmp_path / "alice"), tmp_path / "into", adapters)
+
+
+def imported(submission: Submission) -> Any:
+    """What `run_softmax` returns in a fresh interpreter that knows only the submission."""
+    paths = [str(submission.root / path) for path in submission.import_paths]
+    program = (
+        f"import sys; sys.path[:0] = {paths!r}\n"
+        "import importlib, json\n"
+        f"module = importlib.import_module({submission.module!r})\n"
+        "print(json.dumps(module.run_softmax(None, 0)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program],
+        cwd=submission.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+ANSWER = "answer = 7\n"
+LAYOUTS = {
+    "flat": {"adapters.py": f"from attention import answer\n{RUN}", "attention.py": ANSWER},
+    "package beside": {
+        "adapters.py": f"from assignment.attention import answer\n{RUN}",
+        "assignment/__init__.py": "",
+        "assignment/attention.py": ANSWER,
+    },
+    "flat with a stray __init__": {
+        "__init__.py": "",
+        "adapters.py": f"from attention import answer\n{RUN}",
+        "attention.py": ANSWER,
+    },
+    "repository, tests.common": {
+        "tests/__init__.py": "",
+        "tests/common.py": ANSWER,
+        "tests/adapters.py": f"from tests.common import answer\n{RUN}",
+        "README.md": "",
+    },
+    "repository, relative": {
+        "tests/common.py": ANSWER,
+        "tests/adapters.py": "def run_softmax(in_features, dim):\n"
+        "    from .common import answer\n    return answer\n",
+        "README.md": "",
+    },
+    "repository, package beside tests": {
+        "cs336_basics/__init__.py": ANSWER,
+        "tests/adapters.py": f"from cs336_basics import answer\n{RUN}",
+    },
+    "repository, src layout": {
+        "src/basics/__init__.py": ANSWER,
+        "tests/__init__.py": "",
+        "tests/adapters.py": f"from basics import answer\n{RUN}",
+    },
+    "only a tests folder": {
+        "tests/common.py": ANSWER,
+        "tests/adapters.py": f"from .common import answer\n{RUN}",
+    },
+    "only a tests folder, by name": {
+        "tests/common.py": ANSWER,
+        "tests/adapters.py": f"from tests.common import answer\n{RUN}",
+    },
+    "one folder down, as a script": {
+        "my hw-1.2/adapters.py": f"from attention import answer\n{RUN}",
+        "my hw-1.2/attention.py": ANSWER,
+        "notes.md": "",
+    },
+    "one folder down, named like its module": {
+        "attention/adapters.py": f"from attention import answer\n{RUN}",
+        "attention/attention.py": ANSWER,
+        "notes.md": "",
+    },
+    "one folder down, relative, no identifier": {
+        "hw-1/adapters.py": f"from .attention import answer\n{RUN}",
+        "hw-1/attention.py": ANSWER,
+        "notes.md": "",
+    },
+    "one folder, relative, a dot in its name": {
+        "hw.1/adapters.py": f"from .attention import answer\n{RUN}",
+        "hw.1/attention.py": ANSWER,
+    },
+    "package whose __init__ is a stray": {
+        "hw/__init__.py": "",
+        "hw/adapters.py": f"from attention import answer\n{RUN}",
+        "hw/attention.py": ANSWER,
+        "notes.md": "",
+    },
+    "both styles at once": {
+        "hw/adapters.py": f"import helper\nfrom .attention import answer\n{RUN}",
+        "hw/attention.py": ANSWER,
+        "hw/helper.py": "",
+        "notes.md": "",
+    },
+    "the root is a package": {
+        "__init__.py": "",
+        "adapters.py": f"from .attention import answer\n{RUN}",
+        "attention.py": ANSWER,
+    },
+    "the root is a package, by its name": {
+        "adapters.py": f"from alice.attention import answer\n{RUN}",
+        "attention.py": ANSWER,
+    },
+    "the folder above tests, relative": {
+        "tests/adapters.py": f"from ..attention import answer\n{RUN}",
+        "attention.py": ANSWER,
+    },
+    "a folder named like a library": {
+        "json/adapters.py": f"from .attention import answer\n{RUN}",
+        "json/attention.py": ANSWER,
+    },
+    "a generated __future__ and a try": {
+        "adapters.py": "from __future__ import annotations\n"
+        "try:\n    from attention import answer\n"
+        f"except ImportError:\n    from .attention import answer\n{RUN}",
+        "attention.py": ANSWER,
+    },
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_adapters_are_imported_as_at_home(tmp_path: Path, layout: str) -> None:
+    """Whatever is imported there, by whatever name, is found here."""
+    assert imported(taken(tmp_path, LAYOUTS[layout])) == 7
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("adapters", ["tests/adapters.py", "adapters.py"])
+@pytest.mark.parametrize("top", ["", "alice-main/"])
+def test_adapters_are_found_where_they_are_said_to_be(
+    tmp_path: Path, adapters: str, top: str
+) -> None:
+    """`--adapters` counts from the root, which may be a folder in a folder."""
+    files = {f"{top}tests/adapters.py": f"answer = 7\n{RUN}", f"{top}README.md": ""}
+    submission = taken(tmp_path, files, adapters)
+    assert submission.adapters == "tests/adapters.py"
+    assert imported(submission) == 7
+
+
+def test_of_several_the_one_with_most_adapters_is_taken_and_said(tmp_path: Path) -> None:
+    """A stub beside the real one must not count."""
+    files = {"a/adapters.py": "", "b/adapters.py": f"answer = 7\n{RUN}"}
+    submission = taken(tmp_path, files)
+    assert submission.adapters == "b/adapters.py"
+    assert "a/adapters.py, b/adapters.py" in submission.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"model.py": "", "train.py": ""}, r"no adapters\.py .* it holds model\.py, train\.py"),
+        ({"a/adapters.py": RUN, "b/adapters.py": RUN}, "more than once.*say which"),
+        ({"a/b/adapters.py": RUN, "x.py": "", "a/y.py": ""}, r"deeper.*a/b/adapters\.py"),
+    ],
+)
+def test_no_adapters_is_one_sentence_that_says_what_is_there(
+    tmp_path: Path, files: dict[str, str], reason: str
+) -> None:
+    """So that the student can be told what to hand in."""
+    with pytest.raises(Unreadable, match=reason):
+        taken(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    "content", [b"def run_softmax(:\n", b"# \xe9\n", b"x = '\0'", b"(" * 5000, b"match x:\n"]
+)
+def test_source_that_is_no_python_is_the_workers_to_report(tmp_path: Path, content: bytes) -> None:
+    """A syntax error is a failed test with line and caret, not an unreadable submission."""
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice/adapters.py").write_bytes(content)
+    assert taken(tmp_path, {}).module == "adapters"
+
+
+@pytest.mark.process
+def test_a_single_file_becomes_the_adapters(tmp_path: Path) -> None:
+    """Whatever it is called: `random.py` must not stand in for Python's."""
+    (tmp_path / "random.py").write_text(f"answer = 7\n{RUN}")
+    (tmp_path / "into").mkdir()
+    submission = take_in(Entry("random", tmp_path / "random.py"), tmp_path / "into", "a/b.py")
+    assert submission.adapters == "adapters.py"
+    assert imported(submission) == 7
+
+
+@pytest.mark.parametrize(
+    ("files", "distribution"),
+    [
+        ({"pyproject.toml": '[project]\nname = "basics"\nversion = "1.2"'}, ("basics", "1.2")),
+        ({"pyproject.toml": '[project]\nname = "b"\ndynamic = ["version"]'}, ("b", "0.0.0")),
+        ({"pyproject.toml": '[tool.poetry]\nname = "b"\nversion = "2"'}, ("b", "2")),
+        ({"setup.cfg": "[metadata]\nname = b\nversion = attr: b.__version__"}, ("b", "0.0.0")),
+        ({"setup.py": "import setuptools as s\ns.setup(name='b', version='3')"}, ("b", "3")),
+        ({"setup.py": "raise SystemExit"}, None),
+        ({"pyproject.toml": "[project", "setup.py": "setup(name='b')"}, ("b", "0.0.0")),
+        ({"pyproject.toml": "project = 3\ntool = []", "setup.cfg": "name = b"}, None),
+        ({"pyproject.toml": '[project]\nname = "../../etc"'}, None),
+        ({"pyproject.toml": '[project]\nname = "b"\nversion = "1\\nEvil: 2"'}, ("b", "0.0.0")),
+        ({}, None),
+    ],
+)
+def test_the_name_of_an_installed_package_is_read_and_never_run(
+    tmp_path: Path, files: dict[str, str], distribution: tuple[str, str] | None
+) -> None:
+    """`importlib.metadata` shall find what pip had installed at home."""
+    assert taken(tmp_path, {"adapters.py": "", **files}).distribution == distribution

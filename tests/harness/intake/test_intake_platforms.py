@@ -1,0 +1,389 @@
+"""What platforms give to download is graded as it is: recognised, said in one line, credited."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Discovery, Entry, discover, fingerprint, take_in
+from grader.submission import Author, Submission, Unreadable
+
+pytestmark = pytest.mark.unit
+
+ADAPTERS = "def run_softmax(in_features, dim): return {}\n"
+
+
+def code(answer: int = 1) -> bytes:
+    return ADAPTERS.format(answer).encode()
+
+
+def a_zip(path: Path, members: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def zipped(tmp_path: Path, members: Mapping[str, bytes]) -> bytes:
+    return a_zip(tmp_path / "inner.zip", members).read_bytes()
+
+
+def laid_out(folder: Path, members: Mapping[str, bytes]) -> Path:
+    for name, content in members.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+@pytest.fixture(params=["zipped", "unpacked", "zipped in a folder", "unpacked in a folder"])
+def download(request: pytest.FixtureRequest, tmp_path: Path):
+    """Makes a download in each form in which it lies on an instructor's disk."""
+
+    def make(members: Mapping[str, bytes]) -> Path:
+        (tmp_path / "downloads").mkdir()
+        if request.param == "zipped":
+            return a_zip(tmp_path / "downloads/submissions.zip", members)
+        if request.param == "zipped in a folder":
+            a_zip(tmp_path / "downloads/submissions.zip", members)
+            return tmp_path / "downloads"
+        laid_out(tmp_path / "downloads/submissions", members)
+        (tmp_path / "downloads/submissions/.DS_Store").write_bytes(b"x")
+        return tmp_path / ("downloads" if "in a" in request.param else "downloads/submissions")
+
+    return make
+
+
+def by_name(found: Discovery) -> dict[str, Entry]:
+    return {entry.name: entry for entry in found.entries}
+
+
+def taken(entry: Entry, tmp_path: Path) -> Submission:
+    into = tmp_path / f"into {entry.name}"
+    into.mkdir()
+    return take_in(entry, into)
+
+
+def answer(entry: Entry, tmp_path: Path) -> str:
+    submission = taken(entry, tmp_path)
+    return (submission.root / submission.adapters).read_text().rpartition(" ")[2].strip()
+
+
+def test_a_canvas_download(download, tmp_path: Path) -> None:
+    """Flat files: who, whether late, which user, which attachment, and the file's own name."""
+    found = discover(
+        [
+            download(
+                {
+                    "doejane_123_4567_attention.zip": zipped(tmp_path, {"adapters.py": code()}),
+                    "roejohn_LATE_124_4568_adapters.py": code(2),
+                    "müllerzoë_125_4569_work.ipynb": b"{}",
+                    "o_neil_126_4570_a_1_2_b.py": code(3),
+                    "LATE_anon_aB3xY_4571_adapters.py": code(4),
+                    "anon_cD4zZ_4572_adapters.py": code(5),
+                    "__MACOSX/._x": b"x",
+                }
+            )
+        ]
+    )
+    assert found.kinds == ("Canvas download, 6 submissions, 2 late",)
+    assert found.skipped == ()
+    entries = by_name(found)
+    assert [*entries] == [
+        "anon_aB3xY", "anon_cD4zZ", "doejane_123", "müllerzoë_125", "o_neil_126", "roejohn_124",
+    ]  # fmt: skip
+    assert entries["doejane_123"].authors == (Author("doejane", "123"),)
+    assert entries["anon_aB3xY"].authors == (Author(id="anon_aB3xY"),)
+    assert [name for name, entry in entries.items() if entry.late] == ["anon_aB3xY", "roejohn_124"]
+    assert answer(entries["doejane_123"], tmp_path) == "1"
+    assert answer(entries["roejohn_124"], tmp_path) == "2"
+    assert answer(entries["o_neil_126"], tmp_path) == "3"
+
+
+def test_of_what_was_handed_in_again_on_canvas_the_latest_counts(download, tmp_path: Path) -> None:
+    """Canvas numbers a file of the same name; late files are later than others; zips supersede."""
+    path = download(
+        {
+            "doejane_123_4567_adapters.py": code(1),
+            "doejane_123_4600_adapters-2.py": code(3),
+            "doejane_123_4580_adapters-1.py": code(2),
+            "roejohn_124_4568_adapters.py": code(1),
+            "roejohn_LATE_124_4700_adapters.py": code(2),
+            "poeann_125_4800_old.zip": zipped(tmp_path, {"adapters.py": code(1)}),
+            "poeann_125_4900_new.zip": zipped(tmp_path, {"adapters.py": code(2)}),
+            "loefay_126_4901_adapters-1.py": code(1),
+        }
+    )
+    found = discover([path])
+    assert found.kinds == ("Canvas download, 4 submissions, 1 late, 3 resubmitted: latest taken",)
+    assert sorted(skipped.path.name for skipped in found.skipped) == [
+        "doejane_123_4567_adapters.py",
+        "doejane_123_4580_adapters-1.py",
+        "poeann_125_4800_old.zip",
+        "roejohn_124_4568_adapters.py",
+    ]
+    assert found.skipped[0].reason == "handed in again: the latest of doejane_123 counts"
+    answers = {name: answer(entry, tmp_path) for name, entry in by_name(found).items()}
+    assert answers == {"doejane_123": "3", "roejohn_124": "2", "poeann_125": "2", "loefay_126": "1"}
+
+
+def test_a_later_download_of_the_same_class_takes_precedence(tmp_path: Path) -> None:
+    """Instructors download again for the late ones; whichever is named first."""
+    early = a_zip(tmp_path / "a.zip", {"doejane_1_10_adapters.py": code(1), "x_2_11_a.py": code()})
+    late = a_zip(tmp_path / "b.zip", {"doejane_1_20_adapters-1.py": code(2)})
+    for paths in ([early, late], [late, early]):
+        found = discover(paths)
+        assert [entry.name for entry in found.entries] == ["doejane_1", "x_2"]
+        assert [skipped.later for skipped in found.skipped] == ["doejane_1"]
+        assert found.entries[0].path == late
+    assert answer(found.entries[0], tmp_path) == "2"
+
+
+def test_several_files_of_one_person_on_canvas_are_one_submission(download, tmp_path: Path) -> None:
+    """They import each other under the names that they had at home."""
+    path = download(
+        {
+            "doejane_123_1_adapters-1.py": b"from attention import run_softmax\n",
+            "doejane_123_2_attention-1.py": code(),
+            "doejane_123_3_report.pdf": b"%PDF",
+            "roejohn_124_4_work.zip": zipped(tmp_path, {"work/adapters.py": code(7)}),
+            "roejohn_124_5_report.pdf": b"%PDF",
+            "poeann_125_6_attention.py": code(8),
+            "poeann_125_7_report.pdf": b"%PDF",
+        }
+    )
+    entries = by_name(discover([path]))
+    submission = taken(entries["doejane_123"], tmp_path)
+    there = {file.name for file in submission.root.iterdir()}
+    assert there == {"adapters.py", "attention.py", "report.pdf"}
+    submission = taken(entries["roejohn_124"], tmp_path)
+    assert submission.notes == ("Left out (beside work.zip): report.pdf.",)
+    assert answer(entries["poeann_125"], tmp_path) == "8"
+
+
+def test_what_was_typed_into_canvas_is_a_submission_that_says_so(download, tmp_path: Path) -> None:
+    """Somebody handed in, and must hear why it counts nothing."""
+    found = discover([download({"doejane_123_text.html": b"<p>", "r_LATE_4_link.html": b"<a>"})])
+    assert found.kinds == ("Canvas download, 2 submissions, 1 late",)
+    doe, roe = found.entries
+    with pytest.raises(Unreadable, match=r"it holds text entry\.html"):
+        taken(doe, tmp_path)
+    with pytest.raises(Unreadable, match=r"it holds web address\.html"):
+        taken(roe, tmp_path)
+
+
+def test_strangers_in_a_canvas_download_are_skipped(tmp_path: Path) -> None:
+    """One stray file does not make it a folder of submissions that are called by attachments."""
+    folder = laid_out(
+        tmp_path / "d",
+        {"a_1_2_a.py": code(), "b_2_3_a.py": code(), "grades.csv": b"", "notes_3.txt": b""},
+    )
+    found = discover([folder])
+    assert [entry.name for entry in found.entries] == ["a_1", "b_2"]
+    reasons = {skipped.path.name: skipped.reason for skipped in found.skipped}
+    assert reasons == dict.fromkeys(
+        ["grades.csv", "notes_3.txt"], "not named as Canvas names submissions"
+    )
+
+
+MOODLE = {
+    "Jane Doe_123_assignsubmission_file/attention.zip": None,
+    "Jane Doe_123_assignsubmission_onlinetext/onlinetext.html": b"<p>see the file</p>",
+    "Jané Ó'Roe_124_assignsubmission_file/src/lib/helper.py": b"x = 1\n",
+    "Jané Ó'Roe_124_assignsubmission_file/adapters.py": code(2),
+    "Participant_125_assignsubmission_file/adapters.py": code(3),
+    "Group A_7_assignsubmission_file/adapters.py": code(4),
+    "Default group_assignsubmission_file/adapters.py": code(5),
+    "Ann Poe_126_assignsubmission_onlinetext/onlinetext.html": b"<p>sorry</p>",
+}
+
+
+def test_a_moodle_download_with_folders(download, tmp_path: Path) -> None:
+    """One folder for what was uploaded and one for what was typed; people, teams, the default."""
+    inner = zipped(tmp_path, {"work/adapters.py": code(1)})
+    members = {name: inner if content is None else content for name, content in MOODLE.items()}
+    found = discover([download(members)])
+    assert found.kinds == ("Moodle download, 6 submissions",)
+    entries = by_name(found)
+    assert [*entries] == [
+        "Ann Poe_126", "Default group", "Group A_7", "Jane Doe_123", "Jané Ó'Roe_124",
+        "Participant_125",
+    ]  # fmt: skip
+    assert entries["Jane Doe_123"].authors == (Author("Jane Doe", "123"),)
+    assert entries["Default group"].authors == (Author("Default group"),)
+    assert taken(entries["Jané Ó'Roe_124"], tmp_path).adapters == "adapters.py"
+    assert answer(entries["Jane Doe_123"], tmp_path) == "1"
+    assert answer(entries["Default group"], tmp_path) == "5"
+    with pytest.raises(Unreadable, match=r"it holds onlinetext\.html"):
+        taken(entries["Ann Poe_126"], tmp_path)
+
+
+def test_a_moodle_download_without_folders(download, tmp_path: Path) -> None:
+    """Every file begins with whose it is."""
+    members = {
+        "Jane Doe_123_assignsubmission_file_adapters.py": b"from own_part import run_softmax\n",
+        "Jane Doe_123_assignsubmission_file_own_part.py": code(1),
+        "Jane Doe_123_assignsubmission_onlinetext_onlinetext.html": b"<p>",
+        "Participant_125_assignsubmission_file_my_work.py": code(3),
+    }
+    found = discover([download(members)])
+    assert found.kinds == ("Moodle download, 2 submissions",)
+    jane, participant = found.entries
+    assert answer(participant, tmp_path) == "3"
+    there = {file.name for file in taken(jane, tmp_path).root.iterdir()}
+    assert there == {"adapters.py", "own_part.py", "onlinetext.html"}
+
+
+def test_a_download_that_was_zipped_again_on_windows(tmp_path: Path) -> None:
+    """Some programs there put backslashes between folders."""
+    members = {
+        "Jane Doe_123_assignsubmission_file\\src\\part.py": b"x = 1\n",
+        "Jane Doe_123_assignsubmission_file\\adapters.py": code(4),
+    }
+    (entry,) = discover([a_zip(tmp_path / "d.zip", members)]).entries
+    assert entry.name == "Jane Doe_123"
+    assert answer(entry, tmp_path) == "4"
+
+
+def clones(folder: Path, *names: str) -> Path:
+    for name in names:
+        laid_out(folder / name, {"adapters.py": code(), ".git/config": b"[core]\n"})
+    return folder
+
+
+def test_clones_of_github_classroom(tmp_path: Path) -> None:
+    """The user's name on GitHub is what follows the assignment's, hyphens and all."""
+    folder = clones(
+        tmp_path / "clones", "attention-hw-jdoe", "attention-hw-zoe-b", "attention-hw-x"
+    )
+    found = discover([folder])
+    assert found.kinds == ("GitHub Classroom clones of attention-hw, 3 submissions",)
+    assert {entry.name: entry.authors[0].id for entry in found.entries} == {
+        "attention-hw-jdoe": "jdoe",
+        "attention-hw-x": "x",
+        "attention-hw-zoe-b": "zoe-b",
+    }
+    assert taken(found.entries[0], tmp_path).adapters == "adapters.py"
+
+
+def test_the_folder_of_classrooms_own_command_says_the_assignment(tmp_path: Path) -> None:
+    """Where all users' names begin alike, and where there is only one clone."""
+    folder = clones(tmp_path / "hw-submissions", "hw-jane-doe", "hw-jane-roe")
+    assert [e.authors[0].id for e in discover([folder]).entries] == ["jane-doe", "jane-roe"]
+    folder = clones(tmp_path / "lab-submissions", "lab-jane")
+    assert [e.authors[0].id for e in discover([folder]).entries] == ["jane"]
+
+
+def test_folders_that_begin_alike_are_no_clones(tmp_path: Path) -> None:
+    """A plain folder stays one, with nobody's names guessed."""
+    for name in ("team-1", "team-2"):
+        laid_out(tmp_path / "d" / name, {"adapters.py": code()})
+    found = discover([tmp_path / "d"])
+    assert found.kinds == ("folder, 2 submissions",)
+    assert [entry.authors for entry in found.entries] == [(), ()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "doejane_1_2_..",
+        "doejane_1_2_../../evil.py",
+        "doejane_1_2_/etc/evil.py",
+        "doejane_1_2_..\\e.py",
+    ],
+)
+def test_a_name_that_leads_out_of_a_download_harms_its_own_submission_only(
+    tmp_path: Path, name: str
+) -> None:
+    """What one student calls a file must not cost the class its grades."""
+    members = {name: code(), "roejohn_2_3_adapters.py": code(2), "poeann_3_4_adapters.py": code()}
+    found = discover([a_zip(tmp_path / "d.zip", members)])
+    entries = by_name(found)
+    assert answer(entries["roejohn_2"], tmp_path) == "2"
+    assert not [*tmp_path.rglob("evil.py")]
+    if "doejane_1" in entries:
+        with pytest.raises(Unreadable):
+            taken(entries["doejane_1"], tmp_path)
+
+
+def test_names_in_a_download_are_fit_to_print(tmp_path: Path) -> None:
+    """They reach terminals, tables and pages."""
+    members = {
+        "d\x1b[31moe_1_2_adapters.py": code(),
+        "[bold]roe_2_3_adapters.py": code(),
+        "p\u202eoe_3_4_adapters.py": code(),
+    }
+    found = discover([a_zip(tmp_path / "d.zip", members)])
+    assert all(entry.name.isprintable() for entry in found.entries)
+    assert all(author.name.isprintable() for e in found.entries for author in e.authors)
+    assert len(found.entries) == 3
+
+
+def test_a_bomb_in_a_download_is_one_unreadable_submission(tmp_path: Path) -> None:
+    """Its neighbours are graded, and nothing of it is unpacked."""
+    path = tmp_path / "d.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("doejane_1_2_work.zip", "w", force_zip64=True) as member:
+            for _ in range(513):
+                member.write(bytes(1 << 20))
+        archive.writestr("roejohn_2_3_adapters.py", code(2))
+    jane, john = discover([path]).entries
+    with pytest.raises(Unreadable, match=r"work\.zip \(513 MB\)"):
+        taken(jane, tmp_path)
+    assert answer(john, tmp_path) == "2"
+
+
+def test_links_in_a_download_are_not_followed(tmp_path: Path) -> None:
+    """A link to another's work, or to the instructor's files, is nobody's submission."""
+    folder = laid_out(tmp_path / "d", {"a_1_2_adapters.py": code(), "b_2_3_adapters.py": code()})
+    (tmp_path / "secret.py").write_bytes(code())
+    (folder / "c_3_4_adapters.py").symlink_to(tmp_path / "secret.py")
+    entries = by_name(discover([folder]))
+    assert [*entries] == ["a_1", "b_2"]
+
+
+def test_the_same_submission_has_the_same_hash_zipped_and_unpacked(tmp_path: Path) -> None:
+    """Unpacking a download regrades nobody; a changed file does."""
+    members = {
+        "Jane Doe_1_assignsubmission_file_adapters.py": code(),
+        "Jane Doe_1_assignsubmission_file_more.py": code(),
+    }
+    (in_zip,) = discover([a_zip(tmp_path / "d.zip", members)]).entries
+    (in_folder,) = discover([laid_out(tmp_path / "d", members)]).entries
+    assert fingerprint(in_zip) == fingerprint(in_folder)
+    laid_out(tmp_path / "d", {"Jane Doe_1_assignsubmission_file_more.py": code(2)})
+    assert fingerprint(in_zip) != fingerprint(in_folder)
+    a_zip(tmp_path / "d.zip", {})
+    assert fingerprint(in_zip) != fingerprint(in_folder)
+
+
+def test_an_archive_alone_in_a_folder_is_the_submission(tmp_path: Path) -> None:
+    """Also in a plain folder; code beside it is what counts instead."""
+    inner = zipped(tmp_path, {"work/adapters.py": code(1)})
+    folder = laid_out(
+        tmp_path / "class",
+        {
+            "alice/sub/work.zip": inner,
+            "bob/work.zip": inner,
+            "bob/adapters.py": code(2),
+        },
+    )
+    alice, bob = discover([folder]).entries
+    before = fingerprint(alice)
+    assert answer(alice, tmp_path) == "1"
+    assert answer(bob, tmp_path) == "2"
+    inner = zipped(tmp_path, {"work/adapters.py": code(3)})
+    laid_out(tmp_path / "class", {"alice/sub/work.zip": inner})
+    assert fingerprint(alice) != before
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + bytes(18), b"PK\x03\x04 cut off"])
+def test_a_zip_that_is_no_download_is_one_submission(tmp_path: Path, content: bytes) -> None:
+    """As it always was."""
+    (tmp_path / "alice.zip").write_bytes(content)
+    found = discover([tmp_path / "alice.zip"])
+    assert [entry.name for entry in found.entries] == ["alice"]
+    assert found.kinds == ()

@@ -1,0 +1,365 @@
+"""The process that takes submissions in: what it may cost, and what becomes of whoever asks it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from grader.intake import CopyFailed, Entry, IntakeClient, take_in
+from grader.intake.bounds import Bounds
+from grader.intake.copying.limits import MIB
+from grader.submission import Unreadable
+
+pytestmark = pytest.mark.process
+
+ADAPTERS = "def run_softmax(in_features, dim): ...\n"
+# More memory and time than honest ones take, and little enough to be spent here.
+TIGHT = Bounds(memory=96 * MIB, processor_seconds=2, seconds=60)
+
+
+@pytest.fixture
+def client() -> Iterator[IntakeClient]:
+    with IntakeClient(TIGHT) as client:
+        yield client
+
+
+@pytest.fixture
+def alice(tmp_path: Path) -> Entry:
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice/adapters.py").write_text(ADAPTERS)
+    return Entry("alice", tmp_path / "alice")
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Entry:
+    """A submission that takes a minute: many files that may be the adapters, all to be parsed."""
+    source = "x = (1, 2, 3, 4)\n" * 14_000 + ADAPTERS
+    for number in range(200):
+        folder = tmp_path / "slow" / f"part{number}"
+        folder.mkdir(parents=True)
+        (folder / "adapters.py").write_text(source)
+    return Entry("slow", tmp_path / "slow")
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Entry:
+    """A notebook of 15 MB that takes 500 when it is parsed."""
+    (tmp_path / "large.ipynb").write_text('{"cells":[' + ",".join(["{}"] * 5_000_000) + "]}")
+    return Entry("large", tmp_path / "large.ipynb")
+
+
+def folder_for(tmp_path: Path, name: str = "into") -> Path:
+    into = tmp_path / name
+    into.mkdir()
+    return into
+
+
+def assert_serves(client: IntakeClient, alice: Entry, tmp_path: Path) -> None:
+    """The next one is taken in, whatever became of the last one."""
+    submission = client.take_in(alice, folder_for(tmp_path, "next"), "adapters.py")
+    assert (submission.root / "adapters.py").read_text() == ADAPTERS
+
+
+def is_running(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def soon(condition: object) -> bool:
+    """Whether something becomes true within a minute."""
+    assert callable(condition)
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(condition())
+
+
+def test_what_it_takes_in_is_what_the_caller_would_have(
+    client: IntakeClient, alice: Entry, tmp_path: Path
+) -> None:
+    """All of it crosses over: notes, import paths, distributions, names of any bytes."""
+    home = alice.path
+    (home / "src").mkdir()
+    (home / os.fsdecode(b"caf\xe9.py")).touch()
+    (home / "pyproject.toml").write_text('[project]\nname = "attention"\nversion = "1.2"\n')
+    (home / "link").symlink_to("/etc")
+    own = take_in(alice, folder_for(tmp_path, "own"))
+    theirs = client.take_in(alice, folder_for(tmp_path, "theirs"), "adapters.py")
+    assert own.distribution == ("attention", "1.2")
+    assert own.notes
+    assert dataclasses.replace(theirs, root=own.root) == own
+    assert (theirs.root / os.fsdecode(b"caf\xe9.py")).exists()
+
+
+def test_what_cannot_be_read_is_said_in_the_same_words(
+    client: IntakeClient, tmp_path: Path
+) -> None:
+    """And costs no process: most of what goes wrong is honest."""
+    (tmp_path / "empty").mkdir()
+    pid = client.pid
+    with pytest.raises(Unreadable, match="it is empty, or holds nothing that the grader reads"):
+        client.take_in(Entry("bob", tmp_path / "empty"), folder_for(tmp_path), "adapters.py")
+    assert client.pid == pid
+
+
+def test_a_full_disk_is_still_nobodys_fault(alice: Entry, tmp_path: Path) -> None:
+    """Not graded, and not unreadable. Here files are limited in size."""
+    alice.path.joinpath("adapters.py").write_text(ADAPTERS * 100)
+    with (
+        IntakeClient(dataclasses.replace(TIGHT, file=1000)) as client,
+        pytest.raises(CopyFailed, match="cannot write the private copy"),
+    ):
+        client.take_in(alice, folder_for(tmp_path), "adapters.py")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system keeps limits on memory")
+def test_memory_is_the_submissions_own(
+    client: IntakeClient, alice: Entry, large: Entry, tmp_path: Path
+) -> None:
+    """The machine has more; the batch goes on with what it had."""
+    wanted = "taking it in took more than 96 MB of memory: hand in the source code without data"
+    with pytest.raises(Unreadable, match=wanted):
+        client.take_in(large, folder_for(tmp_path), "adapters.py")
+    assert_serves(client, alice, tmp_path)
+
+
+def test_processor_time_is_the_submissions_own(
+    client: IntakeClient, alice: Entry, slow: Entry, tmp_path: Path
+) -> None:
+    """However busy the machine is: what others use does not count."""
+    with pytest.raises(Unreadable, match="took more than 2 seconds of processor time"):
+        client.take_in(slow, folder_for(tmp_path), "adapters.py")
+    assert_serves(client, alice, tmp_path)
+
+
+def test_processor_time_is_counted_anew_for_each(
+    client: IntakeClient, alice: Entry, tmp_path: Path
+) -> None:
+    """A class of many honest ones, one process: together they take more than one may."""
+    source = "x = (1, 2, 3, 4)\n" * 14_000 + ADAPTERS
+    alice.path.joinpath("adapters.py").write_text(source)
+    pid = client.pid
+    used = 0.0
+    for number in range(60):
+        client.take_in(alice, folder_for(tmp_path, str(number)), "adapters.py")
+        used = sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) / os.sysconf(
+            "SC_CLK_TCK"
+        )
+        if used > 3:
+            break
+    assert used > TIGHT.processor_seconds
+    assert client.pid == pid
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_process_that_ends_or_stops_midway_costs_its_submission_only(
+    alice: Entry, slow: Entry, tmp_path: Path, sent: signal.Signals
+) -> None:
+    """Whoever asked is told so, and does not wait for ever."""
+    into = folder_for(tmp_path)
+    with IntakeClient(dataclasses.replace(TIGHT, processor_seconds=60, seconds=4)) as client:
+        pid = client.pid
+
+        def interrupt() -> None:
+            soon((into / "submission").exists)
+            os.kill(pid, sent)
+
+        interrupter = threading.Thread(target=interrupt)
+        interrupter.start()
+        with pytest.raises(Unreadable, match=r"lost|longer than 4 seconds"):
+            client.take_in(slow, into, "adapters.py")
+        interrupter.join()
+        assert_serves(client, alice, tmp_path)
+        assert client.pid != pid
+        assert not is_running(pid)
+
+
+def test_a_process_that_was_lost_between_two_submissions_costs_neither(
+    client: IntakeClient, alice: Entry, tmp_path: Path
+) -> None:
+    """Neither of them had a part in it."""
+    os.kill(client.pid, signal.SIGKILL)
+    assert_serves(client, alice, tmp_path)
+
+
+BEGINS = """
+import json, socket, sys, time
+channel = socket.socket(fileno=int(sys.argv[2]))
+order = json.loads(channel.makefile().readline())["id"]
+channel.sendall(json.dumps({"begun": order}).encode() + b"\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "channel.sendall(b'no JSON' + bytes([10]))",
+        "channel.sendall(b'[' * 100_000 + bytes([10]))",
+        "channel.sendall(b'[1, 2]' + bytes([10]))",
+        'channel.sendall(b\'{"number": 1, "subm\')',
+        "channel.sendall(json.dumps({'id': 7, 'submission': {}}).encode() + bytes([10]))",
+        "channel.sendall(json.dumps({'id': order, 'submission': {}}).encode() + bytes([10]))",
+        "channel.sendall(json.dumps({'id': order, 'submission': 3}).encode() + bytes([10]))",
+        "channel.sendall(json.dumps({'id': order}).encode() + bytes([10]))",
+        "[channel.sendall(b'x' * 65536) for _ in range(1 << 20)]",
+        "[(channel.sendall(b'x'), time.sleep(0.01)) for _ in range(1 << 20)]",
+        "time.sleep(600)",
+    ],
+)
+def test_an_answer_that_is_none_is_the_submissions(
+    alice: Entry, tmp_path: Path, answers: str
+) -> None:
+    """Cut off, too long, dripped, never said, another's, no JSON: nobody waits, nobody believes."""
+
+    class Odd(IntakeClient):
+        boot: ClassVar[str] = BEGINS + answers
+
+    with Odd(dataclasses.replace(TIGHT, seconds=2)) as client, pytest.raises(Unreadable):
+        client.take_in(alice, folder_for(tmp_path), "adapters.py")
+
+
+def test_a_process_that_does_not_start_is_nobodys_fault(alice: Entry, tmp_path: Path) -> None:
+    """Not graded: it ended before it had seen what was handed in."""
+
+    class Broken(IntakeClient):
+        boot: ClassVar[str] = "raise SystemExit"
+
+    with Broken(TIGHT) as client, pytest.raises(CopyFailed, match="does not start"):
+        client.take_in(alice, folder_for(tmp_path), "adapters.py")
+
+
+def test_a_forked_process_may_ask_and_leave_in_the_midst(
+    client: IntakeClient, alice: Entry, slow: Entry, tmp_path: Path
+) -> None:
+    """A judge that is lost owes its explainer nothing: no answer is taken for another's."""
+    into = folder_for(tmp_path)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            client.take_in(alice, folder_for(tmp_path, "first"), "adapters.py")
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    assert (tmp_path / "first/submission/adapters.py").exists()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            client.take_in(slow, into, "adapters.py")
+        finally:
+            os._exit(0)
+    assert soon((into / "submission").exists)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert_serves(client, alice, tmp_path)
+
+
+def test_a_process_that_nobody_watches_ends_by_itself(
+    client: IntakeClient, slow: Entry, tmp_path: Path
+) -> None:
+    """A judge that stands still does not look; the kernel does."""
+    into, intake = folder_for(tmp_path), client.pid
+    judge = os.fork()
+    if judge == 0:
+        try:
+            client.take_in(slow, into, "adapters.py")
+        finally:
+            os._exit(0)
+    try:
+        assert soon((into / "submission").exists)
+        os.kill(judge, signal.SIGSTOP)
+        assert soon(lambda: not is_running(intake))
+    finally:
+        os.kill(judge, signal.SIGKILL)
+        os.waitpid(judge, 0)
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from grader.intake import Entry, IntakeClient
+client = IntakeClient()
+print(client.pid, flush=True)
+client.take_in(Entry("slow", Path(sys.argv[1])), Path(sys.argv[2]), "adapters.py")
+"""
+
+
+def test_it_ends_with_the_job_that_started_it(slow: Entry, tmp_path: Path) -> None:
+    """Also when that is killed, and also in the midst of a submission."""
+    into = folder_for(tmp_path)
+    command = [sys.executable, "-c", HOLDER, str(slow.path), str(into)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        pid = int(holder.stdout.readline())
+        assert soon((into / "submission").exists)
+        assert is_running(pid)
+        holder.kill()
+    assert soon(lambda: not is_running(pid))
+
+
+def test_a_process_that_held_much_is_not_kept(tmp_path: Path, large: Entry) -> None:
+    """Memory that one submission took is no other's burden."""
+    with IntakeClient() as client:
+        pid = client.pid
+        with pytest.raises(Unreadable, match="no code cells"):
+            client.take_in(large, folder_for(tmp_path), "adapters.py")
+        assert soon(lambda: not is_running(pid))
+
+
+def test_it_loads_no_torch(client: IntakeClient, alice: Entry, tmp_path: Path) -> None:
+    """There is one for each job, beside a judge: it has to be small."""
+    client.take_in(alice, folder_for(tmp_path), "adapters.py")
+    assert "torch" not in Path(f"/proc/{client.pid}/maps").read_text()
+
+
+def test_cells_are_counted_before_they_are_parsed(tmp_path: Path, client: IntakeClient) -> None:
+    """900,000 of them would take 1.4 GB; the largest notebooks have some hundreds."""
+    cell = '{"cell_type":"code","source":""}'
+    path = tmp_path / "many.ipynb"
+    path.write_text('{"nbformat":4,"cells":[' + ",".join([cell] * 600_000) + "]}")
+    pid = client.pid
+    with pytest.raises(Unreadable, match="the notebook holds more than 10,000 cells"):
+        client.take_in(Entry("many", path), folder_for(tmp_path), "adapters.py")
+    assert client.pid == pid
+
+
+def test_a_notebook_may_show_many_others(tmp_path: Path, client: IntakeClient) -> None:
+    """What an output quotes is no cell."""
+    shown = json.dumps([{"cell_type": "code"}] * 20_000)
+    cell = {"cell_type": "code", "source": ADAPTERS, "metadata": {}, "outputs": [shown]}
+    path = tmp_path / "shows.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
+    client.take_in(Entry("shows", path), folder_for(tmp_path), "adapters.py")
+
+
+def test_dotted_keys_are_not_parsed(alice: Entry, tmp_path: Path, client: IntakeClient) -> None:
+    """32 KB of them would take a second and 1 GB; the package has no name then, and a grade."""
+    (alice.path / "pyproject.toml").write_text("a." * 16_000 + "a = 1\n")
+    (alice.path / "setup.cfg").write_text("[metadata]\nname = attention\n")
+    submission = client.take_in(alice, folder_for(tmp_path), "adapters.py")
+    assert submission.distribution == ("attention", "0.0.0")
+
+
+def test_a_zip_of_zeros_is_unpacked_within_its_limits(tmp_path: Path, client: IntakeClient) -> None:
+    """A megabyte that says it is a gigabyte: what is too large is left out, the rest is graded."""
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("adapters.py", ADAPTERS)
+        for number in range(8):
+            archive.writestr(f"{number}.bin", b"\0" * (16 * MIB))
+    entry = Entry("bomb", tmp_path / "bomb.zip")
+    (note,) = client.take_in(entry, folder_for(tmp_path), "adapters.py").notes
+    assert "0.bin (16 MB)" in note

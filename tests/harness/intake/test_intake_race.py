@@ -1,0 +1,181 @@
+"""Taking in while somebody changes what is taken in: nothing outside of it is ever read."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Entry, fingerprint, take_in
+from grader.intake.parcel import pack
+from grader.removal import removed_afterwards
+from grader.submission import Unreadable
+
+pytestmark = pytest.mark.process
+
+ADAPTERS = "def run_softmax(in_features, dim): ...\n"
+SECRET = b"what only the grader may read"
+# As long as the secret: whoever goes by a size that was seen before is given no sign.
+OWN = b"what everybody here can read."
+COPIES = 1000
+SWAPPED_MEANWHILE = 10
+
+# Swaps two names until it is stopped, and says that it has begun.
+SWAPPER = """
+import ctypes, os, sys
+one, other = (os.fsencode(path) for path in sys.argv[1:])
+exchange = getattr(ctypes.CDLL(None), "renameat2", None)
+def by_three_names():
+    for source, target in ((one, one + b"~"), (other, one), (one + b"~", other)):
+        os.rename(source, target)
+def swap():
+    if exchange is None or exchange(-100, one, -100, other, 2) != 0:
+        by_three_names()
+print("begun", flush=True)
+while True:
+    swap()
+"""
+
+
+@contextlib.contextmanager
+def swapped_all_the_time(one: Path, other: Path) -> Iterator[None]:
+    command = [sys.executable, "-c", SWAPPER, str(one), str(other)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as swapper:
+        try:
+            assert swapper.stdout is not None
+            swapper.stdout.readline()
+            yield
+        finally:
+            swapper.kill()
+
+
+@pytest.fixture
+def alice(tmp_path: Path) -> Path:
+    """A submission; its folder `sub` has a file called like one of a folder that is not hers."""
+    for folder, content in (("alice/sub", OWN), ("secret", SECRET)):
+        (tmp_path / folder).mkdir(parents=True)
+        for number in range(8):
+            (tmp_path / folder / f"notes{number}.txt").write_bytes(content)
+        (tmp_path / folder / "deeper").mkdir()
+        (tmp_path / folder / "deeper/notes.txt").write_bytes(content)
+    (tmp_path / "alice/adapters.py").write_text(ADAPTERS)
+    (tmp_path / "link").symlink_to("../secret")
+    return tmp_path / "alice"
+
+
+def holds_the_secret(folder: Path) -> bool:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return any(SECRET in path.read_bytes() for path in files)
+
+
+def test_no_copy_holds_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Path) -> None:
+    """A folder is listed, becomes a link, and is read: the grader may read what she may not."""
+    without = 0
+    with swapped_all_the_time(alice / "sub", tmp_path / "link"):
+        for _ in range(COPIES):
+            with removed_afterwards(tmp_path / "into") as into:
+                into.mkdir()
+                root = take_in(Entry("alice", alice), into).root
+                assert not holds_the_secret(into)
+                without += not (root / "sub").exists()
+    assert SWAPPED_MEANWHILE < without < COPIES - SWAPPED_MEANWHILE
+
+
+def test_no_hash_tells_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Path) -> None:
+    """Else whoever guesses the content of a file has a way to be told."""
+    told = Entry("alice", tmp_path / "told")
+    with swapped_all_the_time(alice / "sub", tmp_path / "link"):
+        seen = {fingerprint(Entry("alice", alice)) for _ in range(COPIES)}
+    assert len(seen) > 1
+    (tmp_path / "told").mkdir()
+    (tmp_path / "told/adapters.py").write_text(ADAPTERS)
+    (tmp_path / "secret").rename(tmp_path / "told/sub")
+    assert fingerprint(told) not in seen
+
+
+def test_no_parcel_holds_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Path) -> None:
+    """What travels to other machines is copied by the same way."""
+    with swapped_all_the_time(alice / "sub", tmp_path / "link"):
+        for _ in range(COPIES):
+            with tarfile.open(fileobj=io.BytesIO(pack(Entry("alice", alice)).content)) as tar:
+                files = [tar.extractfile(member) for member in tar if member.isfile()]
+                assert all(file is not None and SECRET not in file.read() for file in files)
+
+
+def test_no_archive_is_unpacked_that_a_link_led_to_for_a_moment(tmp_path: Path) -> None:
+    """The archive that lies alone in a folder is looked for, and then opened."""
+    for place, content in (("alice/sub", OWN), ("secret", SECRET)):
+        (tmp_path / place).mkdir(parents=True)
+        with tarfile.open(tmp_path / place / "work.tar", "w") as tar:
+            for name, data in (("adapters.py", ADAPTERS.encode()), ("notes.txt", content)):
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                tar.addfile(member, io.BytesIO(data))
+    (tmp_path / "link").symlink_to("../secret")
+    taken = 0
+    with swapped_all_the_time(tmp_path / "alice/sub", tmp_path / "link"):
+        for _ in range(COPIES):
+            with removed_afterwards(tmp_path / "into") as into:
+                into.mkdir()
+                with contextlib.suppress(Unreadable):
+                    take_in(Entry("alice", tmp_path / "alice"), into)
+                    taken += 1
+                assert not holds_the_secret(into)
+    assert SWAPPED_MEANWHILE < taken < COPIES
+
+
+def test_a_submission_that_becomes_a_link_is_not_followed(alice: Path, tmp_path: Path) -> None:
+    """Not even at the very top, where discovery saw a folder."""
+    (tmp_path / "secret/adapters.py").write_text(ADAPTERS)
+    (tmp_path / "top").symlink_to("secret")
+    with swapped_all_the_time(alice, tmp_path / "top"):
+        for _ in range(COPIES // 2):
+            with removed_afterwards(tmp_path / "into") as into:
+                into.mkdir()
+                with contextlib.suppress(Unreadable):
+                    take_in(Entry("alice", alice), into)
+                assert not holds_the_secret(into)
+
+
+@pytest.mark.unit
+def test_links_that_lead_round_and_round_cost_little(alice: Path, tmp_path: Path) -> None:
+    """A link may say a thousand steps, and there may be a hundred thousand such links."""
+    (alice / "a").mkdir()
+    (alice / "again.py").symlink_to("/".join(["a/.."] * 600 + ["again.py"]))
+    for number in range(100):
+        (alice / f"round{number:03}.py").symlink_to("/".join(["a/.."] * 600 + ["adapters.py"]))
+    (tmp_path / "into").mkdir()
+    (note,) = take_in(Entry("alice", alice), tmp_path / "into").notes
+    assert note.startswith("Left out (links to folders or out of it): again.py, round")
+
+
+@pytest.mark.unit
+def test_links_a_few_steps_long_are_followed_however_many(alice: Path, tmp_path: Path) -> None:
+    """What bounds the others takes nothing from honest ones."""
+    for number in range(1500):
+        (alice / f"link{number:04}.py").symlink_to("sub/../adapters.py")
+    (tmp_path / "into").mkdir()
+    assert take_in(Entry("alice", alice), tmp_path / "into").notes == ()
+
+
+@pytest.mark.unit
+def test_links_inside_are_followed_over_folders_that_are_links(alice: Path, tmp_path: Path) -> None:
+    """Real repositories have them: `notes.txt -> current/notes0.txt`, `current -> sub`."""
+    (alice / "current").symlink_to("sub")
+    (alice / "deep").mkdir()
+    (alice / "deep/notes.txt").symlink_to("../current/./deeper/../notes0.txt")
+    (alice / "above.txt").symlink_to("../alice/sub/notes0.txt")
+    (tmp_path / "into").mkdir()
+    submission = take_in(Entry("alice", alice), tmp_path / "into")
+    assert (submission.root / "deep/notes.txt").read_bytes() == OWN
+    assert not (submission.root / "deep/notes.txt").is_symlink()
+    assert not (submission.root / "current").exists()
+    (note,) = submission.notes
+    assert "links to folders or out of it" in note
+    assert "above.txt, current" in note

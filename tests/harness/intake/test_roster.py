@@ -1,0 +1,191 @@
+"""A roster says who is who, who handed in nothing, and what belongs to nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from grader.intake import BadRoster, Entry, Person, attribute, read_roster
+from grader.submission import Author
+
+pytestmark = pytest.mark.unit
+
+HERE = Path()
+
+
+def a_roster(tmp_path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
+    path = tmp_path / "students.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+def read(tmp_path: Path, content: str | bytes, encoding: str = "utf-8") -> tuple[Person, ...]:
+    return read_roster(a_roster(tmp_path, content, encoding))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "name,id,email\nZoë Doe,123,zoe@school.example\n",
+        "E-Mail Address;SIS User ID;Last Name;First Name\nzoe@school.example;123;Doe;Zoë\n",
+        "First name\tSurname\tID number\tEmail address\nZoë\tDoe\t123\tzoe@school.example\n",
+        "sep=;\r\n Full Name ; Student ID ; Mail \r\n Zoë Doe ;123; zoe@school.example\r\n\r\n",
+        'Course, 1\n\nVorname;Nachname;Matrikel-Nummer;E-Mail\n"Zoë";Doe;123;zoe@school.example',
+        "Role,Name,SID,Email\nTA,Helper,9,h@school.example\nStudent,Zoë Doe,123,zoe@school.example",
+        "name,id,email\nZoë Doe,123,zoe@school.example\nZoë Doe,123,zoe@school.example\n,,\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_tables_of_many_kinds_are_read(tmp_path: Path, table: str, encoding: str) -> None:
+    """Whatever a platform or Excel made of it."""
+    (person,) = read(tmp_path, table, encoding)
+    assert person.as_author() == Author("Zoë Doe", "123", "zoe@school.example")
+
+
+def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
+    """Canvas's gradebook, Moodle's worksheet and Classroom's roster, as they come."""
+    canvas = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,Attention (87568490)\n"
+        "    Points Possible,,,,,10\n"
+        '"Doe, Jane",123,S1,jdoe,A,7.5\n"Student, Test",999,,x,A,\n'
+    )
+    assert [one.as_author() for one in read(tmp_path, canvas)] == [Author("Doe, Jane", "123")]
+    moodle = "Identifier,Full name,Email address,Status\nParticipant 37,Jane Doe,j@x.example,\n"
+    assert [one.as_author() for one in read(tmp_path, moodle)] == [
+        Author("Jane Doe", "37", "j@x.example")
+    ]
+    classroom = '"identifier","github_username","github_id","name"\n"j@x.example","jdoe","5",""\n'
+    assert [one.as_author("githubusername") for one in read(tmp_path, classroom)] == [
+        Author("", "jdoe", "j@x.example")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"\n\n ,,\n", "is empty"),
+        (b"name,email\n", "a header and nobody below it"),
+        (b"colour,size\nred,3\n", "only colour, size: call one of its columns name, email or id"),
+        (b"PK\x03\x04 a workbook", "save the roster as CSV"),
+        (b"\xff\xfen\x00a\x00m", "is no text"),
+        (b"name\n\x00\x01", "is no text"),
+        (b'name\n"' + b"x" * 200_000 + b'"\n', "is no CSV"),
+    ],
+)
+def test_a_bad_roster_is_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
+    """Before anything is graded."""
+    with pytest.raises(BadRoster, match=reason) as caught:
+        read(tmp_path, content)
+    assert "students.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_names_on_a_roster_are_fit_to_print(tmp_path: Path) -> None:
+    """It may come from a form that students filled in."""
+    (person,) = read(tmp_path, 'name,id\n"=cmd()\x1b[31m\n</b>",../..\n')
+    assert person.as_author() == Author("=cmd()\\x1b[31m\\n</b>", "../..")
+
+
+PEOPLE = (
+    Person("Doe, Jane", "jdoe@school.example", (("id", "123"), ("github", "jane-doe"))),
+    Person("John Roe", "roe@school.example", (("id", "124"), ("github", "Roe"))),
+    Person("Ann Maria Poe", "poe@school.example", (("id", "125"), ("github", "doe"))),
+    Person("Zoë O'Loe", "", (("id", "126"), ("github", "zloe"))),
+)
+
+
+def whose(*entries: Entry, people: Sequence[Person] = PEOPLE) -> dict[str, tuple[str, ...]]:
+    """The names of each submission's authors, once the roster was looked at."""
+    found = attribute(entries, people)
+    return {entry.name: tuple(one.name for one in entry.authors) for entry in found.entries}
+
+
+def test_platforms_ids_addresses_and_names_are_found() -> None:
+    """Canvas tells a squashed name and an id, Moodle a name and a number, Gradescope all."""
+    entries = [
+        Entry("doejane_123", HERE, authors=(Author("doejane", "123"),)),
+        Entry("John Roe_37", HERE, authors=(Author("John Roe", "37"),)),
+        Entry(
+            "submission_1",
+            HERE,
+            authors=(Author("A. Poe", "", "POE@school.example"), Author("Zoe Oloe", "126")),
+        ),
+    ]
+    found = attribute(entries, PEOPLE)
+    assert [entry.authors for entry in found.entries] == [
+        (Author("Doe, Jane", "123", "jdoe@school.example"),),
+        (Author("John Roe", "37", "roe@school.example"),),
+        (
+            Author("Ann Maria Poe", "125", "poe@school.example"),
+            Author("Zoë O'Loe", "126", ""),
+        ),
+    ]
+    assert (found.absentees, found.strangers, found.notes) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    "label", ["jane-doe", "Doe_Jane", "DoeJane", "123", "jdoe", "jdoe@school.example", "jane doe"]
+)
+def test_a_plain_folder_may_be_called_by_anything_that_is_known(label: str) -> None:
+    """Where no platform told who handed it in."""
+    assert whose(Entry(label, HERE)) == {label: ("Doe, Jane",)}
+
+
+def test_clones_are_known_by_the_longest_account() -> None:
+    """`attention-jane-doe` is by jane-doe, although somebody else is called doe there."""
+    entries = [
+        Entry("hw-jane-doe", HERE, authors=(Author(id="doe"),)),
+        Entry("hw-roe", HERE, authors=(Author(id="roe"),)),
+    ]
+    found = attribute(entries, PEOPLE)
+    assert [entry.authors[0] for entry in found.entries] == [
+        Author("Doe, Jane", "jane-doe", "jdoe@school.example"),
+        Author("John Roe", "roe", "roe@school.example"),
+    ]
+    assert [one.id for one in found.absentees] == ["doe", "zloe"]
+
+
+def test_what_is_not_certain_is_nobodys() -> None:
+    """One person's id with another's name, two of one name: no grade goes to a stranger."""
+    twins = (*PEOPLE, Person("Jane Doe", "", (("id", "200"),)))
+    entries = [
+        Entry("a", HERE, authors=(Author("John Roe", "125"),)),
+        Entry("b", HERE, authors=(Author("Jane Doe", ""),)),
+        Entry("c", HERE, authors=(Author("Jane Doe", "200"),)),
+        Entry("submission_126", HERE),
+        Entry("anon_doe", HERE, authors=(Author(id="anon_doe"),)),
+    ]
+    found = attribute(entries, twins)
+    assert found.strangers == ("a", "b", "submission_126", "anon_doe")
+    assert found.entries[0].authors == (Author("John Roe", "125"),)
+    assert found.entries[2].authors == (Author("Jane Doe", "200"),)
+
+
+def test_who_handed_in_nothing_and_what_is_nobodys_is_said() -> None:
+    """Absentees go by the same kind of id as those who are there."""
+    entries = [
+        Entry("roe", HERE, authors=(Author("John Roe", "124"),)),
+        Entry("guest", HERE, authors=(Author("A Guest", "7"),)),
+        Entry("group", HERE, authors=(Author("Doe, Jane", "123"), Author("Somebody Else", "8"))),
+        Entry("again", HERE, authors=(Author("Jane Doe", "123"),)),
+    ]
+    found = attribute(entries, PEOPLE)
+    assert [(one.name, one.id) for one in found.absentees] == [
+        ("Ann Maria Poe", "125"),
+        ("Zoë O'Loe", "126"),
+    ]
+    assert found.strangers == ("guest",)
+    assert found.notes == (
+        "Not on the roster: Somebody Else, of group.",
+        "Doe, Jane has several submissions: group, again.",
+    )
+
+
+def test_a_roster_that_fits_nothing_makes_nobody_absent() -> None:
+    """Anonymous submissions, or the wrong file: a list of the whole class would be false."""
+    entries = [Entry("anon_x1", HERE, authors=(Author(id="anon_x1"),))]
+    found = attribute(entries, PEOPLE)
+    assert (found.absentees, found.strangers) == ((), ("anon_x1",))

@@ -1,0 +1,135 @@
+"""The marks of this project's own tests, and the check that each of them is true.
+
+Each test has one: on itself or on its module, and the nearest counts.
+
+- `unit`: starts no process. `make quick` runs these.
+- `process`: starts processes, or looks at what they left. `make test` runs these and the units.
+- `slow`: claims over all of a kind what another test of its module claims over some. `make sweep`
+  runs these.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import pytest
+
+KINDS = {
+    "unit": "starts no process",
+    "process": "starts processes, or looks at what they left",
+    "slow": "claims over all of a kind what another test of its module claims over some",
+}
+# `warm.py` raises the last one: a process that is forked elsewhere is a process as well.
+_STARTS = ("os.fork", "os.posix_spawn", "subprocess.Popen", "tests.forked")
+
+
+def kind_of(item: pytest.Item) -> str | None:
+    """Returns the nearest of the three marks of a test."""
+    return next((mark.name for mark in item.iter_markers() if mark.name in KINDS), None)
+
+
+class Marks:
+    """A plugin that refuses tests without a mark and fails those whose mark is false."""
+
+    def __init__(self) -> None:
+        self._starts: list[str] = []
+        self._before = 0
+        self._starting: set[pytest.FixtureDef[Any]] = set()
+        sys.addaudithook(self._hear)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Declares the marks."""
+        for name, meaning in KINDS.items():
+            config.addinivalue_line("markers", f"{name}: {meaning}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Refuses tests without a mark, and sweeps whose claim no quicker test makes."""
+        unmarked = {item.path.name for item in items if kind_of(item) is None}
+        if unmarked:
+            raise pytest.UsageError(f"mark the tests of {_listed(unmarked)}: {_listed(KINDS)}")
+        quicker = {item.path for item in items if kind_of(item) != "slow"}
+        alone = {item.path.name for item in items if item.path not in quicker}
+        if alone and not any("::" in argument for argument in config.args):
+            raise pytest.UsageError(f"{_listed(alone)} has slow tests only")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any]
+    ) -> Generator[None, object, object]:
+        """Remembers fixtures that start a process: whatever uses one does as well."""
+        before = len(self._starts)
+        try:
+            return (yield)
+        finally:
+            if len(self._starts) > before:
+                self._starting.add(fixturedef)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Counts from here."""
+        self._before = len(self._starts)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Fails a test that went well and has a false mark."""
+        report = yield
+        if call.when == "call" and report.passed and (why := self._false(item)):
+            report.outcome, report.longrepr = "failed", why
+        return report
+
+    def _false(self, item: pytest.Item) -> str | None:
+        started = self._starts[self._before :]
+        used = [name for name in _fixtures(item) if self._uses(item, name)]
+        kind = kind_of(item)
+        if kind == "unit" and (started or used):
+            return f"it is marked unit and starts a process: {_listed([*started, *used])}"
+        if kind == "process" and not started and not used:
+            return "it is marked process and starts none: mark it unit"
+        return None
+
+    def _uses(self, item: pytest.Item, name: str) -> bool:
+        known = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 (pytest's own)
+        return any(one in self._starting for one in known.get(name, ()))
+
+    def _hear(self, event: str, details: tuple[Any, ...]) -> None:
+        if event in _STARTS:
+            self._starts.append(f"{event} {details[0] if details else ''}".strip())
+
+
+class Budget:
+    """A plugin that begins no test once its seconds are over, in an order that each run draws."""
+
+    def __init__(self, seconds: float, draw: str) -> None:
+        self._end = time.monotonic() + seconds
+        self._draw = draw
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Shuffles modules: over many runs, each gets its turn."""
+        paths = sorted({item.path for item in items})
+        random.Random(self._draw).shuffle(paths)
+        items.sort(key=lambda item: paths.index(item.path))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Skips what is left."""
+        if time.monotonic() > self._end:
+            pytest.skip("the budget of seconds is spent")
+
+
+def _fixtures(item: pytest.Item) -> Iterable[str]:
+    names: Iterable[str] = getattr(item, "fixturenames", ())
+    return names
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(map(str, names)))

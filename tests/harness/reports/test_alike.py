@@ -1,0 +1,199 @@
+"""Similarity: what a copy looks like however it is disguised, and what is no sign of copying."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from click.testing import CliRunner
+from playwright.sync_api import Browser
+
+from grader.alike.client import SourcesClient
+from grader.alike.comparing import compare, compare_entries
+from grader.alike.tokens import tokens
+from grader.assignment import find_assignment
+from grader.cli.main import cli
+from grader.intake import discover, single
+from grader.pages.alike import write_alike
+from grader.store import Store
+from grader.submission import Unreadable
+from grader.verdict import Grade, GradeStatus
+from tests.harness.pages_browser import DESK, PHONE, opened
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from alike_corpus import by_hand, disguised, independent  # noqa: E402
+
+pytestmark = pytest.mark.process
+
+ASSIGNMENT = find_assignment(ROOT)
+
+
+def laid_out(folder: Path, programs: dict[str, dict[str, str]]) -> Path:
+    for name, files in programs.items():
+        for path, text in files.items():
+            (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / path).write_text(text, encoding="utf-8")
+    return folder
+
+
+def compared(source: str) -> list[str]:
+    return [token.text for token in tokens([source])[0]]
+
+
+def graded(folder: Path, out: Path) -> Path:
+    """Results that say that the submissions in a folder were graded."""
+    with Store.open(out, ASSIGNMENT.name) as store:
+        for place, entry in enumerate(discover([folder]).entries):
+            grade = Grade(entry.name, GradeStatus.GRADED, 1, 2, 7, "h", "s", 0.1, None, {}, ())
+            store.add(grade, "key", place)
+        store.set_paths([str(folder)])
+    return out
+
+
+@pytest.mark.unit
+def test_renaming_comments_annotations_and_layout_change_no_token():
+    """These are what is changed first by whoever hides a copy."""
+    one = "import torch\ndef f(q, k):\n    s = torch.matmul(q, k)  # scores\n    return s\n"
+    other = (
+        "from torch import matmul\n\ndef attend(a: int,\n    b: int = 3) -> int:\n"
+        '    """Why."""\n    result: int = matmul(\n        a, b)\n    return result\n'
+    )
+    assert compared(one) == compared(other.replace(" = 3", ""))
+
+
+@pytest.mark.unit
+def test_what_a_library_calls_its_own_is_kept():
+    """Right programs of one shape differ in what they call: that no copy can rename."""
+    assert compared("y = torch.tril(x)") != compared("y = torch.triu(x)")
+    assert compared("y = x.softmax(-1)") != compared("y = x.sum(-1)")
+
+
+@pytest.mark.unit
+def test_code_that_does_not_parse_is_compared_as_well():
+    """A broken copy is a copy, and a submission that cannot be graded may be one."""
+    whole = compared("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1)\n")
+    broken = compared("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1) )\n")
+    assert set(whole) <= set(broken)
+
+
+def test_copies_in_disguise_come_first(tmp_path: Path):
+    """Renamed, reordered, commented, partly einsum, in two files; among programs that are not."""
+    people = [*by_hand()]
+    programs = independent(len(people) + 20)
+    copied = ["two_files", people[0], "student-0003", "student-0015"]
+    copies = {f"copy-of-{name}": disguised(programs[name], n) for n, name in enumerate(copied)}
+    entries = discover([laid_out(tmp_path, programs | copies)]).entries
+    found = compare_entries(entries, ASSIGNMENT, most=6)
+    pairs = [{pair.one.name, pair.other.name} for pair in found.pairs]
+    assert all({name, f"copy-of-{name}"} in pairs[:4] for name in copied)
+    assert found.pairs[3].pair.alikeness > found.pairs[4].pair.alikeness + 0.05
+    assert found.pairs[0].passages
+
+
+def test_what_the_course_handed_out_is_not_alike(tmp_path: Path):
+    """All begin with the same stubs, and hand in the public tests with their code."""
+    files = [ROOT / "adapters.py", *sorted((ROOT / "assignment").glob("*.py"))]
+    stubs = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
+    programs = {"ann": stubs, "bob": stubs | {"own.py": "answer = 42\n"}}
+    assert not compare_entries(discover([laid_out(tmp_path, programs)]).entries, ASSIGNMENT).pairs
+
+
+def test_another_class_and_a_repository_are_compared_with(tmp_path: Path):
+    """A copy may be of last year's, or of what is found on the net; those are not each other's."""
+    programs = independent(45)
+    mine = {name: programs[name] for name in [*programs][:6]}
+    first, second = [*mine][1], [*mine][2]
+    old = {"last-year": disguised(programs[first], 1), "twin": disguised(programs[first], 2)}
+    repository = laid_out(tmp_path / "net", {"clone": disguised(programs[second], 3)}) / "clone"
+    results = graded(laid_out(tmp_path / "class", mine), tmp_path / "results")
+    earlier = laid_out(tmp_path / "earlier", old)
+    found = compare(Store.read(results), ASSIGNMENT, [earlier], [repository], most=5)
+    top = [(pair.one.name, pair.other.name, pair.other.origin) for pair in found.pairs[:3]]
+    assert set(top) == {
+        (first, "last-year", "earlier"),
+        (first, "twin", "earlier"),
+        (second, "clone", "repository"),
+    }
+
+
+def test_a_class_that_is_gone_is_said_in_one_sentence(tmp_path: Path):
+    """An earlier class's folder may have been moved: this class is compared all the same."""
+    programs = {name: files for name, files in [*independent(4).items()][:3]}
+    results = graded(laid_out(tmp_path / "class", programs), tmp_path / "results")
+    gone = graded(
+        laid_out(tmp_path / "old", {"zoe": next(iter(programs.values()))}), tmp_path / "past"
+    )
+    (tmp_path / "old").rename(tmp_path / "moved")
+    found = compare(Store.read(results), ASSIGNMENT, [gone])
+    assert len(found.remarks) == 1
+    assert "no longer lie where they were graded" in found.remarks[0]
+    (tmp_path / "class").rename(tmp_path / "away")
+    said = CliRunner().invoke(cli, ["alike", str(results), "--assignment", str(ROOT)])
+    assert said.exit_code != 0
+    assert "no longer lie where they were graded" in str(said.exception)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "(" * 3000 + ")" * 3000,
+        "x = " + "-" * 200_000 + "1",
+        "\n".join(f"a{n} = {n}" for n in range(120_000)),
+        "x = '''" + "\\" * 19_000,
+        "\0\0\0 = \ud800".encode("utf-8", "surrogatepass").decode("utf-8", "replace"),
+    ],
+    ids=["nested", "long line", "too much", "open text", "no text"],
+)
+def test_hostile_sources_cost_their_bounds(tmp_path: Path, text: str):
+    """They are strangers': what is too much is left out or ends a process that knows nothing."""
+    entry = single(laid_out(tmp_path, {"one": {"adapters.py": text, "b.py": "y = f(3, 4) + 5"}}))
+    (tmp_path / "into").mkdir()
+    with SourcesClient() as client, contextlib.suppress(Unreadable):
+        assert len(client.read(entry, tmp_path / "into").prints) <= 60_000
+
+
+def test_the_pages_show_both_sides_and_no_markup_of_theirs(tmp_path: Path):
+    """Sources are strangers' text: they are escaped, and nothing on a page is fetched."""
+    programs = independent(3)
+    name = next(iter(programs))
+    programs["copy"] = disguised(programs[name], 0)
+    evil = "</span><script>alert(1)</script>"
+    programs["copy"]["adapters.py"] += f"\n# {evil}\n"
+    results = graded(laid_out(tmp_path / "class", programs), tmp_path / "results")
+    arguments = ["alike", str(results), "--assignment", str(ROOT)]
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert f"alike: {results / 'alike' / 'index.html'}" in done.output
+    index = (results / "alike" / "index.html").read_text("utf-8")
+    page = (results / "alike" / "pairs" / "001.html").read_text("utf-8")
+    assert "Alike is not copied" in index
+    CliRunner().invoke(cli, ["report", str(results)], catch_exceptions=False)
+    assert 'href="../alike/index.html"' in (results / "report" / "index.html").read_text("utf-8")
+    assert name in page
+    assert "copy" in page
+    assert evil not in page
+    assert re.search(r'class="few" id="a-1"', page)
+    assert re.search(r'href="#b-1"', page)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_both_sides(chromium: Browser, tmp_path: Path, scheme: str, size: dict):
+    """Axe finds no serious fault, and nothing is cut off on a phone."""
+    programs = independent(3)
+    programs["copy"] = disguised(programs[next(iter(programs))], 0)
+    entries = discover([laid_out(tmp_path / "class", programs)]).entries
+    found = compare_entries(entries, ASSIGNMENT)
+    index = write_alike("attention", found, tmp_path / "alike", tmp_path / "report")
+    for file in (index, index.parent / "pairs" / "001.html"):
+        with opened(chromium, file, color_scheme=scheme, viewport=size) as shown:
+            width = shown.page.evaluate("document.documentElement.scrollWidth")
+            violations = Axe().run(shown.page).response["violations"]
+        assert width <= size["width"]
+        serious = [one for one in violations if one["impact"] in ("serious", "critical")]
+        assert not serious, [(one["id"], one["nodes"][0]["html"][:200]) for one in serious]

@@ -1,0 +1,143 @@
+"""GitHub Classroom's result, read as its reporter reads it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from grader.export.platforms.classroom import classroom_result, encoded
+from grader.verdict import Grade, Where
+from tests.harness.ci_fixtures import hostile_grade, mixed_grade
+from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable
+
+pytestmark = pytest.mark.unit
+
+FIELDS = {
+    "name": str, "status": str, "message": str, "test_code": str, "task_id": int,
+    "filename": str, "line_no": int, "duration": float, "score": float, "output": str,
+}  # fmt: skip
+
+
+def read(grade: Grade) -> dict[str, Any]:
+    """The result from a step's output, held against what the reporter expects."""
+    result = json.loads(base64.b64decode(encoded(classroom_result(grade)), validate=True))
+    assert set(result) == {"version", "status", "max_score", "tests"}
+    assert result["version"] == 3
+    assert result["status"] in ("pass", "fail", "error")
+    assert len(result["tests"]) > 0, "the reporter fails on a result without tests"
+    for test in result["tests"]:
+        assert {name: type(value) for name, value in test.items()} == FIELDS
+        assert test["status"] in ("pass", "fail", "error")
+        printed = f"✅ {test['name']}\n{test['message']}"
+        assert "::" not in printed, "the reporter prints it, and runners obey what is printed"
+        assert "##[" not in printed
+        assert len(printed.splitlines()) <= 2
+    return result
+
+
+def received(result: dict[str, Any]) -> float:
+    """What Classroom receives."""
+    return sum(test["score"] for test in result["tests"])
+
+
+def printed(result: dict[str, Any]) -> float:
+    """What the reporter's table shows."""
+    tests = result["tests"]
+    return sum(test["status"] == "pass" for test in tests) / len(tests) * result["max_score"]
+
+
+def scored(*shares: float, points: tuple[float, ...] = (10, 6, 12, 3, 4)) -> Grade:
+    tests = [
+        a_verdict(f"run_{place}", round(share * most, 2), float(most))
+        for place, (share, most) in enumerate(zip(shares, points, strict=True))
+    ]
+    return a_grade("alice", *tests)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        (1, 1, 1, 1, 1),
+        (0, 0, 0, 0, 0),
+        (0.85, 0.6, 0.75, 1, 0),
+        (0.05, 0.05, 0.05, 0.05, 0.05),
+        (0.95, 0.95, 0.95, 0.95, 0.95),
+        (1, 0.123, 0.987, 0.5, 0.5),
+    ],
+)
+def test_both_totals_agree(shares: tuple[float, ...]) -> None:
+    """The sum is exact; the table, which counts tests, is off by less than the exercises' last."""
+    grade = scored(*shares)
+    result = read(grade)
+    assert received(result) == pytest.approx(grade.score)
+    assert result["max_score"] == 35
+    unfinished = sum(0 < share < 1 for share in shares)
+    assert abs(printed(result) - grade.score) <= max(0.5, 0.95 * unfinished)
+
+
+def test_an_exercise_is_as_many_tests_as_it_has_points() -> None:
+    """So that each weighs the same; the first point that is lacking says why."""
+    result = read(mixed_grade())
+    found = [(t["name"], t["status"], t["score"]) for t in result["tests"]]
+    assert found == [
+        ("run_softmax, point 1 of 2", "pass", 1.0),
+        ("run_softmax, point 2 of 2", "pass", 1.0),
+        ("run_mha, point 1 of 5", "pass", 1.0),
+        ("run_mha, point 2 of 5", "pass", 1.0),
+        ("run_mha, point 3 of 5", "pass", 1.0),
+        ("run_mha, point 4 of 5", "fail", 0.0),
+        ("run_mha, point 5 of 5", "fail", 0.0),
+        ("run_rope, point 1 of 2", "fail", 0.0),
+        ("run_rope, point 2 of 2", "fail", 0.0),
+        ("run_mask, point 1 of 2", "fail", 0.0),
+        ("run_mask, point 2 of 2", "fail", 0.0),
+    ]
+    said = [test for test in result["tests"] if test["message"]]
+    assert [test["name"] for test in said] == [found[5][0], found[7][0], found[9][0]]
+    assert (said[0]["filename"], said[0]["line_no"]) == ("attention.py", 12)
+
+
+def test_what_is_not_done_never_passes_whole() -> None:
+    """9.9 of 10 points are not ten passed tests."""
+    statuses = [test["status"] for test in read(scored(0.99, points=(10,)))["tests"]]
+    assert statuses == ["pass"] * 9 + ["fail"]
+
+
+def test_hundreds_of_points_are_a_hundred_tests() -> None:
+    """A log that nobody can read helps nobody."""
+    result = read(scored(0.5, 1, points=(600, 400)))
+    assert len(result["tests"]) == 100
+    assert received(result) == pytest.approx(700)
+    assert printed(result) == pytest.approx(700)
+
+
+def test_points_stored_with_rounding_errors_are_the_points() -> None:
+    """A hundredth of a thousandth is not another test."""
+    result = read(scored(1, 1, points=(10.000003, 5.999998)))
+    assert len(result["tests"]) == 16
+    assert result["status"] == "pass"
+
+
+def test_what_was_not_graded_is_an_error_and_costs_no_points() -> None:
+    """Of no points at all Classroom keeps what it had."""
+    result = read(not_graded("bob"))
+    assert (result["status"], result["max_score"]) == ("error", 0)
+    assert "not graded" in result["tests"][0]["message"]
+
+
+def test_what_cannot_be_read_says_so_at_every_exercise() -> None:
+    """A syntax error, with its line."""
+    message = "SyntaxError: '(' was never closed"
+    broken = a_verdict("run_rope", 0.0, message=message, where=Where("adapters.py", 3))
+    grade = a_grade("bob", broken, status=unreadable("bob").status, message=message)
+    first, *_ = read(grade)["tests"]
+    assert (first["message"], first["filename"], first["line_no"]) == (message, "adapters.py", 3)
+
+
+def test_nothing_a_submission_says_is_a_command_for_the_reporter_s_runner() -> None:
+    """`read` looks at every text; all of it stays far below what an output may hold."""
+    assert len(encoded(classroom_result(hostile_grade()))) < 1 << 20
+    read(hostile_grade())

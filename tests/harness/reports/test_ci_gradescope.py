@@ -1,0 +1,292 @@
+"""Gradescope's results: what its documentation allows, and what students may see."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import unicodedata
+from typing import Any
+
+import pytest
+
+from grader.export.platforms.gradescope import (
+    Display,
+    Shown,
+    not_graded,
+    progress,
+    results,
+    total_points,
+)
+from grader.judge.gate import gated
+from grader.verdict import Aspect, Grade, Status, Visibility, Where
+from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
+from tests.harness.export_fixtures import a_grade, a_verdict, unreadable
+from tests.harness.export_fixtures import not_graded as a_grade_that_is_none
+
+pytestmark = pytest.mark.unit
+
+VISIBILITIES = {"hidden", "after_due_date", "after_published", "visible"}
+TOP = {
+    "score", "execution_time", "output", "output_format", "test_output_format",
+    "test_name_format", "visibility", "stdout_visibility", "extra_data", "tests", "leaderboard",
+}  # fmt: skip
+TEST = {
+    "score", "max_score", "status", "name", "name_format", "number", "output", "output_format",
+    "tags", "visibility", "extra_data",
+}  # fmt: skip
+
+
+def read(found: dict[str, Any]) -> dict[str, Any]:
+    """The results as Gradescope reads them, held against every rule of its documentation."""
+    text = json.dumps(found, allow_nan=False)
+    read = json.loads(text.encode("utf-8"))
+    assert set(read) <= TOP
+    assert "score" in read or all("score" in test for test in read["tests"])
+    assert math.isfinite(read["score"])
+    assert read["stdout_visibility"] == "hidden"
+    assert read["visibility"] in VISIBILITIES
+    for kind in ("output_format", "test_output_format", "test_name_format"):
+        assert read[kind] == "text", "nothing is ever read as HTML or Markdown"
+    for test in read["tests"]:
+        assert set(test) <= TEST
+        assert test["status"] in ("passed", "failed")
+        assert test["visibility"] in VISIBILITIES
+        assert 0 <= test["score"] <= test["max_score"]
+        assert isinstance(test["number"], str)
+        assert all(isinstance(tag, str) for tag in test.get("tags", []))
+        assert "output_format" not in test
+    for entry in read.get("leaderboard", []):
+        assert set(entry) <= {"name", "value", "order"}
+        assert entry["order"] in ("asc", "desc")
+    return read
+
+
+def shown_texts(found: dict[str, Any]) -> list[str]:
+    """Every text that a student reads."""
+    return [found["output"], *(t[part] for t in found["tests"] for part in ("name", "output"))]
+
+
+def test_an_exercise_is_one_entry_in_the_order_of_the_assignment() -> None:
+    """Nobody reads three hundred entries."""
+    found = read(results(mixed_grade(), Display()))
+    assert [(t["number"], t["name"], t["score"], t["max_score"]) for t in found["tests"]] == [
+        ("1", "run_softmax", 2.0, 2.0),
+        ("2", "run_mha", 3.0, 4.5),
+        ("3", "run_rope", 0.0, 2.0),
+        ("4", "run_mask", 0.0, 1.5),
+    ]
+    assert [t["status"] for t in found["tests"]] == ["passed", "failed", "failed", "failed"]
+    assert found["score"] == 5.0
+    assert found["output"].startswith(
+        "5 of 10 points. Halves are paired [rope-half-split]: run_rope; "
+        "run_mask is not implemented yet; 2 axes were wanted (attention.py, line 12): run_mha"
+    )
+
+
+def test_what_follows_from_another_exercise_is_told_there() -> None:
+    """Its own entry names the cause, and where to look."""
+    where = Where("attention.py", 12)
+    wrong = {"diagnosis": DIAGNOSIS, "where": where, "message": "4 of 6 numbers are wrong"}
+    tests = [a_verdict(name, 0.0, 2.0, **wrong) for name in ("run_rope", "run_mha")]
+    root, follows = read(results(a_grade("alice", *tests), Display()))["tests"]
+    assert "1 test of run_rope; also fails run_mha: 1 test (-4 points)" in root["output"]
+    assert follows["output"] == (
+        "Halves are paired. [rope-half-split]\n"
+        "  Follows from run_rope (attention.py, line 12): see there.\n\n"
+        "wrong values; 0 of 1 tests passed"
+    )
+
+
+def test_an_entry_says_what_is_wrong_and_what_is_right() -> None:
+    """The message, the line, the mistake and its hint; not just that something failed."""
+    _, mha, rope, mask = read(results(mixed_grade(), Display()))["tests"]
+    assert mha["output"] == (
+        "2 axes were wanted\n  at attention.py, line 12\n  1 test of run_mha (-1.5 points)\n\n"
+        "values right, generality not yet; 1 of 2 tests passed"
+    )
+    assert mha["tags"] == ["generality"]
+    assert rope["output"].startswith("Halves are paired. [rope-half-split]\n")
+    assert "Hint: Which pairs turn together?" in rope["output"]
+    assert rope["extra_data"] == {"mistakes": ["rope-half-split"]}
+    assert mask["output"] == "run_mask is not implemented yet"
+
+
+def test_students_see_a_total_because_nothing_is_hidden() -> None:
+    """Gradescope withholds the total while any test is hidden."""
+    found = read(results(mixed_grade(), Display()))
+    assert {test["visibility"] for test in found["tests"]} == {"visible"}
+
+
+@pytest.mark.parametrize("shown", [Shown.HIDDEN, Shown.AFTER_DUE_DATE, Shown.AFTER_PUBLISHED])
+def test_what_hidden_tests_found_can_be_kept_from_students(shown: Shown) -> None:
+    """Then the visible entries and the text above them tell of the public tests only."""
+    found = read(results(mixed_grade(), Display(hidden_tests=shown)))
+    by_visibility = {v: [t for t in found["tests"] if t["visibility"] == v] for v in VISIBILITIES}
+    visible = by_visibility["visible"]
+    assert [(t["number"], t["name"]) for t in visible] == [
+        ("1.1", "run_softmax, the tests that you have"),
+        ("2.1", "run_mha, the tests that you have"),
+    ]
+    assert len(by_visibility[shown]) == 3
+    assert visible[1]["output"] == "right; 1 of 1 tests passed"
+    seen = " ".join([found["output"], *(t["output"] for t in visible)])
+    assert "rope" not in seen
+    assert "points" not in seen
+    assert sum(test["score"] for test in found["tests"]) == found["score"] == 5.0
+
+
+def test_no_entry_names_a_hidden_test() -> None:
+    """What a test is called tells what it asks."""
+    texts = shown_texts(read(results(mixed_grade(), Display())))
+    assert not [text for text in texts if "tests/hidden" in text or "test_deeper" in text]
+
+
+def test_points_are_scaled_to_those_of_the_gradescope_assignment() -> None:
+    """An instructor may have made it one of 20 points, or of 1."""
+    found = read(results(mixed_grade(), Display(total=20.0)))
+    assert found["score"] == 10.0
+    assert sum(test["max_score"] for test in found["tests"]) == 20.0
+    assert found["output"].startswith("10 of 20 points")
+
+
+def test_scaled_points_add_up_and_what_is_right_is_worth_the_same_to_all() -> None:
+    """Thirds of points are nobody's."""
+    for got in range(5):
+        tests = [a_verdict(f"run_{n}", float(got >= n), 1.0) for n in range(3)]
+        found = read(results(a_grade("alice", *tests), Display(total=10.0)))
+        assert [test["max_score"] for test in found["tests"]] == [3.34, 3.33, 3.33]
+        assert found["score"] == [3.34, 6.67, 10.0, 10.0, 10.0][got]
+
+
+def test_visible_points_tell_nothing_of_hidden_values() -> None:
+    """How much the other aspects count depends on all values: that is told with the hidden ones."""
+    seen = []
+    for right in (True, False):
+        values = a_verdict("run_rope", 2.0, 2.0, visibility=Visibility.PUBLIC)
+        hidden = a_verdict("run_rope", 2.0 * right, 2.0)
+        other = values._replace(aspect=Aspect.DISCIPLINE, score=1.0, max_score=1.0)
+        grade = a_grade("alice", *gated([values, hidden, other]))
+        found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+        assert found["score"] == grade.score == (5.0 if right else 2.5)
+        seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
+    assert seen[0] == seen[1]
+    assert [(test["score"], test["max_score"]) for test in seen[0]] == [(2.0, 2.0)]
+
+
+def test_visible_words_tell_nothing_of_hidden_values() -> None:
+    """Not what is at the root of hidden tests alone, nor what wrong values cost other tests."""
+    seen = []
+    for right in (True, False):
+        hidden = a_verdict("run_rope", 2.0 * right, 2.0, diagnosis=None if right else DIAGNOSIS)
+        public = a_verdict(
+            "run_mha", 0.0, 2.0, visibility=Visibility.PUBLIC, diagnosis=DIAGNOSIS, message="wrong"
+        )
+        also = a_verdict("run_mha", 2.0 * right, 2.0, message=None if right else "hidden and wrong")
+        other = public._replace(
+            aspect=Aspect.DISCIPLINE, status=Status.PASSED, score=1.0, max_score=1.0,
+            diagnosis=None, message=None,
+        )  # fmt: skip
+        grade = a_grade("alice", *gated([hidden, public, also, other]))
+        found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+        seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "total"),
+    [
+        ('{"assignment": {"total_points": "20.0"}}', 20.0),
+        ('{"assignment": {"total_points": 7}}', 7.0),
+        ('{"assignment": {"total_points": "nan"}}', None),
+        ('{"assignment": {"total_points": "1e999"}}', None),
+        ('{"assignment": {"total_points": "0.0"}}', None),
+        ('{"assignment": {"total_points": null}}', None),
+        ('{"assignment": []}', None),
+        ("[" * 100_000, None),
+        ("", None),
+    ],
+)
+def test_a_total_is_taken_only_where_there_is_one(metadata: str, total: float | None) -> None:
+    """Points that nobody asked for would be worse than the assignment's own."""
+    assert total_points(metadata) == total
+
+
+def test_the_leaderboard_is_off_unless_asked_for() -> None:
+    """Not every student wants to be ranked."""
+    assert "leaderboard" not in read(results(mixed_grade(), Display()))
+    found = read(results(mixed_grade(), Display(leaderboard=True)))
+    assert found["leaderboard"] == [{"name": "points", "value": 5.0, "order": "desc"}]
+
+
+def test_what_cannot_be_read_gets_a_reason_and_no_list_of_failures() -> None:
+    """Fifteen entries that all say the same would hide it."""
+    found = read(results(unreadable("bob"), Display(total=20.0)))
+    assert found["score"] == 0.0
+    assert found["output"] == "Nothing could be graded: the zip is empty"
+    assert found["tests"] == []
+
+
+def test_a_fault_of_the_grader_s_is_never_a_zero_without_words() -> None:
+    """Gradescope wants a score; the text says that it is none."""
+    for found in (results(a_grade_that_is_none("bob"), Display()), not_graded("it was lost")):
+        assert "NOT GRADED" in read(found)["output"]
+        assert "not by yours" in found["output"]
+        assert "lost" in found["output"]
+    assert "leaderboard" not in results(a_grade_that_is_none("bob"), Display(leaderboard=True))
+
+
+def test_a_test_that_was_not_judged_makes_the_whole_no_grade() -> None:
+    """The points of the others are shown, and called what they are."""
+    lost = a_verdict("run_rope", 0.0, status=Status.NOT_GRADED, message="the judge's own fault")
+    found = read(results(a_grade("bob", a_verdict("run_mha"), lost), Display()))
+    assert found["score"] == 4.0
+    assert "no grade" in found["output"]
+
+
+def test_nothing_a_submission_says_gets_through_unbounded_or_unseen() -> None:
+    """Control characters, directions of writing and a million letters stay outside."""
+    found = read(results(hostile_grade(), Display()))
+    for text in shown_texts(found):
+        assert len(text) < 20_000
+        assert "x" * 5000 not in text
+        odd = {char for char in text if unicodedata.category(char) in ("Cc", "Cf", "Cs")}
+        assert odd <= {"\n"}
+
+
+WORTH = {"run_softmax": 2.0, "run_mha": 4.5, "run_rope": 2.0, "run_mask": 1.5}
+
+
+def test_results_before_the_first_test_say_that_there_is_no_grade() -> None:
+    """Every exercise is listed, none has points yet."""
+    found = read(progress(WORTH, (), Display(total=20.0)))
+    assert "cut off before it ended, after 0 tests" in found["output"]
+    assert [test["max_score"] for test in found["tests"]] == [4.0, 9.0, 4.0, 3.0]
+    assert {test["score"] for test in found["tests"]} == {0.0}
+
+
+def test_results_on_the_way_hold_what_was_reached() -> None:
+    """A kill loses nothing that was known."""
+    grade = mixed_grade()
+    found = read(progress(WORTH, grade.tests[:2], Display()))
+    assert found["score"] == 5.0
+    assert [test["score"] for test in found["tests"]] == [2.0, 3.0, 0.0, 0.0]
+    assert found["tests"][3]["output"] == "grading did not come to this exercise"
+
+
+def test_results_on_the_way_hide_what_the_final_ones_would() -> None:
+    """They mix public and hidden tests, so they are shown when the hidden ones are."""
+    found = read(progress(WORTH, mixed_grade().tests, Display(hidden_tests=Shown.HIDDEN)))
+    assert {test["visibility"] for test in found["tests"]} == {"hidden"}
+
+
+def with_visibility(grade: Grade, visibility: Visibility) -> Grade:
+    tests = tuple(test._replace(visibility=visibility) for test in grade.tests)
+    return dataclasses.replace(grade, tests=tests)
+
+
+def test_an_assignment_without_hidden_tests_hides_nothing() -> None:
+    """There is nothing to keep back, so students keep their total."""
+    grade = with_visibility(mixed_grade(), Visibility.PUBLIC)
+    found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+    assert {test["visibility"] for test in found["tests"]} == {"visible"}

@@ -1,0 +1,315 @@
+"""A gradebook that Canvas takes: the instructor's own, in which one column is new."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.export.remarks import ExportRefused
+from grader.submission import Author
+from tests.harness.export_fixtures import (
+    AWKWARD,
+    Exported,
+    a_batch,
+    exported,
+    not_graded,
+    scored,
+    unreadable,
+)
+
+pytestmark = pytest.mark.unit
+
+COLUMN = "Attention (87568490)"
+GRADEBOOK = f"""\
+Student,ID,SIS User ID,SIS Login ID,Section,Quiz 1 (12),{COLUMN},Current Score,Final Grade
+    Points Possible,,,,,5,10,(read only),(read only)
+"Doe, Jane",123,s1,jdoe,"S ""A"", 1",3,,80.00,B
+"Roe, Bob",124,s2,bob@uni.example,B,4,-,,
+"Lost, Lara",125,s3,lara,B,,6.5,,
+"Student, Test",199,,,,,,,
+"""
+JANE, BOB, LARA = Author("doejane", "123"), Author("Bob", "", "bob@uni.example"), Author("x", "s3")
+CLASS = {"doejane_123": [JANE], "bob": [BOB]}
+
+
+def filled(folder: Path, gradebook: str, *grades: object, **choices: object) -> Exported:
+    """The gradebook, filled in with grades whose people `CLASS` tells."""
+    template = folder / "gradebook.csv"
+    template.write_text(gradebook, encoding="utf-8", newline="")
+    people = {key: choices.pop(key) for key in ("absentees", "authors") if key in choices}
+    results = a_batch(folder / "results", *grades, **{"authors": CLASS} | people)
+    return exported("canvas", results, template, **choices)
+
+
+def changed_cells(before: str, after: str) -> list[tuple[str, str]]:
+    """The lines that differ; all others are the same, byte for byte."""
+    lines = zip(before.splitlines(keepends=True), after.splitlines(keepends=True), strict=True)
+    return [(old, new) for old, new in lines if old != new]
+
+
+def test_only_the_assignments_column_is_filled_in(tmp_path: Path) -> None:
+    """Ids, other grades, quotes and blanks are the instructor's."""
+    out = filled(tmp_path, GRADEBOOK, scored("doejane_123", 4, 3.5), scored("bob", 4, 6))
+    assert changed_cells(GRADEBOOK, out.text) == [
+        (
+            '"Doe, Jane",123,s1,jdoe,"S ""A"", 1",3,,80.00,B\n',
+            '"Doe, Jane",123,s1,jdoe,"S ""A"", 1",3,7.5,80.00,B\n',
+        ),
+        (
+            '"Roe, Bob",124,s2,bob@uni.example,B,4,-,,\n',
+            '"Roe, Bob",124,s2,bob@uni.example,B,4,10,,\n',
+        ),
+    ]
+    assert not out.loses
+    assert out.said == (
+        f"filled '{COLUMN}' in 2 of 4 rows\n"
+        "rows without a submission, left as they were: 2\n  Lost, Lara\n  Student, Test"
+    )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_semicolons_decimal_commas_marks_and_line_ends_are_kept(
+    tmp_path: Path, mark: str, end: str
+) -> None:
+    """What a German Excel saved, and Canvas reads."""
+    german = GRADEBOOK.replace(",", ";").replace("; ", ", ").replace(".", ",")
+    gradebook = mark + german.replace("uni,example", "uni.example").replace("\n", end)
+    out = filled(tmp_path, gradebook, scored("doejane_123", 4, 3.5))
+    assert changed_cells(gradebook, out.text) == [
+        (
+            f'"Doe, Jane";123;s1;jdoe;"S ""A"", 1";3;;80,00;B{end}',
+            f'"Doe, Jane";123;s1;jdoe;"S ""A"", 1";3;7,5;80,00;B{end}',
+        )
+    ]
+
+
+def test_the_points_row_may_stand_anywhere(tmp_path: Path) -> None:
+    """Canvas knows it by its first cell; a row on hidden grades is no student's either."""
+    header, points, *students = GRADEBOOK.splitlines(keepends=True)
+    hidden = ",,,,,,Manual Posting,,\n"
+    moved = "".join([header, hidden, *students, points])
+    out = filled(tmp_path, moved, scored("doejane_123", 4, 6))
+    assert out.column(COLUMN, "ID")["123"] == "10"
+    assert "in 1 of 4 rows" in out.said
+
+
+def test_points_are_scaled_to_what_the_assignment_is_worth_there(tmp_path: Path) -> None:
+    """87 points of 10 would be believed by nobody but Canvas."""
+    gradebook = GRADEBOOK.replace(",5,10,", ",5,100,")
+    grades = scored("doejane_123", 4, 1 / 3), scored("bob", 0, 0)
+    out = filled(tmp_path, gradebook, *grades)
+    assert out.column(COLUMN, "ID")["123"] == "43.3"
+    assert f"'{COLUMN}': the points are scaled from 10 to 100 points" in out.said
+    raw = filled(tmp_path, gradebook, *grades, scale=False)
+    assert raw.column(COLUMN, "ID")["123"] == "4.33"
+    assert "written as they are, out of 10, where the file says 100" in raw.said
+
+
+def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
+    """Canvas takes a blank for no score: it would wipe out the one that is there."""
+    grades = not_graded("lara"), unreadable("bob")
+    out = filled(tmp_path, GRADEBOOK, *grades, authors=CLASS | {"lara": [LARA]})
+    assert out.column(COLUMN, "ID")["125"] == "6.5"
+    assert out.column(COLUMN, "ID")["124"] == "0"
+    assert out.loses
+    assert "x (s3), submission lara: the judge was lost twice" in out.said
+
+
+def test_every_member_of_a_group_gets_the_points(tmp_path: Path) -> None:
+    """Graded once, credited to all."""
+    out = filled(tmp_path, GRADEBOOK, scored("g1", 4, 6), authors={"g1": [JANE, BOB, LARA]})
+    cells = out.column(COLUMN, "ID")
+    assert [cells[student] for student in ("123", "124", "125")] == ["10"] * 3
+
+
+def test_a_row_that_two_submissions_claim_gets_neither(tmp_path: Path) -> None:
+    """Which of them counts is the instructor's decision, the higher one or not."""
+    authors = {"first": [JANE], "second": [Author("Jane Doe")]}
+    out = filled(
+        tmp_path, GRADEBOOK, scored("first", 4, 6), scored("second", 0, 0), authors=authors
+    )
+    assert out.text == GRADEBOOK
+    assert out.loses
+    assert "several submissions were found for, left as they were: 1" in out.said
+    assert "  Doe, Jane: first, second" in out.said
+
+
+def test_submissions_without_a_row_and_uncertain_ones_are_said(tmp_path: Path) -> None:
+    """Somebody's points are missing, and here is whose."""
+    authors = {"odd": [Author("Jane Doe", "s2")]}
+    out = filled(tmp_path, GRADEBOOK, scored("zoe", 4, 6), scored("odd", 4, 6), authors=authors)
+    assert out.text == GRADEBOOK
+    assert out.loses
+    assert "submissions without a row in the file: 1\n  zoe" in out.said
+    assert "Jane Doe (s2), submission odd: the id leads to another row than the name" in out.said
+
+
+def test_absentees_are_blank_or_zero_where_nothing_stands(tmp_path: Path) -> None:
+    """Whoever has points or is excused keeps what the instructor gave."""
+    gradebook = GRADEBOOK.replace(",4,-,", ",4,EX,")
+    people = [Author("Jane Doe"), Author("Bob Roe"), Author("Lara Lost"), Author("Zoe Gone")]
+    blank = filled(tmp_path, gradebook, absentees=people)
+    assert blank.text == gradebook
+    assert "absentees without a row in the file: 1\n  Zoe Gone" in blank.said
+    zero = filled(tmp_path, gradebook, absentees=people, absent_zero=True)
+    cells = zero.column(COLUMN, "ID")
+    assert [cells[student] for student in ("123", "124", "125", "199")] == ["0", "EX", "6.5", ""]
+    assert "absentees who had points already, left to them: 1\n  Lost, Lara" in zero.said
+    assert "Roe, Bob: excused" in zero.said
+
+
+def test_who_is_excused_stays_so(tmp_path: Path) -> None:
+    """The instructor said it; the grader cannot know why."""
+    gradebook = GRADEBOOK.replace(",4,-,", ",4,EX,")
+    out = filled(tmp_path, gradebook, scored("bob", 4, 6))
+    assert out.text == gradebook
+    assert "must not be changed, left as they were: 1\n  Roe, Bob: excused" in out.said
+
+
+@pytest.mark.parametrize("name", ["Quiz 1 (12)", "quiz 1", "12"])
+def test_a_column_may_be_named_by_title_number_or_both(tmp_path: Path, name: str) -> None:
+    """As it stands in Canvas."""
+    out = filled(tmp_path, GRADEBOOK, scored("doejane_123", 2, 3), column=name)
+    assert out.column("Quiz 1 (12)", "ID")["123"] == "2.5"
+    assert out.column(COLUMN, "ID")["123"] == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "column", "words"),
+    [
+        (GRADEBOOK.replace("Attention (", "Homework ("), None, "no column is surely"),
+        (GRADEBOOK.replace("Quiz 1", "Attention"), None, "no column is surely"),
+        (GRADEBOOK, "Final Grade", "no columns are called 'Final Grade'"),
+        (GRADEBOOK, "Homework", "name one with --column.* 'Quiz 1 .12.', 'Attention .87568490.'$"),
+        (GRADEBOOK.replace(",5,10,", ",5,(read only),"), None, "marked read only"),
+        ("Name,Mail\nJane,x\n", None, "no gradebook of Canvas.* begins with 'Name, Mail'"),
+        ("", None, "no gradebook of Canvas.* begins with 'nothing'"),
+        (GRADEBOOK.replace(",Section,", ",Group,"), None, "no gradebook of Canvas"),
+    ],
+)
+def test_what_is_not_sure_is_refused(
+    tmp_path: Path, header: str, column: str | None, words: str
+) -> None:
+    """Points in the wrong column overwrite other work; computed columns Canvas never reads."""
+    with pytest.raises(ExportRefused, match=words):
+        filled(tmp_path, header, scored("doejane_123", 4, 6), column=column)
+
+
+def test_the_only_assignment_is_the_one_that_is_meant(tmp_path: Path) -> None:
+    """Its title need not be the assignment's name; what was filled is said."""
+    gradebook = GRADEBOOK.replace("Quiz 1 (12)", "Notes").replace("Attention (", "Homework (")
+    out = filled(tmp_path, gradebook, scored("doejane_123", 4, 6))
+    assert out.column("Homework (87568490)", "ID")["123"] == "10"
+    assert "filled 'Homework (87568490)'" in out.said
+
+
+def test_first_and_last_names_may_have_columns_of_their_own(tmp_path: Path) -> None:
+    """The other header that Canvas writes and reads."""
+    gradebook = (
+        "LastName,FirstName,ID,SIS User ID,SIS Login ID,Section,Attention (1)\n"
+        "    Points Possible,,,,,,10\nDoe,Jane,,,,A,\n"
+    )
+    out = filled(tmp_path, gradebook, scored("s", 4, 6), authors={"s": [Author("Jane Doe")]})
+    assert out.column("Attention (1)", "LastName")["Doe"] == "10"
+
+
+def test_each_exercise_may_be_an_assignment(tmp_path: Path) -> None:
+    """`--points exercise` finds the columns by the exercises' names."""
+    gradebook = (
+        "Student,ID,Section,run_mha (2),run_rope (1)\n"
+        "    Points Possible,,,12,4\nJane Doe,123,A,,\n"
+    )
+    out = filled(tmp_path, gradebook, scored("doejane_123", 1, 3), by_exercise=True)
+    assert out.table()[2] == ["Jane Doe", "123", "A", "6", "1"]
+    with pytest.raises(ExportRefused, match=r"no column for run_rope, run_mha"):
+        filled(tmp_path, GRADEBOOK, scored("doejane_123", 1, 3), by_exercise=True)
+    with pytest.raises(ExportRefused, match="leave out --column"):
+        filled(tmp_path, gradebook, scored("s", 1, 3), by_exercise=True, column="run_mha")
+
+
+def test_a_formula_in_the_instructors_own_cells_stays_theirs(tmp_path: Path) -> None:
+    """Their file comes back as it was, whatever is in it."""
+    gradebook = GRADEBOOK.replace("Lost, Lara", "=SUM(1;2)")
+    out = filled(tmp_path, gradebook, scored("doejane_123", 4, 6))
+    assert out.table()[4][0] == "=SUM(1;2)"
+
+
+def a_new_one(folder: Path, *grades: object, **people: object) -> Exported:
+    return exported("canvas", a_batch(folder, *grades, **people))
+
+
+def test_without_a_template_the_class_itself_makes_the_gradebook(tmp_path: Path) -> None:
+    """By the rules of Canvas's importer: four columns at least, Student, ID, a Section at last."""
+    out = a_new_one(
+        tmp_path,
+        scored("doejane_123", 4, 3.5),
+        scored("g1", 4, 6),
+        not_graded("lara"),
+        authors={"doejane_123": [JANE], "g1": [BOB, Author("Ann", "s9", "ann@uni.example")]},
+    )
+    header, possible, *students = out.table()
+    assert "Student" in header[0]
+    assert "ID" in header[1]
+    assert header == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Attention"]
+    assert out.text.splitlines()[1] == "    Points Possible,,,,,10"
+    assert "Points Possible" in possible[0]
+    assert students == [
+        ["doejane", "123", "", "", "", "7.5"],
+        ["Bob", "", "", "bob@uni.example", "", "10"],
+        ["Ann", "", "s9", "ann@uni.example", "", "10"],
+        ["lara", "", "", "", "", ""],
+    ]
+
+
+def test_only_a_number_of_canvas_is_given_as_canvas_id(tmp_path: Path) -> None:
+    """Another list's number would be another student's there; `octocat` is none at all."""
+    authors = {"g": [Author("Ann", "123"), Author("", "octocat")], "x_7": [Author("Xu", "7")]}
+    out = a_new_one(tmp_path, scored("g", 4, 6), scored("x_7", 4, 6), authors=authors)
+    assert [row[1:3] for row in out.table()[2:]] == [["", "123"], ["", "octocat"], ["7", ""]]
+
+
+def test_a_person_with_two_submissions_has_one_row_and_no_points(tmp_path: Path) -> None:
+    """As in a template: neither is taken silently."""
+    authors = {"first": [JANE], "second": [JANE]}
+    out = a_new_one(tmp_path, scored("first", 4, 6), scored("second", 0, 0), authors=authors)
+    assert [row[-1] for row in out.table()[2:]] == [""]
+    assert "doejane: first, second" in out.said
+    assert out.loses
+
+
+def test_a_new_gradebook_has_a_column_for_each_exercise_if_asked(tmp_path: Path) -> None:
+    """Titles that Canvas does not know it offers as new assignments."""
+    out = exported("canvas", a_batch(tmp_path, scored("bob", 4, 1.5)), by_exercise=True)
+    assert [row[5:] for row in out.table()] == [["run_rope", "run_mha"], ["4", "6"], ["4", "1.5"]]
+
+
+def test_absentees_are_in_a_new_gradebook_only_with_their_zero(tmp_path: Path) -> None:
+    """A row without points says nothing to Canvas."""
+    results = a_batch(tmp_path, scored("bob", 4, 6), absentees=[Author("Guy", "s5")])
+    without = exported("canvas", results)
+    assert len(without.table()) == 3
+    assert "without a row" not in without.said
+    assert "handed in nothing, left blank: 1\n  Guy (s5)" in without.said
+    *_, guy = exported("canvas", results, absent_zero=True).table()
+    assert guy == ["Guy", "", "s5", "", "", "0"]
+
+
+def test_a_title_that_canvas_would_skip_is_refused(tmp_path: Path) -> None:
+    """Computed columns are never read as assignments."""
+    results = a_batch(tmp_path, scored("bob", 4, 6))
+    with pytest.raises(ExportRefused, match="no column called 'Final Score'"):
+        exported("canvas", results, column="Final Score")
+    assert exported("canvas", results, column="HW 3").table()[0][-1] == "HW 3"
+
+
+def test_strangers_names_start_no_formula_in_a_new_gradebook(tmp_path: Path) -> None:
+    """An instructor opens it in a spreadsheet before the upload."""
+    authors = {name: [Author(name, name, name)] for name in AWKWARD}
+    out = a_new_one(tmp_path, *(scored(name, 4, 6) for name in AWKWARD), authors=authors)
+    rows = out.table()[2:]
+    assert [row[-1] for row in rows] == ["10"] * len(AWKWARD)
+    assert [re.sub("^'", "", row[0]) for row in rows] == [*AWKWARD]
+    assert not any(cell.lstrip()[:1] in {*"=+-@"} - {""} for row in rows for cell in row)

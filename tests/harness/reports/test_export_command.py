@@ -1,0 +1,102 @@
+"""`grader export` as an instructor meets it: files, exit codes, one sentence for each refusal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from grader.submission import Author
+from tests.harness.export_fixtures import a_batch, not_graded, scored
+
+pytestmark = pytest.mark.process
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+GRADEBOOK = """\
+Student,ID,SIS Login ID,Section,Attention (7)
+    Points Possible,,,,10
+"Müller, Zoë",1,zoe,A,
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the results of a batch, a gradebook and a file that is in the way."""
+    a_batch(tmp_path, scored("zoe", 4, 3.5), authors={"zoe": [Author("Zoë Müller")]})
+    (tmp_path / "gradebook.csv").write_text(GRADEBOOK, encoding="utf-8")
+    (tmp_path / "upload.csv").write_text("earlier")
+    return tmp_path
+
+
+def test_a_canvas_gradebook_is_filled_into_another_file(grader: Command, folder: Path) -> None:
+    """The instructor's own file stays; what was done is said on standard error."""
+    given = ("--template", "gradebook.csv", "--output", "upload.csv")
+    done = grader("export", ".", "--format", "canvas", *given, cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "filled 'Attention (7)' in 1 of 1 rows\n"
+    filled_in = GRADEBOOK.replace("zoe,A,", "zoe,A,7.5")
+    assert (folder / "upload.csv").read_bytes() == filled_in.encode("utf-8")
+    assert (folder / "gradebook.csv").read_bytes() == GRADEBOOK.encode("utf-8")
+    assert not [*folder.glob(".*")]
+
+
+def test_standard_output_holds_the_export_and_nothing_else(grader: Command, folder: Path) -> None:
+    """`--output -` and no `--output` are the same; each format is whole."""
+    done = grader("export", ".", "--format", "csv", "--points", "total", cwd=folder)
+    header, _, row = csv.reader(io.StringIO(done.stdout))
+    assert (header[7], row[1], row[7], done.stderr) == ("total", "Zoë Müller", "7.5", "")
+    done = grader("export", ".", "--format", "json", "--output", "-", cwd=folder)
+    assert json.loads(done.stdout)["submissions"][0]["score"] == 7.5
+    done = grader("export", ".", "--format", "junit", cwd=folder)
+    assert ET.fromstring(done.stdout).attrib == {"name": "Attention"}
+
+
+def test_points_that_are_missing_make_the_command_exit_with_1(
+    grader: Command, tmp_path: Path
+) -> None:
+    """A script that uploads next should stop here; all the same, the others' points are there."""
+    a_batch(tmp_path, not_graded("lara"), scored("bob", 4, 6))
+    done = grader("export", tmp_path, "--format", "csv")
+    assert done.returncode == 1
+    assert '"bob","bob","","","graded","no",10,10' in done.stdout
+    assert done.stderr.startswith("not graded, by the machine's fault or the grader's")
+    assert "\n  lara: the judge was lost twice\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--format moodle", "Moodle takes no file but its own: download the assignment's grading"),
+        ("--format csv --template gradebook.csv", "--template is for --format canvas and moodle"),
+        (
+            "--format canvas --template gradebook.csv --output ./gradebook.csv",
+            "gradebook.csv is the template itself: name another --output",
+        ),
+        ("--format csv --output nowhere/grades.csv", "nowhere/grades.csv cannot be written: No"),
+    ],
+)
+def test_a_refusal_is_one_sentence_and_changes_nothing(
+    grader: Command, folder: Path, arguments: str, words: str
+) -> None:
+    """Exit code 2: nothing was written, and an earlier export is still there."""
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    done = grader("export", ".", *arguments.split(), cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("grader: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_folder_without_results_is_named(grader: Command, tmp_path: Path) -> None:
+    """The folder is the one that `grader batch --out` named."""
+    done = grader("export", tmp_path, "--format", "csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "holds no results.sqlite: give the folder that --out named" in done.stderr

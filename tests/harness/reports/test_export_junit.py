@@ -1,0 +1,191 @@
+"""JUnit XML is read back by an independent reader and is what CI systems expect."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from grader.export.junit import junit_xml, write_junit
+from grader.verdict import Diagnosis, Grade, GradeStatus, Status, Where
+from tests.harness.export_fixtures import (
+    AWKWARD,
+    a_grade,
+    a_verdict,
+    not_graded,
+    scored,
+)
+
+pytestmark = pytest.mark.unit
+
+HOSTILE = '\x00\x1b[31m\x08 ]]> </failure> &lt; \ud83d \ufffe \x85 "quoted" é 名 😀\nsecond'
+
+
+def read(*grades: Grade, name: str = "attention") -> ET.Element:
+    return ET.fromstring(junit_xml(name, grades).encode("utf-8"))
+
+
+def properties_of(element: ET.Element) -> dict[str, str]:
+    return {p.attrib["name"]: p.attrib["value"] for p in element.findall("properties/property")}
+
+
+def test_each_submission_is_a_suite_and_each_test_a_case() -> None:
+    """A class in one document; the exercise is the class name, as CI systems group by it."""
+    document = read(scored("alice", 4, 6), scored("bob", 4, 2))
+    assert (document.tag, document.attrib) == ("testsuites", {"name": "attention"})
+    alice, bob = document
+    assert alice.attrib == {
+        "name": "alice",
+        "errors": "0",
+        "failures": "0",
+        "skipped": "0",
+        "tests": "2",
+        "time": "1.500",
+    }
+    assert bob.attrib["failures"] == "1"
+    case = bob.findall("testcase")[1]
+    assert case.attrib == {
+        "classname": "run_mha",
+        "name": "tests/hidden/test_run_mha.py::test_values",
+        "time": "0.250",
+    }
+
+
+def test_points_are_properties_of_the_suite_and_of_each_case() -> None:
+    """JUnit knows pass and fail only; points travel as pytest's `record_property` writes them."""
+    (bob,) = read(scored("bob", 1 / 3, 6))
+    found = properties_of(bob)
+    assert (found["score"], found["max_score"], found["status"]) == ("6.33", "10", "graded")
+    rope, _ = bob.findall("testcase")
+    assert properties_of(rope) == {
+        "aspect": "values",
+        "visibility": "hidden",
+        "score": "0.33",
+        "max_score": "4",
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "tag"),
+    [
+        (Status.FAILED, "failure"),
+        (Status.MISSING, "failure"),
+        (Status.ERROR, "error"),
+        (Status.TIMEOUT, "error"),
+        (Status.CRASHED, "error"),
+        (Status.NOT_GRADED, "skipped"),
+    ],
+)
+def test_what_did_not_pass_is_a_failure_an_error_or_skipped(status: Status, tag: str) -> None:
+    """A test that the grader could not judge counts neither way."""
+    verdict = a_verdict("run_rope", 0, status=status, message="5 of 6 numbers\nare wrong")
+    (suite,) = read(a_grade("bob", verdict))
+    counted = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+    assert {name: suite.attrib[name] for name in counted.values()} == {
+        name: str(int(other == tag)) for other, name in counted.items()
+    }
+    outcome = suite.find(f"testcase/{tag}")
+    assert outcome is not None
+    assert outcome.attrib == {"type": status, "message": "5 of 6 numbers are wrong"}
+    assert outcome.text == "5 of 6 numbers\nare wrong"
+
+
+def test_a_failure_tells_the_line_the_mistake_and_the_hint() -> None:
+    """All that is known about it, for whoever reads only this."""
+    diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
+    where = Where("attention.py", 42, "rotated")
+    verdict = a_verdict("run_rope", 0, message="wrong", diagnosis=diagnosis, where=where)
+    failure = read(a_grade("bob", verdict)).find(".//failure")
+    assert failure is not None
+    assert failure.attrib["message"] == "It pairs halves. [rope-half-split]"
+    assert failure.text == (
+        "wrong\nat attention.py, line 42: rotated\n"
+        "It pairs halves. [rope-half-split]\nHint: Which two make a pair?"
+    )
+
+
+def test_a_failure_that_follows_from_another_says_so_and_why() -> None:
+    """Its own words would only be that it is the same mistake."""
+    root = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
+    again = Diagnosis("rope-half-split", "The same mistake as in run_rope.", "Fix run_rope first.")
+    tests = [
+        a_verdict(name, 0, message="wrong", diagnosis=said)
+        for name, said in (("run_rope", root), ("run_mha", again))
+    ]
+    _, follows = read(a_grade("bob", *tests)).findall(".//failure")
+    assert follows.attrib["message"] == "It pairs halves. [rope-half-split]"
+    assert (follows.text or "").endswith(
+        "Hint: Which two make a pair?\nFollows from run_rope: mend that first."
+    )
+
+
+def test_a_note_on_a_passed_test_is_no_failure() -> None:
+    """What costs nothing, or was deducted by rule, is told as output."""
+    (suite,) = read(a_grade("bob", a_verdict("run_rope", message="uses torch's own attention")))
+    assert suite.attrib["failures"] == "0"
+    assert suite.findtext("testcase/system-out") == "uses torch's own attention"
+
+
+def test_what_has_no_tests_is_not_shown_as_sound() -> None:
+    """A suite without a case is green in every CI system."""
+    empty = a_grade("broken", status=GradeStatus.UNREADABLE, message="the zip is empty")
+    broken, lost = read(empty, not_graded("lost"))
+    error, skipped = broken.find("testcase/error"), lost.find("testcase/skipped")
+    assert error is not None
+    assert error.attrib == {"type": "unreadable", "message": "the zip is empty"}
+    assert properties_of(broken)["score"] == "0"
+    assert skipped is not None
+    assert skipped.attrib["message"] == "the judge was lost twice"
+    assert "score" not in properties_of(lost)
+
+
+def test_what_was_graded_in_part_has_no_score() -> None:
+    """Points that may still change are nobody's points."""
+    lost = a_verdict("run_mha", 0, status=Status.NOT_GRADED, message="lost")
+    grade = a_grade("bob", a_verdict("run_rope"), lost, status=GradeStatus.NOT_GRADED)
+    (suite,) = read(grade)
+    assert "score" not in properties_of(suite)
+    rope, mha = suite.findall("testcase")
+    assert (properties_of(rope)["score"], "score" in properties_of(mha)) == ("4", False)
+
+
+def test_strangers_text_neither_breaks_the_document_nor_reaches_out_of_its_element() -> None:
+    """Names and messages may hold anything; XML has no escape for control characters."""
+    diagnosis = Diagnosis(HOSTILE, HOSTILE, HOSTILE)
+    where = Where(HOSTILE, 3, HOSTILE)
+    verdict = a_verdict(HOSTILE, 0, id=HOSTILE, message=HOSTILE, diagnosis=diagnosis, where=where)
+    document = read(a_grade(HOSTILE, verdict, message=HOSTILE), name=HOSTILE)
+    (failure,) = document.findall(".//failure")
+    shown = ' ]]> </failure> &lt; \ufffd  \n "quoted" é 名 😀\nsecond'
+    assert (failure.text or "").startswith(shown)
+    assert document.attrib["name"] == document[0].attrib["name"] == shown
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_name_comes_back_as_it_was(name: str) -> None:
+    """Whatever XML would make of it; a tab is blanks."""
+    (suite,) = read(scored(name, 4, 6))
+    assert suite.attrib["name"] == name.expandtabs(4)
+
+
+def test_a_large_class_is_written_grade_by_grade() -> None:
+    """Ten thousand grades with all their messages fit in no machine's memory."""
+
+    def grades() -> Iterator[Grade]:
+        for number in range(300):
+            yield a_grade(f"s{number}", a_verdict("run_rope", 0, message="x" * 100_000))
+
+    class Sink(io.TextIOBase):
+        def write(self, text: str) -> int:
+            return len(text)
+
+    tracemalloc.start()
+    try:
+        write_junit("attention", grades(), Sink())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000

@@ -1,0 +1,116 @@
+"""Points go to the row that is surely the person's, or to none."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.export.sheets.matching import Directory, NoRow, Row
+from grader.submission import Author
+
+pytestmark = pytest.mark.unit
+
+# Name, Canvas's number, SIS user id, SIS login.
+CLASS = (
+    ("Doe, Jane", "123", "s123", "jdoe"),
+    ("Roe, Bob", "124", "125", "bob@uni.example"),
+    ("Møller, Åse", "126", "s126", "aase"),
+    ("van der Berg, Jan-Piet", "127", "s127", "jpb"),
+    ("Smith, Ann", "128", "s128", "ann1"),
+    ("Smith, Ann", "129", "s129", "ann2"),
+    ("王小明", "130", "s130", "wang"),
+)
+DIRECTORY = Directory(
+    Row(number, name, keys, (name,)) for number, (name, *keys) in enumerate(map(tuple, CLASS), 1)
+)
+
+
+def row_of(*author: str) -> int:
+    (row,) = DIRECTORY.rows_of(Author(*author))
+    return row.number
+
+
+@pytest.mark.parametrize(
+    ("author", "row"),
+    [
+        (("", "123"), 1),
+        (("", "s123"), 1),
+        (("", "jdoe"), 1),
+        (("", "", "Bob@Uni.example"), 2),
+        (("Jane Doe",), 1),
+        (("Doe, Jane",), 1),
+        (("jane   DOE",), 1),
+        (("Jan-Piet van der Berg",), 4),
+        (("王小明",), 7),
+    ],
+)
+def test_people_are_found_by_id_login_address_or_name(author: tuple[str, ...], row: int) -> None:
+    """In the order of Canvas's own importer; names however they are written."""
+    assert row_of(*author) == row
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("bob@uni.example", 2),
+        ("jdoe", 1),
+        ("s126", 3),
+        ("123", 1),
+        ("doejane_123", 1),
+        ("doejane_LATE_123_4567_attention.zip", 1),
+        ("doejane", 1),
+        ("jane-doe", 1),
+        ("Jane Doe_123_assignsubmission_file", 1),
+        ("smithann_129", 6),
+        ("A\u030ase Møller", 3),
+    ],
+)
+def test_a_submissions_name_stands_for_its_author(name: str, row: int) -> None:
+    """A plain folder tells nothing else: a login, an address, a platform's name for a file."""
+    assert row_of(name) == row
+
+
+@pytest.mark.parametrize("name", ["group_123", "hw_3", "zoe", "", "_", "Doe", "j"])
+def test_what_only_resembles_a_person_is_nobody(name: str) -> None:
+    """A number at the end of a name proves nothing unless the name agrees."""
+    with pytest.raises(NoRow, match=r"^$"):
+        row_of(name)
+
+
+def test_a_name_that_two_have_is_told_by_the_id_or_not_at_all() -> None:
+    """The wrong Ann is worse than no Ann."""
+    assert row_of("Ann Smith", "129") == 6
+    with pytest.raises(NoRow, match="2 rows have this name"):
+        row_of("Ann Smith")
+
+
+def test_what_contradicts_itself_is_uncertain() -> None:
+    """An id of one and the address of another: a slip in somebody's list."""
+    with pytest.raises(NoRow, match="the id leads to another row than the e-mail address"):
+        row_of("Jane Doe", "123", "bob@uni.example")
+    with pytest.raises(NoRow, match="the id leads to another row than the name"):
+        row_of("Jane Doe", "s127")
+
+
+def test_a_number_of_another_list_is_not_the_platforms() -> None:
+    """Numbers of rosters and groups are equal to Canvas's by chance: the name decides."""
+    assert row_of("Jane Doe", "127") == 1
+    with pytest.raises(NoRow, match="the number 127 is there that of van der Berg, Jan-Piet"):
+        row_of("Group A", "127")
+
+
+def test_a_number_counts_for_another_spelling_of_the_name() -> None:
+    """One word in common is enough, and a SIS id alone too."""
+    assert row_of("doejane", "123") == 1
+    assert row_of("Jane Doe-Smith", "123") == 1
+    assert row_of("Wang Xiaoming", "s130") == 7
+
+
+def test_a_group_stands_for_all_who_are_in_it() -> None:
+    """Moodle's download names the team alone; who is in it, the worksheet says."""
+    directory = Directory(
+        Row(number, f"row {number}", (str(number),), (f"Person {number}",), (group,))
+        for number, group in enumerate(["Group A", "Group B", "Group A"], 1)
+    )
+    assert [row.number for row in directory.rows_of(Author("Group A", "2"))] == [1, 3]
+    with pytest.raises(NoRow):
+        directory.rows_of(Author("Group C", "2"))

@@ -1,0 +1,210 @@
+"""A worksheet that Moodle takes back: the instructor's own, with grades and maybe words in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.export.remarks import ExportRefused
+from grader.submission import Author
+from grader.verdict import Grade
+from tests.harness.export_fixtures import (
+    Exported,
+    a_batch,
+    exported,
+    not_graded,
+    scored,
+    unreadable,
+)
+
+pytestmark = pytest.mark.unit
+
+WORKSHEET = """\
+Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Grade can be changed",\
+"Last modified (submission)","Last modified (grade)","Feedback comments"
+"Participant 11","Jane Doe",jane@uni.example,"Submitted for grading",,10.00,Yes,"Monday, 1 June",-,
+"Participant 12","Bob ""the"" Roe",bob@uni.example,"Submitted for grading",,10.00,Yes,-,-,
+"Participant 13","Lara Lost",lara@uni.example,"No submission",4.50,10.00,Yes,-,-,"<p>Well tried</p>"
+"""
+GERMAN = """\
+\ufeffID,"Vollständiger Name",E-Mail-Adresse,Status,Gruppe,Bewertung,Bestwertung,\
+"Bewertung kann geändert werden","Zuletzt geändert (Abgabe)","Zuletzt geändert (Bewertung)",\
+"Feedback als Kommentar"
+"Teilnehmer/in11","Jane Doe",jane@uni.example,Abgegeben,"Group A",,"100,00",Ja,-,-,
+"Teilnehmer/in12","Bob Roe",bob@uni.example,Abgegeben,"Group A","5,50","100,00",Nein,-,-,
+"Teilnehmer/in13","Lara Lost",lara@uni.example,Abgegeben,"Group B",,"100,00",Ja,-,-,
+"""
+JANE, BOB, LARA = Author("Jane Doe", "11"), Author("Bob the Roe", "12"), Author("Lara Lost", "13")
+CLASS = {"Jane Doe_11": [JANE], "Bob_12": [BOB], "Lara Lost_13": [LARA]}
+
+
+def filled(folder: Path, worksheet: str, *grades: Grade, **choices: Any) -> Exported:
+    """The worksheet, filled in with grades whose people `CLASS` tells."""
+    template = folder / "worksheet.csv"
+    template.write_text(worksheet, encoding="utf-8", newline="")
+    people = {key: choices.pop(key) for key in ("absentees", "authors") if key in choices}
+    results = a_batch(folder / "results", *grades, **{"authors": CLASS} | people)
+    return exported("moodle", results, template, **choices)
+
+
+def test_grades_are_joined_on_the_number_in_the_identifier(tmp_path: Path) -> None:
+    """It is the number in the names of Moodle's download; everything else stays as it was."""
+    out = filled(tmp_path, WORKSHEET, scored("Jane Doe_11", 4, 3.5), scored("Bob_12", 4, 6))
+    jane, bob = (f'{who}@uni.example,"Submitted for grading",' for who in ("jane", "bob"))
+    filled_in = WORKSHEET.replace(f"{jane},", f"{jane}7.5,").replace(f"{bob},", f"{bob}10,")
+    assert out.text == filled_in
+    assert out.said == (
+        "filled 'Grade' in 2 of 3 rows\n"
+        "rows without a submission, left as they were: 1\n  Participant 13 (Lara Lost)"
+    )
+    assert not out.loses
+
+
+def test_points_are_scaled_to_the_maximum_grade(tmp_path: Path) -> None:
+    """Moodle skips a grade above it in silence."""
+    worksheet = WORKSHEET.replace("10.00", "5.00")
+    out = filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6), scored("Bob_12", 1, 2))
+    grades = out.column("Grade", "Identifier")
+    assert (grades["Participant 11"], grades["Participant 12"]) == ("5", "1.5")
+    assert "'Grade': the points are scaled from 10 to 5 points" in out.said
+
+
+def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) -> None:
+    """Moodle takes back only the language that it wrote: headers stay, the comma is decimal."""
+    grades = scored("Jane Doe_11", 4, 1.5), scored("Lara Lost_13", 4, 6)
+    out = filled(tmp_path, GERMAN, *grades, feedback=True)
+    header, jane, bob, lara = out.table()
+    assert out.text.startswith(GERMAN.partition("\n")[0] + "\n")
+    assert header[5:7] == ["Bewertung", "Bestwertung"]
+    assert (jane[5], jane[-1]) == ("55", "failed: run_mha")
+    assert (bob[5], lara[5]) == ("5,50", "100")
+    half = filled(tmp_path, GERMAN, scored("Jane Doe_11", 4, 1.55))
+    assert half.table()[1][5] == "55,5"
+
+
+def test_a_grade_that_cannot_be_changed_is_left_and_said(tmp_path: Path) -> None:
+    """Moodle would skip it too, and say nothing."""
+    out = filled(tmp_path, GERMAN, scored("Bob_12", 4, 6))
+    assert out.text == GERMAN
+    assert "must not be changed, left as they were: 1" in out.said
+    assert "  Teilnehmer/in12 (Bob Roe): Bewertung kann geändert werden: nein" in out.said
+
+
+def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
+    """An unreadable submission has its 0, by its author's doing."""
+    out = filled(tmp_path, WORKSHEET, not_graded("Lara Lost_13"), unreadable("Jane Doe_11"))
+    grades = out.column("Grade", "Identifier")
+    assert (grades["Participant 13"], grades["Participant 11"]) == ("4.50", "0")
+    assert out.loses
+    assert "Lara Lost (13), submission Lara Lost_13: the judge was lost twice" in out.said
+
+
+def test_feedback_is_text_and_never_replaces_the_instructors(tmp_path: Path) -> None:
+    """Moodle takes a comment for HTML, and a spreadsheet may take it for a formula."""
+    why = "=TypeError: <b>'<' not supported</b>"
+    jane = dataclasses.replace(unreadable("Jane Doe_11"), message=why)
+    grades = jane, scored("Lara Lost_13", 4, 6)
+    out = filled(tmp_path, WORKSHEET, *grades, feedback=True)
+    words = out.column("Feedback comments", "Identifier")
+    assert words["Participant 11"] == "'=TypeError: &lt;b&gt;'&lt;' not supported&lt;/b&gt;"
+    assert words["Participant 13"] == "<p>Well tried</p>"
+    assert "had feedback already, which was kept: 1\n  Participant 13" in out.said
+    without = filled(tmp_path, WORKSHEET, *grades)
+    assert without.column("Feedback comments", "Identifier")["Participant 11"] == ""
+
+
+def test_feedback_needs_a_column_for_it(tmp_path: Path) -> None:
+    """A date must not be overwritten by words."""
+    lines = WORKSHEET.replace('"<p>Well tried</p>"', "").splitlines()
+    worksheet = "\n".join(line.rpartition(",")[0] for line in lines) + "\n"
+    with pytest.raises(ExportRefused, match="no column for feedback"):
+        filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6), feedback=True)
+    german = "\n".join(line.rpartition(",")[0] for line in GERMAN.splitlines()) + "\n"
+    with pytest.raises(ExportRefused, match="no column for feedback"):
+        filled(tmp_path, german, scored("Jane Doe_11", 4, 6), feedback=True)
+
+
+def test_a_team_gives_its_points_to_every_member(tmp_path: Path) -> None:
+    """Moodle's download names the team and its number, which is no participant's."""
+    team = {"Group A_13": [Author("Group A", "13")]}
+    worksheet = GERMAN.replace("Nein", "Ja")
+    out = filled(tmp_path, worksheet, scored("Group A_13", 4, 6), authors=team)
+    assert [row[5] for row in out.table()[1:]] == ["100", "100", ""]
+
+
+def test_participants_without_names_are_known_by_their_numbers(tmp_path: Path) -> None:
+    """Of a blind marking, the download and the worksheet tell nothing else."""
+    worksheet = (
+        "Identifier,Status,Grade,Maximum grade,Grade can be changed,Last modified (grade)\n"
+        "Participant 11,Submitted,,10.00,Yes,-\nParticipant 12,Submitted,,10.00,Yes,-\n"
+    )
+    authors = {"Participant_12": [Author("Participant", "12")]}
+    out = filled(tmp_path, worksheet, scored("Participant_12", 4, 6), authors=authors)
+    assert out.column("Grade", "Identifier") == {"Participant 11": "", "Participant 12": "10"}
+
+
+def test_people_of_other_platforms_are_found_by_address_and_name(tmp_path: Path) -> None:
+    """Whoever handed in elsewhere has no participant's number."""
+    authors = {"a": [Author("J. D.", "s99", "jane@uni.example")], "Lara-Lost": []}
+    out = filled(tmp_path, WORKSHEET, scored("a", 4, 6), scored("Lara-Lost", 0, 6), authors=authors)
+    assert [row[4] for row in out.table()[1:]] == ["10", "", "6"]
+
+
+def test_the_maximum_is_known_under_its_older_name(tmp_path: Path) -> None:
+    """`Maximum Grade`, with workflow and marker beside it."""
+    worksheet = (
+        "Identifier,Full name,Status,Marker,Grade,Maximum Grade,Marking workflow state,"
+        "Grade can be changed,Last modified (submission),Last modified (grade)\n"
+        "Participant 11,Jane Doe,Submitted,Dr. No,,20.00,Not marked,Yes,-,-\n"
+    )
+    out = filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6))
+    assert out.column("Grade", "Identifier")["Participant 11"] == "20"
+
+
+def test_absentees_are_blank_or_zero(tmp_path: Path) -> None:
+    """Whoever has a grade keeps it."""
+    people = [Author("Jane Doe", "", "jane@uni.example"), LARA]
+    assert filled(tmp_path, WORKSHEET, absentees=people).text == WORKSHEET
+    zero = filled(tmp_path, WORKSHEET, absentees=people, absent_zero=True)
+    assert [row[4] for row in zero.table()[1:]] == ["0", "", "4.50"]
+
+
+SCALE = WORKSHEET.replace('"Maximum grade"', "Scale").replace("10.00", '"Poor, Good"')
+
+
+@pytest.mark.parametrize(
+    ("worksheet", "column", "words"),
+    [
+        (WORKSHEET.replace("Participant 12", "Bob"), None, "no grading worksheet"),
+        ("", None, "no grading worksheet"),
+        (WORKSHEET.splitlines()[0], None, "no grading worksheet"),
+        (SCALE, None, "not sure, or grades are no points.*--column.*'Scale'"),
+        (WORKSHEET.replace("10.00", "Good"), None, "not graded in points: .* says 'Good'"),
+        (WORKSHEET, "Mark", "no columns are called 'Mark'"),
+    ],
+)
+def test_what_is_no_worksheet_with_points_is_refused(
+    tmp_path: Path, worksheet: str, column: str | None, words: str
+) -> None:
+    """A grade in a wrong column would be lost, or somebody's date."""
+    with pytest.raises(ExportRefused, match=words):
+        filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6), column=column)
+
+
+def test_the_column_of_grades_may_be_named(tmp_path: Path) -> None:
+    """Where two columns of numbers leave it open."""
+    worksheet = GERMAN.replace("Status,Gruppe", "Raum,Jahr").replace("Abgegeben", "7")
+    worksheet = worksheet.replace('"Group A"', "2026").replace('"Group B"', "2026")
+    with pytest.raises(ExportRefused, match="name it with --column"):
+        filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6))
+    out = filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6), column="Bewertung")
+    assert out.table()[1][5] == "100"
+
+
+def test_without_a_worksheet_there_is_no_export(tmp_path: Path) -> None:
+    """Moodle knows its own numbers and the language of its user; nobody else does."""
+    with pytest.raises(ExportRefused, match="download the assignment's grading worksheet"):
+        exported("moodle", a_batch(tmp_path, scored("Jane Doe_11", 4, 6)))

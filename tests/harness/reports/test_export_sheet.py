@@ -1,0 +1,122 @@
+"""An instructor's file comes back byte for byte, but for the cells that were filled in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from pathlib import Path
+
+import pytest
+
+from grader.export.remarks import ExportRefused
+from grader.export.sheets.figures import figure, harmless, number_in
+from grader.export.sheets.sheet import Sheet
+
+pytestmark = pytest.mark.unit
+
+
+def cells_of(text: str, separator: str) -> list[list[str]]:
+    """The cells, by an independent reader; one that knows lines without any cell."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    return [row or [""] for row in reader]
+
+
+def test_what_is_not_filled_in_stays_as_it_was_written() -> None:
+    """Mark of UTF-8, quotes that need not be, blanks, line ends, a last line without one."""
+    text = '\ufeffStudent;"ID"; note \r\n"Doe, Jane";"12";\r"a ""b"" c";;x\n;;"y"'
+    sheet = Sheet(text)
+    assert str(sheet) == text
+    sheet.put(1, 2, "7,5")
+    sheet.put(2, 1, "8")
+    sheet.put(3, 2, "9")
+    assert str(sheet) == (
+        '\ufeffStudent;"ID"; note \r\n"Doe, Jane";"12";7,5\r"a ""b"" c";8;x\n;;"9"'
+    )
+
+
+def test_it_reads_any_text_as_the_csv_module_does() -> None:
+    """Two readers of one format may only differ where one of them is wrong."""
+    draw = random.Random(0)
+    for _ in range(20_000):
+        text = "".join(draw.choice('ab,;"\n\r x') for _ in range(draw.randrange(1, 14)))
+        try:
+            sheet = Sheet(text)
+        except ExportRefused:
+            continue
+        assert str(sheet) == text
+        rows = [sheet.row(number) for number in range(len(sheet))]
+        assert rows == cells_of(text, sheet.separator), text
+
+
+@pytest.mark.parametrize("value", ['a "b"', "a,b", "a;b", "a\nb", " a ", "é 名", "", "'=1"])
+def test_what_is_put_in_is_read_back(value: str) -> None:
+    """Quotes, separators and line breaks included."""
+    sheet = Sheet("a,b\nc,d\n")
+    sheet.put(1, 0, value)
+    assert cells_of(str(sheet), ",") == [["a", "b"], [value, "d"]]
+
+
+def test_a_row_that_ends_early_is_filled_up() -> None:
+    """Spreadsheet programs leave out empty cells at a row's end."""
+    sheet = Sheet("a,b,c\nd\n")
+    assert sheet.cell(1, 2) == ""
+    sheet.put(1, 2, "x")
+    assert str(sheet) == "a,b,c\nd,,x\n"
+
+
+def test_the_separator_is_the_one_of_the_header() -> None:
+    """Titles may hold the other one."""
+    assert Sheet('Student;ID;"Quiz (a, b)"\n').separator == ";"
+    assert Sheet("Student,ID,Quiz; hard\n").separator == ","
+
+
+def test_a_quote_that_is_never_closed_is_refused(tmp_path: Path) -> None:
+    """Everything behind it would be one cell, and its students without points."""
+    file = tmp_path / "gradebook.csv"
+    file.write_text('Student,ID\n"Doe, Jane,1\nRoe,2\n')
+    with pytest.raises(ExportRefused, match=r"gradebook\.csv, line 2: a quote .* never closed"):
+        Sheet.read(file)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """A spreadsheet program's own format, or an old encoding."""
+    file = tmp_path / "gradebook.csv"
+    with pytest.raises(ExportRefused, match="cannot be read: No such file"):
+        Sheet.read(file)
+    file.write_bytes("Student,ID\nMüller,1\n".encode("latin-1"))
+    with pytest.raises(ExportRefused, match="no CSV file in UTF-8"):
+        Sheet.read(file)
+
+
+def test_numbers_are_read_as_canvas_reads_them() -> None:
+    """The last point or comma is the decimal one; words are no numbers."""
+    read = {"10": 10.0, " 7.50 ": 7.5, "1,5": 1.5, "1,000.5": 1000.5, "1.000,5": 1000.5, "-2": -2.0}
+    assert {cell: number_in(cell) for cell in read} == read
+    assert [number_in(cell) for cell in ("", "-", "EX", "(read only)", "1e3", "80%")] == [None] * 6
+
+
+def test_points_have_two_decimals_at_most() -> None:
+    """As many as Canvas compares; with the comma where the file has it."""
+    assert [figure(points) for points in (10.0, 1 / 3, 87.456, 0.1 + 0.2)] == [
+        "10",
+        "0.33",
+        "87.46",
+        "0.3",
+    ]
+    assert figure(7.5, ",") == "7,5"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-1+1", "@sum", "\t=1", "\r=1", "\n=1", " =1", "＝1", "=\x00", "-", "+49"],
+)
+def test_no_text_starts_a_formula(text: str) -> None:
+    """A name is a stranger's word, and a spreadsheet runs what begins like this."""
+    assert harmless(text) == "'" + text.replace("\x00", "")
+
+
+@pytest.mark.parametrize("text", ["-5", "-0.5", "-1,5", "12", "a=1", "Jane", "O'Neil", "", "é"])
+def test_numbers_and_other_text_stay_as_they_are(text: str) -> None:
+    """A negative number is no formula."""
+    assert harmless(text) == text

@@ -1,0 +1,227 @@
+"""Our own CSV and JSON hold everybody with their points, and nobody's tricks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.export.document import write_document
+from grader.submission import Author
+from grader.verdict import Grade, GradeStatus, Status
+from tests.harness.export_fixtures import (
+    AWKWARD,
+    a_batch,
+    a_grade,
+    a_verdict,
+    exported,
+    not_graded,
+    scored,
+    unreadable,
+)
+
+pytestmark = pytest.mark.unit
+
+JANE = Author("Jane Doe", "123", "jane@uni.example")
+BOB = Author("Bob Roe", "124", "bob@uni.example")
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(text, newline=""), strict=True)]
+
+
+def test_a_row_for_each_submission_and_a_column_for_each_exercise(tmp_path: Path) -> None:
+    """What an instructor opens in a spreadsheet: the first row says what is possible."""
+    results = a_batch(
+        tmp_path, scored("alice", 4, 1 / 3), authors={"alice": [JANE]}, late=["alice"]
+    )
+    possible, alice = rows_of(exported("csv", results).text)
+    assert [*possible] == [
+        *("submission", "name", "id", "email", "status", "late", "machine", "total", "max"),
+        *("run_rope", "run_mha", "what went wrong", "changes", "comments"),
+    ]
+    assert [*possible.values()] == [
+        "Points Possible",
+        *[""] * 5,
+        "10",
+        "10",
+        "10",
+        "4",
+        "6",
+        *[""] * 3,
+    ]
+    assert alice == {
+        "submission": "alice",
+        "name": "Jane Doe",
+        "id": "123",
+        "email": "jane@uni.example",
+        "status": "graded",
+        "late": "yes",
+        "machine": "4.33",
+        "total": "4.33",
+        "max": "10",
+        "run_rope": "4",
+        "run_mha": "0.33",
+        "what went wrong": "failed: run_mha",
+        "changes": "",
+        "comments": "",
+    }
+
+
+def test_the_total_alone_has_no_columns_of_exercises(tmp_path: Path) -> None:
+    """`--points total`."""
+    _, alice = rows_of(exported("csv", a_batch(tmp_path, scored("alice", 4, 2))).text)
+    assert alice["run_mha"] == "2"
+    results = a_batch(tmp_path, scored("alice", 4, 2))
+    header, *_ = exported("csv", results, by_exercise=False).table()
+    assert header[-5:] == ["total", "max", "what went wrong", "changes", "comments"]
+
+
+def test_each_member_of_a_group_has_a_row_with_the_groups_points(tmp_path: Path) -> None:
+    """Whoever looks for a person finds them, and the submission is named beside."""
+    results = a_batch(tmp_path, scored("group 1", 4, 6), authors={"group 1": [JANE, BOB]})
+    _, *rows = rows_of(exported("csv", results).text)
+    assert [(row["submission"], row["name"], row["total"]) for row in rows] == [
+        ("group 1", "Jane Doe", "10"),
+        ("group 1", "Bob Roe", "10"),
+    ]
+
+
+def test_where_nobody_is_known_the_submissions_name_stands_for_them(tmp_path: Path) -> None:
+    """A plain folder tells no more."""
+    _, row = rows_of(exported("csv", a_batch(tmp_path, scored("alice-jones", 4, 6))).text)
+    assert (row["name"], row["id"]) == ("alice-jones", "")
+
+
+def test_what_was_not_graded_is_blank_and_said(tmp_path: Path) -> None:
+    """A zero that nobody deserved would be believed; an unreadable submission deserved it."""
+    half = a_grade(
+        "half", *scored("half", 4, 6).tests, status=GradeStatus.NOT_GRADED, message="lost"
+    )
+    results = a_batch(
+        tmp_path, not_graded("lara"), half, unreadable("bea"), authors={"lara": [BOB]}
+    )
+    table = exported("csv", results)
+    _, lara, half_row, bea = rows_of(table.text)
+    for row in (lara, half_row):
+        assert row["status"] == "not_graded"
+        assert [row[key] for key in ("total", "max", "run_rope", "run_mha")] == [""] * 4
+    assert [bea[key] for key in ("status", "total", "run_mha")] == ["unreadable", "0", "0"]
+    assert table.loses
+    assert "Bob Roe (124, bob@uni.example), submission lara: the judge was lost" in table.said
+    assert "half: lost" in table.said
+
+
+def test_who_handed_in_nothing_is_listed_blank_or_with_zero(tmp_path: Path) -> None:
+    """What an absence costs is the course's decision."""
+    results = a_batch(tmp_path, scored("alice", 4, 6), absentees=[BOB])
+    blank, zero = exported("csv", results), exported("csv", results, absent_zero=True)
+    *_, row = rows_of(blank.text)
+    assert (row["submission"], row["name"], row["status"]) == ("", "Bob Roe", "absent")
+    assert (row["total"], row["run_rope"]) == ("", "")
+    *_, row = rows_of(zero.text)
+    assert (row["total"], row["max"], row["run_rope"]) == ("0", "10", "0")
+    assert "handed in nothing, left blank: 1\n  Bob Roe (124" in blank.said
+    assert "handed in nothing, with 0 points: 1\n  Bob Roe (124" in zero.said
+    assert not blank.loses
+
+
+def test_no_cell_of_a_strangers_starts_a_formula(tmp_path: Path) -> None:
+    """Names, ids, submissions' names and messages; quoted all, as `;` separates cells elsewhere."""
+    grades = [
+        a_grade(name, a_verdict("run_rope", 0, status=Status.ERROR, message=name))
+        for name in AWKWARD
+    ]
+    authors = {name: [Author(name, name, name)] for name in AWKWARD}
+    table = exported("csv", a_batch(tmp_path, *grades, authors=authors))
+    _, _, *rows = table.table()
+    for name, cells in zip(AWKWARD, rows, strict=True):
+        guard = "'" * (name[0] in "=+-@\t")
+        assert cells[:4] == [guard + name] * 4
+        assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for cell in cells)
+    for cell in table.text.split(";"):
+        assert not cell.startswith("=")
+
+
+def test_names_that_could_not_be_printed_are_no_danger_on_the_terminal(tmp_path: Path) -> None:
+    """Standard error is a terminal, most of the time."""
+    hostile = "\x1b[31mred\x1b]8;;http://evil\x07link\nsecond line"
+    table = exported("csv", a_batch(tmp_path, not_graded(hostile)))
+    assert "\x1b" not in table.said + table.text
+    assert "  redlink second line: the judge" in table.said
+
+
+def test_grades_of_two_versions_of_the_tests_are_not_mixed_in_silence(tmp_path: Path) -> None:
+    """A batch that was stopped after the tests had changed leaves both."""
+    old = a_grade("old", a_verdict("run_rope"), suite_hash="other")
+    assert (
+        "2 versions of the tests" in exported("csv", a_batch(tmp_path, old, scored("a", 4, 6))).said
+    )
+
+
+def test_the_document_holds_people_exercises_and_every_test(tmp_path: Path) -> None:
+    """One well-formed JSON document, for whatever program comes after."""
+    results = a_batch(
+        tmp_path,
+        scored("group 1", 4, 2),
+        not_graded("lara"),
+        authors={"group 1": [JANE, BOB]},
+        late=["group 1"],
+        absentees=[Author("Guy")],
+    )
+    document = json.loads(exported("json", results).text)
+    assert [*document] == ["schema", "assignment", "absentees", "submissions"]
+    assert (document["schema"], document["assignment"]) == (1, "Attention")
+    assert document["absentees"] == [{"name": "Guy", "id": "", "email": ""}]
+    group, lara = document["submissions"]
+    assert [author["name"] for author in group["authors"]] == ["Jane Doe", "Bob Roe"]
+    assert (group["late"], group["score"], group["max_score"]) == (True, 6.0, 10.0)
+    assert group["exercises"]["run_mha"] == {
+        "score": 2.0,
+        "max_score": 6.0,
+        "final": 2.0,
+        "standing": "failed",
+        "words": "wrong values",
+    }
+    assert [test["status"] for test in group["tests"]] == ["passed", "failed"]
+    assert (lara["status"], lara["score"], lara["authors"]) == ("not_graded", None, [])
+
+
+def test_any_name_is_the_same_in_the_document(tmp_path: Path) -> None:
+    """JSON has an escape for everything."""
+    results = a_batch(tmp_path, *(scored(name, 4, 6) for name in AWKWARD))
+    document = json.loads(exported("json", results).text)
+    assert tuple(entry["submission"] for entry in document["submissions"]) == AWKWARD
+
+
+def test_an_empty_class_is_a_document_and_a_table_too(tmp_path: Path) -> None:
+    """A batch that was stopped at once."""
+    results = a_batch(tmp_path)
+    assert json.loads(exported("json", results).text)["submissions"] == []
+    assert len(exported("csv", results).table()) == 2
+
+
+def test_a_large_document_is_written_grade_by_grade(tmp_path: Path) -> None:
+    """Ten thousand grades with all their messages fit in no machine's memory."""
+
+    def grades() -> Iterator[Grade]:
+        for number in range(300):
+            yield a_grade(f"s{number}", a_verdict("run_rope", 0, message="x" * 100_000))
+
+    class Sink(io.TextIOBase):
+        def write(self, text: str) -> int:
+            return len(text)
+
+    results = a_batch(tmp_path)
+    tracemalloc.start()
+    try:
+        write_document(results, ((grade, ()) for grade in grades()), Sink())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000

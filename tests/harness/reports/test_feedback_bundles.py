@@ -1,0 +1,312 @@
+"""Feedback in bulk: under the names that platforms take back, and nobody's but one's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from grader.cli.main import cli
+from grader.decisions.opening import open_settling
+from grader.intake import discover
+from grader.store import Store
+from grader.submission import Author
+from grader.verdict import GradeStatus
+from tests.harness.export_fixtures import a_grade, a_verdict
+from tests.harness.pages_fixtures import a_class
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.unit
+
+CANVAS = [
+    "doejane_123_4567_attention.zip",
+    "roejohn_LATE_124_4568_adapters.py",
+    "poeann_125_4569_work.ipynb",
+    "o_neil_126_4570_a_1_2_b.py",
+    "müllerzoë_127_4571_solution.html",
+]
+MOODLE = ["Jane Doe_123_assignsubmission_file", "Zoë O'Neil_124_assignsubmission_file"]
+
+
+def downloaded(folder: Path, names: Sequence[str]) -> Path:
+    """A download of which each file, or folder, has these names."""
+    for name in names:
+        is_folder = not Path(name).suffix
+        path = folder / name / "adapters.py" if is_folder else folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"def run_x(): ...\n")
+    return folder
+
+
+def graded(folder: Path, names: Sequence[str], out: Path) -> Path:
+    """Results of a download, as a batch leaves them: its people, its names, grades of all kinds."""
+    entries = discover([downloaded(folder, names)]).entries
+    with Store.open(out, "attention") as store:
+        for place, (entry, grade) in enumerate(zip(entries, a_class(40, seed=3), strict=False)):
+            add(store, replace(grade, submission=entry.name), "key", place)
+        people = {
+            e.name: [Author(a.name, a.id, f"{a.id}@x.edu") for a in e.authors] for e in entries
+        }
+        store.set_people(people)
+        store.set_downloads({entry.name: entry.downloaded_as for entry in entries})
+        store.set_paths([str(folder)])
+    return out
+
+
+def ran(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["feedback", *map(str, arguments)], catch_exceptions=False)
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def read_by_canvas(name: str) -> tuple[str, str]:
+    """The user and the attachment that Canvas reads off a file's name."""
+    user, attachment = [part for part in name.split("_") if re.fullmatch(r"\d+", part)][:2]
+    return user, attachment
+
+
+def read_by_moodle(name: str) -> tuple[str, str, str]:
+    """The participant, the plugin and the file's name that Moodle reads off a path."""
+    _, participant, kind, plugin, rest = name.split("_", 4)
+    assert participant.isdecimal()
+    return participant, f"{kind}_{plugin}", rest
+
+
+def test_canvas_takes_files_back_under_the_names_that_it_gave(tmp_path: Path):
+    """The same names in one flat zip; each is read as the user and attachment that it was."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    done = ran(results, "--for", "canvas")
+    assert done.exit_code == 0, done.output
+    found = members(results / "feedback-canvas" / "canvas.zip")
+    assert sorted(found) == sorted(CANVAS)
+    assert {read_by_canvas(name) for name in found} == {
+        ("123", "4567"), ("124", "4568"), ("125", "4569"), ("126", "4570"), ("127", "4571"),
+    }  # fmt: skip
+
+
+def test_a_file_holds_what_its_name_promises(tmp_path: Path):
+    """Canvas shows it as what was handed in was called: a zip must open, a notebook must load."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    ran(results, "--for", "canvas")
+    found = members(results / "feedback-canvas" / "canvas.zip")
+    inner = zipfile.ZipFile(io.BytesIO(found[CANVAS[0]]))
+    assert inner.namelist() == ["feedback.html", "feedback.txt"]
+    compile(found[CANVAS[1]], "feedback", "exec")
+    assert b"points" in found[CANVAS[1]]
+    notebook = json.loads(found[CANVAS[2]])
+    assert notebook["cells"][0]["source"].startswith("```text\n")
+    assert found[CANVAS[4]].startswith(b"<!doctype html>")
+
+
+def test_other_kinds_of_file_open_as_well_or_are_left_out_and_said(tmp_path: Path):
+    """A text that is called like a tar, a PDF or a document of Word is nothing anybody can open."""
+    names = ["doejane_123_4567_work.tar.gz", "roejohn_124_4568_essay.pdf", "poe_125_4569_a.docx"]
+    results = graded(tmp_path / "download", names, tmp_path / "results")
+    done = ran(results, "--for", "canvas")
+    found = members(results / "feedback-canvas" / "canvas.zip")
+    with tarfile.open(fileobj=io.BytesIO(found[names[0]])) as inner:
+        assert inner.getnames() == ["feedback.html", "feedback.txt"]
+    assert done.exit_code == 1
+    assert "poe_125: handed in as .docx, a kind of file that feedback is not" in done.output
+    assert "roejohn_124: handed in as .pdf" in done.output
+    assert "--pdf prints it" in " ".join(done.output.split())
+
+
+def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path):
+    """Typed text has no attachment; a name with a number in it is read as somebody else's."""
+    names = ["doe_2_b_223_4567_adapters.py", "LATE_anon_aB3xY_4571_adapters.py", CANVAS[0]]
+    results = graded(tmp_path / "download", names, tmp_path / "results")
+    done = ran(results, "--for", "canvas")
+    assert done.exit_code == 1
+    assert [*members(results / "feedback-canvas" / "canvas.zip")] == [CANVAS[0]]
+    assert "anon_aB3xY: no file that was downloaded from Canvas" in done.output
+    assert "doe_2_b_223: its name has numbers before the user's" in done.output
+
+
+def test_moodle_takes_files_back_by_the_participant_s_number(tmp_path: Path):
+    """The number is the part after the name; what follows the plugin is the file's own name."""
+    results = graded(tmp_path / "download", MOODLE, tmp_path / "results")
+    assert ran(results, "--for", "moodle").exit_code == 0
+    found = members(results / "feedback-moodle" / "moodle.zip")
+    assert sorted(map(read_by_moodle, found)) == [
+        ("123", "assignsubmission_file", "feedback.html"),
+        ("124", "assignsubmission_file", "feedback.html"),
+    ]
+    assert all(page.startswith(b"<!doctype html>") for page in found.values())
+
+
+@pytest.mark.process
+def test_gradescope_is_given_an_autograder_that_only_hands_out_results(tmp_path: Path):
+    """It takes no other feedback in bulk: run for all, each submission gets its own results."""
+    folder = downloaded(tmp_path / "download", ["submission_11", "submission_12"])
+    (folder / "submission_metadata.yml").write_text("submission_11: {}\nsubmission_12: {}\n")
+    results = graded(folder, ["submission_11", "submission_12"], tmp_path / "results")
+    assert ran(results, "--for", "gradescope").exit_code == 0
+    root = tmp_path / "autograder"
+    with zipfile.ZipFile(results / "feedback-gradescope" / "gradescope.zip") as archive:
+        archive.extractall(root / "source")
+        assert archive.getinfo("run_autograder").external_attr >> 16 & 0o111
+    expected = Store.read(results).grade("submission_12")
+    assert expected is not None
+    run = [sys.executable, root / "source" / "run_autograder"]
+    environment = os.environ | {"AUTOGRADER_ROOT": str(root)}
+    metadata = {"id": 12, "assignment": {"id": 11}, "users": [{"id": 5}]}
+    (root / "submission_metadata.json").write_text(json.dumps(metadata))
+    subprocess.run(run, env=environment, check=True)
+    found = json.loads((root / "results" / "results.json").read_text())
+    assert found["extra_data"]["submission_hash"] == expected.submission_hash
+    assert len(found["tests"]) == 15
+    (root / "submission_metadata.json").write_text('{"id": 13}')
+    again = subprocess.run(run, env=environment, check=False, capture_output=True)
+    assert again.returncode != 0
+
+
+def test_a_mail_merge_s_table_has_a_row_for_each_person(tmp_path: Path):
+    """With the address and the mail; whose address nobody knows is said."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    with Store.open(results, "attention") as store:
+        pair = [Author("Jane Doe", "1", "jane@x.edu"), Author("=cmd()", "2", "roe@x.edu")]
+        store.set_people({"doejane_123": pair, "roejohn_124": [Author("John Roe", "3")]})
+    done = ran(results, "--for", "mail")
+    assert done.exit_code == 1
+    assert "roejohn_124: an address is not known" in done.output
+    with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    assert [(row["name"], row["email"]) for row in rows] == [
+        ("Jane Doe", "jane@x.edu"), ("'=cmd()", "roe@x.edu"),
+    ]  # fmt: skip
+    assert rows[0]["body"].startswith(rows[0]["subject"])
+
+
+@pytest.mark.parametrize("form", ["folders", "canvas", "moodle", "mail"])
+def test_nobody_finds_anything_of_another_or_hidden(tmp_path: Path, form: str):
+    """No other name, id or address, no hidden test by name, nothing that one expects."""
+    names = MOODLE if form == "moodle" else CANVAS
+    results = graded(tmp_path / "download", names, tmp_path / "results")
+    ran(results, "--for", form)
+    folder = results / f"feedback-{form}"
+    stored = Store.read(results)
+    hidden = {t.id for g in stored.grades() for t in g.tests if "/hidden/" in t.id}
+    assert hidden
+    for owner, text in texts_of(folder, form, stored):
+        for name, (author, *_) in stored.authors.items():
+            if name != owner:
+                assert not {word for word in (name, author.name, author.email) if word in text}
+        assert not {test for test in hidden if test.partition("::")[2] in text}
+
+
+def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
+    """What each submission's feedback holds, all of it, by whose it is."""
+    found: list[tuple[str, str]] = []
+    if form == "folders":
+        places = [path for path in folder.iterdir() if path.is_dir()]
+        assert len(places) == len(stored.outlines())
+        return [
+            (place.name, file.read_text("utf-8")) for place in places for file in place.iterdir()
+        ]
+    if form == "mail":
+        with (folder / "mail.csv").open(encoding="utf-8", newline="") as file:
+            rows = [*csv.DictReader(file)]
+        owners = {people[0].email: name for name, people in stored.authors.items()}
+        return [(owners[row["email"]], row["body"] + row["subject"]) for row in rows]
+    for name, content in members(folder / f"{form}.zip").items():
+        downloads = stored.downloads().items()
+        number = name.split("_assign")[0] if form == "moodle" else name
+        owner = next(own for own, names in downloads if any(n.startswith(number) for n in names))
+        inner = zipfile.is_zipfile(io.BytesIO(content))
+        parts = zipfile.ZipFile(io.BytesIO(content)) if inner else None
+        texts = [parts.read(n) for n in parts.namelist()] if parts else [content]
+        found += [(owner, text.decode()) for text in texts]
+    return found
+
+
+def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
+    """What was decided is told with its reason, in mails, in Canvas's files, on Gradescope."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    (results / "decisions.toml").write_text(
+        '[[points]]\nperson = "doejane_123"\nby = 2\nreason = "the docstring was wrong"\n'
+    )
+    ran(results, "--for", "mail")
+    with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
+        (mail,) = [row for row in csv.DictReader(file) if row["email"] == "123@x.edu"]
+    machine = Store.read(results).grade("doejane_123")
+    assert machine is not None
+    (settled,) = open_settling(Store.read(results)).settle(machine)
+    assert settled.hundredths == settled.machine + 200
+    assert mail["subject"].startswith(f"attention: {settled.final:g} of")
+    assert "+2 points: the docstring was wrong" in mail["body"]
+    ran(results, "--for", "canvas")
+    zipped = members(results / "feedback-canvas" / "canvas.zip")[CANVAS[0]]
+    text = zipfile.ZipFile(io.BytesIO(zipped)).read("feedback.txt").decode()
+    assert text == mail["body"]
+
+
+def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
+    """Exercises of which nothing is to be said come last, in a line, wherever they stand."""
+    wrong = a_verdict("run_rope", 0.0, message="all numbers are NaN")
+    grade = a_grade("jane", a_verdict("run_softmax"), wrong, a_verdict("run_mask"))
+    with Store.open(tmp_path / "results", "attention") as store:
+        add(store, grade, "key", 0)
+    ran(tmp_path / "results")
+    text = (tmp_path / "results/feedback-folders/jane/feedback.txt").read_text("utf-8")
+    score, why, *_, right = text.strip().split("\n\n")
+    assert score == "attention: 8 of 12 points"
+    assert why.startswith("run_rope: 0 of 4\n  all numbers are NaN")
+    assert right == "Right: run_softmax (4 of 4), run_mask (4 of 4)"
+
+
+def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path):
+    """One sentence, and no empty zip that goes up without anybody noticing."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    refused = CliRunner().invoke(cli, ["feedback", str(results), "--for", "moodle"])
+    assert "nobody's feedback can be written for moodle: not downloaded" in str(refused.exception)
+    assert not (results / "feedback-moodle").exists()
+
+
+def test_who_is_not_graded_yet_gets_nothing(tmp_path: Path):
+    """What is the machine's fault is no feedback; the command says so."""
+    with Store.open(tmp_path / "results", "attention") as store:
+        add(store, a_grade("ann", a_verdict("run_x")), "key", 0)
+        add(store, a_grade("bob", status=GradeStatus.NOT_GRADED), "key", 1)
+    done = ran(tmp_path / "results")
+    assert done.exit_code == 1
+    assert "bob: not graded yet" in done.output
+    assert not (tmp_path / "results" / "feedback-folders" / "bob").exists()
+
+
+def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path):
+    """Feedback is written in place of earlier feedback only."""
+    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep")
+    done = CliRunner().invoke(cli, ["feedback", str(results), "--out", str(tmp_path / "mine")])
+    assert "holds something that is no feedback" in str(done.exception)
+    assert ran(results).exit_code == 0
+    assert ran(results).exit_code == 0
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no browser to print with")
+def test_pages_are_printed_where_there_is_a_browser(tmp_path: Path):
+    """A PDF beside page and text, for who wants to keep it."""
+    results = graded(tmp_path / "download", MOODLE[:1], tmp_path / "results")
+    assert ran(results, "--for", "moodle", "--pdf").exit_code == 0
+    ((name, content),) = members(results / "feedback-moodle" / "moodle.zip").items()
+    assert name.endswith("feedback.pdf")
+    assert content.startswith(b"%PDF")

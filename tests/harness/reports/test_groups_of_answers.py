@@ -1,0 +1,220 @@
+"""Wrong answers that nobody had thought of are grouped by what they answer, and can be named."""
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.api import batch as grade_class
+from grader.groups.grouping import groups_of
+from grader.groups.names import BadNames, read_names
+from grader.store import Store
+from grader.wrong_answers import WrongAnswer, WrongAnswers
+from tests.harness.conftest import ROOT, TINY, write_files
+
+pytestmark = pytest.mark.process
+
+COUNT = "def run_count(x): return x.numel()\n"
+CLASS = {
+    # Three ways of writing one mistake that has no name, in other words and another order of sums.
+    "anna": f"def run_double(x):\n    return 2.5 * x\n{COUNT}",
+    "bert": f"def run_double(x):\n    twice = x + x\n    return twice * 1.25\n{COUNT}",
+    "cleo": f"def run_double(x):\n    return x / 3 + x / 3 + x / 3 + 1.5 * x\n{COUNT}",
+    "dora": f"def run_double(x):\n    return x * x\n{COUNT}",
+    "emil": f"def run_double(x):\n    return 3 * x\n{COUNT}",
+    "fred": f"def run_double(x):\n    return 2 * x\n{COUNT}",
+}
+SENTENCE, HINT = "You take half of every number too much.", "How much is twice a half?"
+
+
+@pytest.fixture
+def graded(tmp_path) -> Path:
+    """The results of a small class, three of which answer alike."""
+    write_files(tmp_path / "course", TINY)
+    for name, program in CLASS.items():
+        write_files(tmp_path / "class" / name, {"adapters.py": program})
+    batch(tmp_path)
+    return tmp_path
+
+
+def batch(folder: Path) -> None:
+    """Grades the class, or what of it is new."""
+    grade_class(folder / "class", folder / "out", assignment=folder / "course", jobs=1)
+
+
+def groups(folder: Path) -> dict[str, list[str]]:
+    """By id, who answers alike."""
+    return {one.id: one.members for one in groups_of(Store.read(folder / "out").wrong_answers())}
+
+
+def told(folder: Path) -> dict[str, set[str]]:
+    """By submission, the mistakes that its line in `results.jsonl` names."""
+    lines = (folder / "out" / "results.jsonl").read_text().splitlines()
+    return {
+        row["submission"]: {t["diagnosis"]["mistake"] for t in row["tests"] if t["diagnosis"]}
+        for row in map(json.loads, lines)
+    }
+
+
+def test_who_answers_alike_is_grouped_whatever_the_text(graded):
+    """Nobody else is: emil's mistake has a name, fred has none, dora is alone."""
+    assert [*groups(graded).values()] == [["anna", "bert", "cleo"], ["dora"]]
+
+
+def test_groups_are_listed_with_their_smallest_case(graded, grader):
+    """And with what may be wrong, as a suspicion."""
+    done = grader("mistakes", str(graded / "out"))
+    assert done.returncode == 0, done.stderr
+    first, who, tests, case, *_ = done.stdout.splitlines()
+    assert "3 submissions answer alike in run_double: " in first
+    assert first.endswith("?")
+    assert who.split() == ["who:", "anna,", "bert,", "cleo"]
+    assert "test_doubles" in tests
+    assert "for x: float32[4] the answer is [4]: " in case
+    assert "1 submission answers like nobody else: --all lists them." in done.stdout
+
+
+def test_a_named_group_is_a_mistake_like_any_other_at_once(graded, grader):
+    """In the lines, in exports, and for who hands in the same later."""
+    out, (group, *_) = str(graded / "out"), groups(graded)
+    saying = ("--sentence", SENTENCE, "--hint", HINT)
+    done = grader("mistakes", "name", out, group, "half-too-much", *saying)
+    assert done.returncode == 0, done.stderr
+    named = {"anna", "bert", "cleo"}
+    assert {name for name, found in told(graded).items() if "half-too-much" in found} == named
+    (anna,) = Store.read(graded / "out").grades_of(["anna"])
+    diagnoses = {test.diagnosis for test in anna.tests if test.diagnosis}
+    assert [(one.explanation, one.hint) for one in diagnoses] == [(SENTENCE, HINT)]
+    write_files(graded / "class" / "gina", {"adapters.py": CLASS["cleo"]})
+    batch(graded)
+    assert told(graded)["gina"] == {"half-too-much"}
+    assert told(graded)["emil"] == {"tripled"}
+
+
+def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
+    """What is taken out there is said no more; scores stay what they are."""
+    out, (group, *_) = graded / "out", groups(graded)
+    before = [one.score for one in Store.read(out).grades()]
+    grader("mistakes", "name", str(out), group, "half", "--sentence", SENTENCE, "--hint", HINT)
+    file = out / "mistakes.toml"
+    file.write_text(file.read_text().replace(SENTENCE, "Half is too much."))
+    assert grader("mistakes", str(out)).returncode == 0
+    (anna,) = Store.read(out).grades_of(["anna"])
+    assert {t.diagnosis.explanation for t in anna.tests if t.diagnosis} == {"Half is too much."}
+    file.unlink()
+    grader("mistakes", str(out))
+    assert told(graded)["anna"] == set()
+    assert [one.score for one in Store.read(out).grades()] == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("hint =", "hnit ="), "line 4: a mistake has no 'hnit'"),
+        (lambda text: text.replace('id = "half"', 'id = "Half!"'), "line 4: 'Half!' is no id"),
+        (lambda text: text.replace("[[mistake]]", "[[mistake"), "is not TOML"),
+        (lambda text: text.replace("numbers = [", 'numbers = ["x", '), "line 4: an answer of this"),
+        (lambda text: text + text.partition("\n\n")[2], "'half' is there twice for run_double"),
+    ],
+)
+def test_a_damaged_file_of_names_is_told_by_its_line(graded, grader, change, said):
+    """Nobody is told another's mistake because of a slip in it."""
+    out, (group, *_) = graded / "out", groups(graded)
+    grader("mistakes", "name", str(out), group, "half", "--sentence", SENTENCE, "--hint", HINT)
+    file = out / "mistakes.toml"
+    file.write_text(change(file.read_text()))
+    with pytest.raises(BadNames, match=said):
+        read_names(out)
+    done = grader("mistakes", str(out))
+    assert (done.returncode, said in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("zzz", "half"), "no group has the id 'zzz'"),
+        (("", "half"), "several groups have the id ''"),
+    ],
+)
+def test_a_group_is_named_by_its_id(graded, grader, arguments, said):
+    """Or by as much of it as tells it from others."""
+    saying = ("--sentence", SENTENCE, "--hint", HINT)
+    done = grader("mistakes", "name", str(graded / "out"), *arguments, *saying)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_a_named_mistake_becomes_one_of_the_assignment(graded, grader):
+    """A stub, and the class's answers as its test: `verify` is content once the stub is right."""
+    out, (group, *_), course = str(graded / "out"), groups(graded), graded / "course"
+    saying = ("--sentence", SENTENCE, "--hint", HINT)
+    grader("mistakes", "name", out, group, "half-too-much", *saying)
+    there = ("--assignment", str(course))
+    done = grader("mistakes", "add", out, "half-too-much", *there)
+    assert done.returncode == 0, done.stderr
+    seen = tomllib.loads((course / "solutions" / "seen" / "half-too-much.toml").read_text())
+    assert seen["mistake"][0]["sentence"] == SENTENCE
+    assert (course / "solutions" / "seen" / "half_too_much.py").exists()
+    wanted = "half-too-much does not answer in run_double as"
+    assert wanted in grader("verify", *there).stdout
+    mistakes = course / "solutions" / "mistakes.py"
+    stub = 'Mistake("half-too-much", "a.", "b?", {"run_double": (lambda x: 2.5 * x,)}),'
+    mistakes.write_text(mistakes.read_text().replace("MISTAKES = (", f"MISTAKES = ({stub}", 1))
+    assert wanted not in grader("verify", *there).stdout
+
+
+def answer(*numbers: float, test: str = "t", plain: bool = True) -> WrongAnswer:
+    """An answer to the first call of a test."""
+    return WrongAnswer(test, 0, plain, (len(numbers),), numbers, (1.3e-6, 1e-5), "x", 1)
+
+
+@pytest.mark.unit
+def test_rounding_does_not_split_a_group():
+    """Answers are compared within their tolerance: no grid has edges to fall on either side of."""
+    alike = [answer(0.5 + noise, 1e4 + 1e4 * noise) for noise in (0.0, 4e-7, -4e-7, 9e-7)]
+    wrong = {str(one): [WrongAnswers("run", (own,))] for one, own in enumerate(alike)}
+    wrong["far"] = [WrongAnswers("run", (answer(0.51, 1e4),))]
+    assert [one.members for one in groups_of(wrong)] == [["0", "1", "2", "3"], ["far"]]
+
+
+@pytest.mark.unit
+def test_one_more_narrowness_does_not_split_a_group():
+    """Who raises on an unusual shape answers alike wherever both answer."""
+    plain, deep = answer(1.0, 2.0), answer(3.0, test="deep", plain=False)
+    one, other = WrongAnswers("run", (plain, deep)), WrongAnswers("run", (plain,))
+    unlike = WrongAnswers("run", (plain, replace(deep, numbers=(4.0,))))
+    wrong = {"a": [one], "b": [other], "c": [unlike]}
+    assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.unit
+def test_a_mended_test_splits_no_group():
+    """Who was asked before and who was asked after were asked otherwise: that tells nothing."""
+    plain, mended = answer(1.0, 2.0), answer(3.0, test="mended")
+    before = WrongAnswers("run", (plain, mended))
+    after = WrongAnswers("run", (plain, replace(mended, numbers=(4.0, 5.0), inputs="y")))
+    unlike = WrongAnswers("run", (plain, replace(mended, numbers=(4.0,))))
+    wrong = {"a": [before], "b": [after], "c": [unlike]}
+    assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.unit
+def test_nothing_of_the_graded_draw_is_kept(tmp_path):
+    """Two batches with two seeds keep the same answers: those to the inputs of home."""
+    write_files(tmp_path / "course", TINY)
+    write_files(tmp_path / "class" / "anna", {"adapters.py": CLASS["anna"]})
+    kept = []
+    for seed in (1, 2):
+        out = tmp_path / f"out{seed}"
+        course = tmp_path / "course"
+        grade_class(tmp_path / "class", out, assignment=course, jobs=1, seed=seed)
+        kept.append(Store.read(out).wrong_answers())
+    assert kept[0]["anna"]
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.unit
+def test_the_root_assignment_has_nothing_seen_yet():
+    """What was seen in a class is asked of its variants by `verify`."""
+    assert not (ROOT / "solutions" / "seen").exists()

@@ -1,0 +1,287 @@
+"""The pages of a report in a real browser: they open from disk, and do what they offer."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from grader.pages import write_report
+from grader.store import Store
+from tests.harness.pages_browser import DESK, PHONE, opened
+from tests.harness.pages_fixtures import a_class, regraded, store_class, with_a_shared_mistake
+
+pytestmark = pytest.mark.process
+
+COUNT = 60
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a class after a test was mended, compared with what it was before."""
+    folder = tmp_path_factory.mktemp("report")
+    before = Store.read(store_class(folder / "before", a_class(COUNT)))
+    after = Store.read(store_class(folder / "after", regraded(a_class(COUNT))))
+    return write_report(after, folder / "pages", before).index.parent
+
+
+def with_pictures(report: Path) -> Path:
+    """The page of some submission that has pictures."""
+    pages = sorted((report / "submissions").iterdir())
+    return next(page for page in pages if 'class="picture"' in page.read_text())
+
+
+def names(page: Page) -> list[str]:
+    """The submissions in the list, as far as they are drawn."""
+    return page.locator("#list tbody th a").all_inner_texts()
+
+
+@pytest.mark.parametrize("width", ["desk", "phone"])
+def test_every_page_opens_from_disk_in_silence(chromium: Browser, report: Path, width):
+    """No server, no network, nothing in the console, nothing wider than the window."""
+    files = [report / "index.html", report / "changes.html", with_pictures(report)]
+    for file in [*files, *sorted((report / "submissions").iterdir())[:8]]:
+        options = {"viewport": PHONE, "is_mobile": True} if width == "phone" else {}
+        with opened(chromium, file, **options) as found:
+            expect(found.page.locator("h1")).to_be_visible()
+            fits = "document.documentElement.scrollWidth <= innerWidth"
+            assert found.page.evaluate(fits), file
+            assert found.is_quiet, (file, found.complaints, found.elsewhere)
+
+
+def test_a_class_of_nobody_and_one_of_one_open_too(chromium: Browser, tmp_path):
+    """A batch may be stopped before its first grade, or hold a single submission."""
+    for count in (0, 1):
+        results = Store.read(store_class(tmp_path / f"results-{count}", a_class(count)))
+        index = write_report(results, tmp_path / f"pages-{count}").index
+        with opened(chromium, index) as found:
+            expect(found.page.locator("#found")).to_have_text(f"{count} of {count}")
+            assert found.is_quiet, found.complaints
+
+
+def test_a_moved_page_opens_by_itself(chromium: Browser, report: Path, tmp_path):
+    """A submission's page is sent alone: it needs nothing beside it."""
+    alone = tmp_path / "mail.html"
+    alone.write_bytes(with_pictures(report).read_bytes())
+    with opened(chromium, alone) as found:
+        expect(found.page.locator(".panels svg").first).to_be_visible()
+        assert found.page.evaluate("getComputedStyle(document.body).maxWidth") == "1024px"
+        assert found.is_quiet
+
+
+def test_the_list_is_sorted_by_its_headings(chromium: Browser, report: Path):
+    """Once upwards, once more downwards; who is not graded comes after everybody with a score."""
+    with opened(chromium, report / "index.html") as found:
+        button = found.page.get_by_role("button", name="submission", exact=True)
+        button.click()
+        upwards = names(found.page)
+        assert [name[:1] for name in upwards[:3]] == ["a", "a", "a"]
+        expect(found.page.locator("th[aria-sort=ascending]")).to_have_text("submission")
+        button.click()
+        assert names(found.page)[0] > upwards[0]
+        found.page.get_by_role("button", name="score", exact=True).click()
+        scores = found.page.locator("#list tbody td:nth-child(2)").all_inner_texts()
+        numbers = [float(score.split(" / ")[0]) for score in scores[1:-1] if "/" in score]
+        assert numbers == sorted(numbers)
+
+
+def test_the_list_is_searched_and_filtered(chromium: Browser, report: Path):
+    """By name or what went wrong, by status, by mistake; and it says how many are left."""
+    with opened(chromium, report / "index.html") as found:
+        page = found.page
+        page.fill("#search", "mask-inverted")
+        words = page.locator("#list tbody td:nth-child(3)").all_inner_texts()
+        assert words
+        assert all("mask-inverted" in text for text in words if text)
+        page.fill("#search", "nobody is called so")
+        expect(page.locator("#found")).to_have_text(f"0 of {COUNT}")
+        page.fill("#search", "")
+        page.select_option("#status", "n")
+        expect(page.locator("#found")).to_have_text(f"1 of {COUNT}")
+        expect(page.locator("#list .red")).to_have_text("not graded")
+
+
+def test_a_long_list_begins_with_a_part_and_scrolls_with_the_page(chromium: Browser, report: Path):
+    """Thousands of rows are slow: the others are a button away, and none scrolls by itself."""
+    with opened(chromium, report / "index.html") as found:
+        assert len(names(found.page)) < COUNT
+        expect(found.page.locator("#list table")).to_have_attribute("aria-rowcount", str(COUNT + 1))
+        found.page.click("#more")
+        assert len(names(found.page)) == COUNT
+        expect(found.page.locator("#more")).to_be_hidden()
+        expect(found.page.locator(f"#list tr[aria-rowindex='{COUNT + 1}'] a")).to_be_visible()
+        own = "getComputedStyle(document.getElementById('list')).overflowY"
+        assert found.page.evaluate(own) == "visible"
+
+
+def test_what_needs_a_decision_stands_above_the_class(chromium: Browser, report: Path):
+    """Not graded, late without a rule, unreadable: each with what to do about it."""
+    with opened(chromium, report / "index.html") as found:
+        titles = found.page.locator(".needs h3").all_inner_texts()
+        assert titles[0] == "1 NOT GRADED"
+        assert any("late, and nothing says" in title for title in titles)
+        needs = found.page.locator(".needs").bounding_box()
+        submissions = found.page.locator("#submissions").bounding_box()
+        exercises = found.page.locator("#exercises").bounding_box()
+        assert needs["y"] < submissions["y"] < exercises["y"]
+
+
+def test_unreadable_is_neither_wrong_nor_missing(chromium: Browser, tmp_path: Path):
+    """It has a column and a colour of its own."""
+    results = store_class(tmp_path / "results", a_class(80, seed=4))
+    index = write_report(Store.read(results), tmp_path / "pages").index
+    with opened(chromium, index) as found:
+        count = int(found.page.locator(".figures div:nth-child(2) dd").inner_text())
+        assert count > 0
+        rows = found.page.locator("[aria-labelledby=exercises] tbody tr")
+        for row in rows.all()[:3]:
+            numbers = [int(cell) for cell in row.locator("td.number").all_inner_texts()[:5]]
+            assert numbers[-1] == count
+            assert sum(numbers) == 80
+
+
+def test_a_mistake_tells_who_made_it(chromium: Browser, report: Path):
+    """Its names lead to the submissions, its button to the list of just those."""
+    with opened(chromium, report / "index.html") as found:
+        kind = found.page.locator("[data-kind]").first
+        made = int(kind.locator(".count").inner_text())
+        kind.locator("summary").click()
+        expect(kind.locator(".who a")).to_have_count(made)
+        kind.get_by_role("button").click()
+        expect(found.page.locator("#found")).to_have_text(f"{made} of {COUNT}")
+
+
+def test_links_lead_to_the_submissions_and_no_further(chromium: Browser, report: Path):
+    """From the class to each submission; a submission's page links to nothing but itself."""
+    with opened(chromium, report / "index.html") as found:
+        link = found.page.locator("#list tbody th a").first
+        name = link.inner_text()
+        link.click()
+        expect(found.page.locator("h1")).to_have_text(name)
+    for page in (report / "submissions").iterdir():
+        assert all(link.startswith("#") for link in re.findall('href="([^"]*)"', page.read_text()))
+
+
+def test_the_heat_map_is_walked_by_keys(chromium: Browser, report: Path):
+    """Arrows tell each cell, plus comes closer, Enter opens the submission."""
+    with opened(chromium, report / "index.html") as found:
+        page, told = found.page, found.page.locator("#cell")
+        page.focus("#cells")
+        page.keyboard.press("ArrowRight")
+        expect(told).to_contain_text("passed")
+        best = told.inner_text()
+        page.keyboard.press("ArrowDown")
+        assert told.inner_text() != best
+        wide = "document.getElementById('width').offsetWidth"
+        before = page.evaluate(wide)
+        page.keyboard.press("+")
+        assert page.evaluate(wide) > 1.5 * before
+        page.select_option("#order", "class")
+        page.focus("#cells")
+        page.keyboard.press("ArrowUp")
+        assert told.inner_text() != best
+        name = told.inner_text().partition(" (")[0]
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text(name)
+
+
+def test_the_heat_map_shows_what_failed_in_colour(chromium: Browser, report: Path):
+    """Sorted by score, the best column is all of one colour and the worst of another."""
+    script = """() => {
+        const canvas = document.querySelector('#cells canvas');
+        const context = canvas.getContext('2d');
+        const at = (x) => [...context.getImageData(x, 3, 1, 1).data].join();
+        return [at(2), at(canvas.width - 3)];
+    }"""
+    with opened(chromium, report / "index.html") as found:
+        best, worst = found.page.evaluate(script)
+        assert best != worst
+
+
+def test_errors_are_drawn_for_each_exercise_and_each_test(chromium: Browser, report: Path):
+    """With the numbers in a table, which changes with what is chosen."""
+    with opened(chromium, report / "index.html") as found:
+        rows = found.page.locator("#errors-plot tbody tr")
+        expect(rows).to_have_count(15)
+        found.page.select_option("#errors-of", "0")
+        expect(rows).to_have_count(17)
+        expect(found.page.locator("#errors-plot canvas")).to_be_visible()
+
+
+def test_a_picture_has_a_slider_and_numbers(chromium: Browser, report: Path):
+    """The slider takes another slice, arrows tell each number, and a table has them all."""
+    with opened(chromium, with_pictures(report)) as found:
+        picture = found.page.locator("details.picture").first
+        told = picture.locator(".readout")
+        expect(picture.locator("figcaption")).to_have_text(["expected", "got", "difference"])
+        picture.locator("summary", has_text="as a table").click()
+        expect(picture.locator("tbody tr")).to_have_count(5 * 7)
+        first = picture.locator("tbody").inner_text()
+        expect(picture.locator("label")).to_have_text(
+            [re.compile("the first leading axis"), re.compile("heads")]
+        )
+        picture.get_by_label("heads").fill("2")
+        assert picture.locator("tbody").inner_text() != first
+        before = told.inner_text()
+        picture.locator(".panels").focus()
+        found.page.keyboard.press("ArrowDown")
+        assert told.inner_text() != before
+        assert re.match(r"queries \d, keys \d: expected .*, got .*, difference ", told.inner_text())
+
+
+def test_a_page_is_as_long_as_there_are_causes(chromium: Browser, tmp_path: Path):
+    """One wrong line that fails eight exercises takes one section; what it fails is folded."""
+    results = store_class(tmp_path / "results", iter([with_a_shared_mistake()]))
+    index = write_report(Store.read(results), tmp_path / "pages").index
+    (page,) = (index.parent / "submissions").iterdir()
+    for viewport, most in ((DESK, 4000), (PHONE, 6000)):
+        with opened(chromium, page, viewport=viewport) as found:
+            assert found.page.evaluate("document.documentElement.scrollHeight") <= most
+            expect(found.page.locator(".cause")).to_have_count(1)
+            expect(found.page.locator("pre.message:visible")).to_have_count(1)
+            expect(found.page.locator(".failing li:visible")).to_have_count(0)
+            found.page.locator(".failing summary").click()
+            expect(found.page.locator(".failing li:visible")).to_have_count(8)
+            expect(found.page.locator("tbody a[href='#cause-0']")).to_have_count(8)
+
+
+def test_what_is_no_number_is_marked(chromium: Browser, report: Path):
+    """NaN and infinities have a colour and a sign of their own, in the first slice here."""
+    with opened(chromium, with_pictures(report)) as found:
+        picture = found.page.locator("details.picture").first
+        signs = picture.locator("figure").nth(1).locator("text.in").all_text_contents()
+        assert {"NaN", "∞", "−∞"} <= set(signs)
+
+
+def test_light_and_dark(chromium: Browser, report: Path):
+    """As the system has it, until the switch is used; canvases follow."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with opened(chromium, report / "index.html", color_scheme="dark") as found:
+        dark = found.page.evaluate(ground)
+        found.page.get_by_role("button", name="Light colours").click()
+        light = found.page.evaluate(ground)
+        assert light != dark
+        found.page.get_by_role("button", name="Dark colours").click()
+        assert found.page.evaluate(ground) == dark
+        assert found.is_quiet
+
+
+def test_what_changed_is_searched(chromium: Browser, report: Path):
+    """The difference of each submission, why, and only those that are looked for."""
+    with opened(chromium, report / "changes.html") as found:
+        changes = found.page.locator(".changes > li:visible")
+        assert changes.count() > 3
+        expect(changes.first.locator("b.down")).to_be_visible()
+        expect(changes.first).to_contain_text("passed → error")
+        found.page.fill("#search", "no grade")
+        expect(changes).to_have_count(1)
+        expect(changes.first).to_contain_text("the worker was lost")
+
+
+def test_all_submissions_are_printed(chromium: Browser, report: Path):
+    """Paper does not scroll."""
+    with opened(chromium, report / "index.html") as found:
+        found.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert len(names(found.page)) == COUNT
+        found.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert len(names(found.page)) < COUNT

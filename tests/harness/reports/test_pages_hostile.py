@@ -1,0 +1,149 @@
+"""Nothing that a submission says becomes part of a page: not markup, style, script, link, title."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
+from grader.pages import write_report
+from grader.pages.rendering import as_json
+from grader.store import Store
+from grader.submission import Author
+from grader.verdict import Grade, Status, Verdict, Visibility, Where
+from tests.harness.ci_fixtures import CONTROLS, DIAGNOSIS, hostile_grade
+from tests.harness.export_fixtures import a_grade, a_verdict
+from tests.harness.pages_browser import opened
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.process
+
+MARKUP = (
+    "</script><script>document.title='owned';alert(1)</script>"
+    "<img src=x onerror=alert(2)><svg onload=alert(3)><style>*{display:none}</style>"
+    "<a id=owned href='javascript:alert(4)'>x</a><iframe srcdoc='<script>alert(5)</script>'>"
+    '"\' onmouseover=alert(6) autofocus onfocus=alert(7) x="{{7*7}}{% raw %}${7*7}<!--\u2028]]>'
+)
+ID = f"tests/public/test_x.py::test_y[{MARKUP}]"
+
+
+def a_hostile_verdict(status: Status, visibility: Visibility, exercise: str) -> Verdict:
+    """A verdict every text of which is markup."""
+    return a_verdict(
+        exercise,
+        4.0 if status is Status.PASSED else 0.0,
+        id=ID + exercise,
+        status=status,
+        visibility=visibility,
+        message=MARKUP + CONTROLS,
+        where=Where(MARKUP, 3, MARKUP),
+        diagnosis=replace(DIAGNOSIS, mistake=MARKUP, explanation=MARKUP, hint=MARKUP)
+        if status is Status.FAILED
+        else None,
+    )
+
+
+def the_hostile() -> Grade:
+    """A submission that writes markup wherever it can write at all."""
+    tests = [
+        a_hostile_verdict(status, Visibility.PUBLIC, f"run_{status}{MARKUP}")
+        for status in (Status.PASSED, Status.FAILED, Status.ERROR, Status.MISSING)
+    ]
+    evidence = Evidence(
+        pictures=(Picture(tests[1].id, MARKUP, (MARKUP, MARKUP), (1, 2), (0.0, 1.0), (1.0, 0.0)),),
+        walks=(Walk(tests[1].exercise, tests[1].id, (StepSeen(MARKUP, (1,), (2,), False),)),),
+        excerpts=(Excerpt(MARKUP, 1, (MARKUP, f"# {MARKUP}", f"'''{MARKUP}", MARKUP)),),
+        printed=MARKUP + CONTROLS,
+    )
+    return a_grade(MARKUP, *tests, message=MARKUP, notes=(MARKUP,), evidence=evidence)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class of hostile submissions, compared with one in which they were otherwise hostile."""
+    folder = tmp_path_factory.mktemp("hostile")
+    commands = hostile_grade()
+    # Tests have ids that the judge gave them; everything else is a submission's.
+    named = tuple(test._replace(id=f"{n}") for n, test in enumerate(commands.tests))
+    grades = [
+        the_hostile(),
+        replace(commands, tests=named),
+        a_grade("ann", a_verdict("run_x", 0.0)),
+    ]
+    before = [replace(grade, tests=grade.tests[1:], score=-1.0) for grade in grades]
+    for name, found in (("after", grades), ("before", before)):
+        with Store.open(folder / name, "attention") as store:
+            for place, grade in enumerate(found):
+                add(store, grade, "key", place)
+            store.set_people({MARKUP: [Author(MARKUP, MARKUP, MARKUP)]}, [MARKUP], [Author(MARKUP)])
+    results = Store.read(folder / "after")
+    return write_report(results, folder / "pages", Store.read(folder / "before")).index.parent
+
+
+def pages(report: Path) -> list[Path]:
+    return sorted(report.rglob("*.html"))
+
+
+def test_markup_stays_text_in_every_page(chromium: Browser, report: Path):
+    """No dialog, no element of theirs, no handler, no title, nothing fetched; the text is shown."""
+    for file in pages(report):
+        with opened(chromium, file) as found:
+            page = found.page
+            expect(page.locator("h1")).to_be_visible()
+            for details in page.locator("details").all():
+                details.evaluate("details => (details.open = true)")
+            page.mouse.wheel(0, 4000)
+            page.wait_for_function("document.readyState === 'complete'")
+            counted = page.evaluate(
+                """() => [
+                    document.querySelectorAll('img, iframe, #owned, [onerror], [onload]').length,
+                    document.querySelectorAll('[onmouseover], [onfocus], [autofocus]').length,
+                    document.querySelectorAll('script:not([type])').length,
+                    document.querySelectorAll('style').length,
+                    document.querySelectorAll('a[href^=javascript]').length,
+                ]"""
+            )
+            assert counted == [0, 0, 0, 1, 0], file
+            assert page.title() != "owned"
+            assert found.is_quiet, (file, found.complaints)
+
+
+def test_markup_is_read_as_it_was_written(chromium: Browser, report: Path):
+    """Escaped once: who looks at the page sees what the submission wrote."""
+    file = next(p for p in pages(report) if p.name.startswith("script-script-document"))
+    with opened(chromium, file) as found:
+        shown = found.page.locator("pre.message").first
+        expect(shown).to_contain_text("<img src=x onerror=alert(2)>")
+        expect(found.page.locator(".source .marked").first).to_contain_text("{{7*7}}")
+
+
+def test_the_policy_stops_what_escaping_would_have_missed(chromium: Browser, report: Path):
+    """Were markup to slip through, the browser would still run, fetch and style nothing of it."""
+    for file in (report / "index.html", *list((report / "submissions").iterdir())[:1]):
+        with opened(chromium, file) as found:
+            found.page.evaluate(
+                """() => {
+                    const script = document.createElement('script');
+                    script.textContent = 'window.owned = true';
+                    const image = document.createElement('img');
+                    image.src = 'https://example.org/x.png';
+                    const style = document.createElement('style');
+                    style.textContent = 'h1 { display: none }';
+                    document.body.append(script, image, style);
+                    document.body.insertAdjacentHTML('beforeend', '<b onclick="owned = 1">x</b>');
+                    document.body.lastChild.click();
+                }"""
+            )
+            assert found.page.evaluate("window.owned") is None
+            expect(found.page.locator("h1")).to_be_visible()
+            refused = "\n".join(found.complaints)
+            for directive in ("script-src", "style-src", "inline event handler", "img-src"):
+                assert directive in refused
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028\u2029", "&lt;", "'"])
+def test_data_in_a_page_cannot_end_its_element(text):
+    """JSON in a script element is escaped beyond what JSON asks."""
+    assert not set(as_json([text])) & set("<>&'\u2028\u2029")

@@ -1,0 +1,51 @@
+"""The pages of ten graded submissions, each with one mistake that may fail most exercises."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from grader.pages import write_report
+from grader.store import Store
+from tests.harness.conftest import ROOT
+from tests.harness.pages_browser import PHONE, opened
+from tests.harness.planted import RIGHT, SLIPS
+
+pytestmark = pytest.mark.process
+
+# Of which the tests at home are too few to tell.
+NAMED_IN_CLASS = "no known mistake"
+DESK, TALLEST = {"width": 1280, "height": 900}, 4000
+
+
+@pytest.fixture(scope="module")
+def pages(grader, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By mistake, the page of the submission that has it."""
+    folder = tmp_path_factory.mktemp("planted")
+    for number, slip in enumerate(SLIPS.values()):
+        mine = Path(shutil.copytree(RIGHT, folder / "class" / f"slip-{number}"))
+        slip.plant(mine)
+    done = grader("batch", folder / "class", "--out", folder / "out", "--jobs", "2", cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    index = write_report(Store.read(folder / "out"), folder / "pages").index
+    found = sorted((index.parent / "submissions").iterdir())
+    return {name: page for name, page in zip(SLIPS, found, strict=True)}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_one_mistake_is_one_cause_on_a_short_page(chromium: Browser, pages, name):
+    """The sentence, the hint and the line without a click; nothing wider than the window."""
+    for viewport in (DESK, PHONE):
+        with opened(chromium, pages[name], viewport=viewport) as found:
+            size = found.page.evaluate(
+                "[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+            )
+            assert size[1] <= viewport["width"]
+            assert viewport is PHONE or size[0] <= TALLEST
+            assert found.page.locator(".cause").count() == 1
+            text = " ".join(found.page.locator(".cause").inner_text().split())
+            for told in SLIPS[name].told()[2 if name == NAMED_IN_CLASS else 0 :]:
+                assert " ".join(told.split()) in text, text

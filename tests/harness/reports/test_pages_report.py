@@ -1,0 +1,197 @@
+"""`grader report` writes pages, replaces its own only, and says what became of what."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.pages import NotWritten, write_report
+from grader.pages.of_changes.changes import Changes
+from grader.pages.of_class.similarity import by_similarity
+from grader.pages.of_class.tally import Tally, ranked
+from grader.pages.of_submission.graded import Graded
+from grader.store import Store
+from grader.verdict import Diagnosis, Grade, Status
+from tests.harness.conftest import RIGHT, write_files
+from tests.harness.export_fixtures import a_grade, a_verdict, not_graded
+from tests.harness.pages_fixtures import a_class, regraded, store_class
+
+pytestmark = pytest.mark.unit
+
+
+def stored(folder: Path, *grades: Grade) -> Path:
+    return store_class(folder, iter(grades), with_people=False)
+
+
+def data_of(index: Path) -> dict:
+    """What the page of a class gives to its script."""
+    found = re.search('id="data">(.*?)</script>', index.read_text(), re.DOTALL)
+    return json.loads(found[1])
+
+
+def changes_of(folder: Path, before: list[Grade], after: list[Grade]) -> Changes:
+    earlier = Store.read(stored(folder, *before))
+    changes = Changes()
+    for grade in after:
+        changes.add(Graded.of(grade), earlier.grade(grade.submission))
+    return changes
+
+
+@pytest.mark.process
+def test_a_report_is_written_and_written_again(grader, tmp_path):
+    """Beside the results, where nothing else is touched; an earlier report is replaced whole."""
+    results = stored(tmp_path / "results", *a_class(3))
+    before = (results / "results.sqlite").read_bytes()
+    done = grader("report", results)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"report: {results}/report/index.html\n"
+    (results / "report" / "submissions" / "stale.html").write_text("")
+    assert grader("report", results).returncode == 0
+    assert len([*(results / "report" / "submissions").iterdir()]) == 3
+    assert (results / "results.sqlite").read_bytes() == before
+    assert not [*results.glob(".*partial*")]
+
+
+@pytest.mark.process
+def test_what_is_no_report_is_not_replaced(grader, tmp_path):
+    """Somebody's own folder stays as it is, and the refusal is one sentence."""
+    results = stored(tmp_path / "results", *a_class(1))
+    own = write_files(tmp_path / "own", {"index.html": "<h1>my page</h1>"})
+    done = grader("report", results, "--out", own)
+    assert done.returncode == 2
+    assert re.fullmatch("grader: .* is no report, and would be replaced: .*\n", done.stderr)
+    assert (own / "index.html").read_text() == "<h1>my page</h1>"
+
+
+def test_where_nothing_can_be_written_is_said(tmp_path):
+    """A full or closed disk is a sentence, and leaves nothing half done."""
+    results = Store.read(stored(tmp_path / "results", *a_class(1)))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotWritten, match=r"cannot be written to .*: Not a directory"):
+        write_report(results, tmp_path / "file" / "report")
+
+
+@pytest.mark.process
+def test_a_batch_ends_with_its_report(grader, tiny, tmp_path):
+    """And prints where it is."""
+    write_files(tmp_path / "class" / "ann", {"adapters.py": RIGHT})
+    out = tmp_path / "results"
+    done = grader("batch", tmp_path / "class", "--out", out, "--assignment", tiny)
+    assert done.returncode == 0, done.stderr
+    assert f"report:  {out}/report/index.html" in done.stdout
+    assert data_of(out / "report" / "index.html")["names"] == ["ann"]
+
+
+@pytest.mark.process
+def test_a_batch_without_a_place_for_its_report_keeps_the_grades(grader, tiny, tmp_path):
+    """The grades are what was asked for: they are told, and the exit code is theirs."""
+    write_files(tmp_path / "class" / "ann", {"adapters.py": RIGHT})
+    write_files(tmp_path / "results" / "report", {"thesis.tex": "mine"})
+    out = tmp_path / "results"
+    done = grader("batch", tmp_path / "class", "--out", out, "--assignment", tiny)
+    assert done.returncode == 0
+    assert "is no report" in done.stderr
+    assert (out / "report" / "thesis.tex").read_text() == "mine"
+
+
+def test_an_empty_class_has_a_page(tmp_path):
+    """A batch that was stopped before its first grade."""
+    index = write_report(Store.read(stored(tmp_path / "results")), tmp_path / "pages").index
+    assert "0 submissions" in index.read_text()
+
+
+def test_the_class_is_counted(tmp_path):
+    """The mean is of all who have a score; who is not graded is on top, and has none."""
+    grades = (
+        a_grade("ann", a_verdict("run_x")),
+        a_grade("bob", a_verdict("run_x", 0.0)),
+        not_graded("cem"),
+    )
+    index = write_report(Store.read(stored(tmp_path / "r", *grades)), tmp_path / "pages").index
+    text = index.read_text()
+    assert "1 NOT GRADED" in text
+    assert re.search("<dt>mean of 4</dt><dd>2</dd>", text)
+    data = data_of(index)
+    assert sum(data["histogram"]) == 2
+    assert data["statuses"] == "ggn"
+    assert [data["patterns"][number] for number in data["pattern"]][:2] == ["p", "f"]
+
+
+def test_mistakes_are_ranked_by_who_made_them():
+    """Once a submission, however many of its tests and exercises a mistake explains."""
+    half, mask = (Diagnosis(name, f"{name} explained", "hint") for name in ("half", "mask"))
+    tally = Tally()
+    classes = [
+        [("run_x", half), ("run_y", half), ("run_y", half)],
+        [("run_x", mask)],
+        [("run_x", mask), ("run_y", None)],
+    ]
+    for place, made in enumerate(classes):
+        verdicts = [
+            a_verdict(exercise, 0.0, diagnosis=diagnosis, message="wrong")
+            for exercise, diagnosis in made
+        ]
+        tally.add(place, Graded.of(a_grade(f"s{place}", *verdicts)))
+    found, more = ranked(tally.mistakes.values())
+    assert [(kind.words, kind.who) for kind in found] == [("mask", [1, 2]), ("half", [0])]
+    assert found[1].exercises == {"run_x": 1, "run_y": 1}
+    assert more == 0
+    assert [kind.who for kind in tally.others.values()] == [[2]]
+
+
+def test_those_that_fail_alike_stand_together():
+    """From the best on, each beside the one that is most like it."""
+    patterns = ["ppff", "pppp", "ffpp", "ppfe", "fppp", "p.p."]
+    order = by_similarity(patterns, "p.")
+    assert order[:2] == [1, 5]
+    assert [patterns[place] for place in order[2:]] == ["fppp", "ffpp", "ppff", "ppfe"]
+    assert by_similarity([], "p") == []
+
+
+@pytest.mark.process
+def test_two_batches_are_compared(grader, tmp_path):
+    """In a few words on the terminal, in full on a page; neither batch is changed."""
+    before = stored(tmp_path / "before", *a_class(12))
+    after = stored(tmp_path / "after", *regraded(a_class(12)))
+    kept = [(folder / "results.sqlite").read_bytes() for folder in (before, after)]
+    done = grader("report", after, "--against", before)
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"\d+ up, \d+ down, \d+ with the same score, 1 graded in one", done.stdout)
+    assert (after / "report" / "changes.html").exists()
+    assert 'href="changes.html"' in (after / "report" / "index.html").read_text()
+    assert kept == [(folder / "results.sqlite").read_bytes() for folder in (before, after)]
+
+
+def test_a_change_says_why(tmp_path):
+    """By exercise: the status, the mistake, what was raised, or what a test is worth."""
+    mistake = Diagnosis("half", "explained", "hint")
+    before = [
+        a_grade("ann", a_verdict("run_x"), a_verdict("run_y", 0.0, message="4 are wrong")),
+        a_grade("bob", a_verdict("run_x", 0.0, message="4 of 6 are wrong")),
+        a_grade("cem", a_verdict("run_x", 0.0, status=Status.ERROR, message="a bad shape")),
+    ]
+    after = [
+        a_grade("ann", a_verdict("run_x", 0.0, diagnosis=mistake), a_verdict("run_y")),
+        a_grade("bob", a_verdict("run_x", 0.0, message="5 of 6 are wrong")),
+        a_grade("cem", a_verdict("run_x", 0.0, status=Status.ERROR, message="a bad dtype")),
+        a_grade("dan"),
+    ]
+    found = changes_of(tmp_path, before, after)
+    (ann, cem) = found.alike
+    assert [(each.exercise, each.reasons) for each in ann.exercises] == [
+        ("run_x", ("passed → failed: explained [half]",)),
+        ("run_y", ("failed → passed",)),
+    ]
+    assert cem.exercises[0].reasons == ("“a bad shape” → “a bad dtype”",)
+    assert found.same == 1, "other numbers, as another seed draws, are no change"
+    assert [change.name for change in found.new] == ["dan"]
+
+
+def test_a_grade_that_is_none_goes_neither_up_nor_down(tmp_path):
+    """Who was not graded in one of the two batches has no score to compare."""
+    missing = not_graded("cem")
+    graded = a_grade(missing.submission, a_verdict("run_x"))
+    found = changes_of(tmp_path, [missing], [graded])
+    assert found.up == found.down == []
+    assert [(change.before, change.after) for change in found.regraded] == [(None, 4.0)]

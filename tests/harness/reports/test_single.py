@@ -1,0 +1,88 @@
+"""What `grader run` prints of one submission: each thing at length once."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pytest
+from rich.console import Console
+
+from grader.points import OF_THE_VALUES
+from grader.report.single import print_grade
+from grader.verdict import (
+    Aspect,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Status,
+    Verdict,
+    Visibility,
+)
+
+pytestmark = pytest.mark.unit
+
+MISTAKE = Diagnosis("no-scale", "Your scores are not scaled.", "What has the formula below?")
+AGAIN = Diagnosis("no-scale", "The same mistake as in run_one.", "Fix run_one first.")
+
+
+def failed(exercise: str, aspect: Aspect, diagnosis: Diagnosis | None = None) -> Verdict:
+    return Verdict(
+        id=f"test_{exercise}_{aspect}",
+        exercise=exercise,
+        aspect=aspect,
+        status=Status.FAILED,
+        score=0.0,
+        max_score=1.0,
+        visibility=Visibility.PUBLIC,
+        message=f"3 of 4 {aspect} are wrong\n  index  expected  got",
+        diagnosis=diagnosis,
+    )
+
+
+def printed(tests: Sequence[Verdict]) -> str:
+    grade = Grade("a", GradeStatus.GRADED, 0.0, 1.0, 1, "", "", 0.0, None, {}, tuple(tests))
+    paper = io.StringIO()
+    print_grade(grade, Console(file=paper, width=100))
+    return paper.getvalue()
+
+
+def test_a_mistake_is_told_at_length_where_it_is_found_first():
+    """Nobody reads the same table for each of ten exercises that build on one line."""
+    once = failed("run_one", Aspect.VALUES, MISTAKE)
+    text = printed([once, failed("run_two", Aspect.VALUES, AGAIN)])
+    assert text.count("index  expected") == 1
+    assert text.count("3 of 4 values are wrong") == 1
+    assert f"{MISTAKE.explanation} [no-scale] (-2 points)\n  Hint: {MISTAKE.hint}" in text
+    assert "1 test of run_one; also fails run_two: 1 test" in text
+    assert AGAIN.explanation not in text
+
+
+def test_gradients_of_wrong_results_are_counted_with_them():
+    """They cannot be right before what they are of is."""
+    wrong = [failed("run_one", Aspect.VALUES), failed("run_one", Aspect.GRADIENTS)]
+    assert printed(wrong).count("index  expected") == 1
+    assert "2 tests of run_one" in printed(wrong)
+
+
+def test_several_causes_are_counted_before_the_first():
+    """Whoever sees one screen knows that there is more."""
+    other = Diagnosis("kv-swapped", "Keys are taken for values.", "Which is which?")
+    text = printed([failed("run_one", Aspect.VALUES, each) for each in (MISTAKE, other)])
+    assert text.index("2 causes, 2 failures") < text.index(MISTAKE.explanation)
+    assert text.index(MISTAKE.explanation) < text.index(other.explanation)
+
+
+def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
+    """All points that are lost are lost by something that can be mended."""
+    passed = failed("run_one", Aspect.GENERALITY)._replace(
+        status=Status.PASSED, message=f"counts nothing: none {OF_THE_VALUES}"
+    )
+    text = printed([failed("run_one", Aspect.VALUES), passed])
+    assert "3 of 4 values are wrong (-2 points)" in text
+    assert "notes\n  Of an exercise whose values are not all right, the other tests" in text
+
+
+def test_gradients_that_alone_are_wrong_are_told_at_length():
+    """They are what the student has to look at."""
+    assert "index  expected" in printed([failed("run_one", Aspect.GRADIENTS)])

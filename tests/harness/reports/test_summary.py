@@ -1,0 +1,452 @@
+"""What a batch and a run print says in words what went wrong, and lets nobody else write."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from grader.decisions.file import append_decision
+from grader.decisions.opening import open_settling
+from grader.plain_text import plain
+from grader.report.complaints import complaints
+from grader.report.single import print_grade
+from grader.report.standing import Standing, standings
+from grader.report.summary import print_summary
+from grader.report.text import one_line, points
+from grader.store import Results, Store
+from grader.verdict import (
+    Aspect,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Status,
+    Verdict,
+    Visibility,
+    Where,
+)
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.unit
+
+VALUES, GENERALITY, NUMERICS = Aspect.VALUES, Aspect.GENERALITY, Aspect.NUMERICS
+PASSED, FAILED, ERROR, MISSING = Status.PASSED, Status.FAILED, Status.ERROR, Status.MISSING
+Stored = Callable[..., Results]
+HOSTILE = (
+    "\x1b[31m[bold red]boo[/] \x1b]8;;http://evil\x07link\x1b[2J :smile: \x9b1m\u202eabc\r\nx\x00"
+)
+
+
+def a_verdict(
+    exercise: str,
+    status: Status = PASSED,
+    aspect: Aspect = VALUES,
+    name: str = "test_it",
+    **changes: Any,
+) -> Verdict:
+    return Verdict(
+        id=f"tests/hidden/test_parts.py::{name}",
+        exercise=exercise,
+        aspect=aspect,
+        status=status,
+        score=2.0 if status is PASSED else 0.0,
+        max_score=2.0,
+        visibility=Visibility.HIDDEN,
+        **changes,
+    )
+
+
+def a_grade(*tests: Verdict, name: str = "alice", **changes: Any) -> Grade:
+    fields: dict[str, Any] = {
+        "submission": name,
+        "status": GradeStatus.GRADED,
+        "score": sum(test.score for test in tests),
+        "max_score": sum(test.max_score for test in tests),
+        "seed": 7,
+        "submission_hash": "5ab",
+        "suite_hash": "c0de",
+        "duration_s": 0.2,
+        "message": None,
+        "isolation": {},
+        "tests": tests,
+    }
+    return Grade(**fields | changes)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Stored:
+    """Stores a class of these grades, as a batch does."""
+
+    def store(*grades: Grade) -> Results:
+        folder = tmp_path / str(len([*tmp_path.iterdir()]))
+        with Store.open(folder, "tiny") as opened:
+            for position, grade in enumerate(grades):
+                add(opened, grade, "key", position)
+        return Store.read(folder)
+
+    return store
+
+
+def printed(what: Any, *subjects: Any, width: int = 100, **options: Any) -> str:
+    """What is printed to a file, which is no terminal."""
+    file = io.StringIO()
+    what(*subjects, Console(file=file, width=width), **options)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("tests", "standing"),
+    [
+        ([(PASSED, VALUES), (PASSED, GENERALITY)], Standing.FULL),
+        ([(PASSED, VALUES), (FAILED, GENERALITY)], Standing.PARTIAL),
+        ([(PASSED, VALUES), (Status.TIMEOUT, NUMERICS)], Standing.PARTIAL),
+        ([(FAILED, VALUES), (PASSED, GENERALITY)], Standing.FAILED),
+        ([(FAILED, VALUES), (PASSED, VALUES)], Standing.FAILED),
+        ([(ERROR, VALUES), (FAILED, GENERALITY), (FAILED, NUMERICS)], Standing.ERROR),
+        ([(FAILED, VALUES), (ERROR, VALUES), (ERROR, VALUES)], Standing.ERROR),
+        ([(Status.TIMEOUT, VALUES)], Standing.TIMEOUT),
+        ([(Status.CRASHED, VALUES), (PASSED, GENERALITY)], Standing.CRASHED),
+        ([(MISSING, VALUES), (MISSING, GENERALITY)], Standing.MISSING),
+        ([(FAILED, VALUES), (Status.NOT_GRADED, GENERALITY)], Standing.NOT_GRADED),
+        ([(PASSED, GENERALITY), (FAILED, NUMERICS)], Standing.FAILED),
+    ],
+)
+def test_the_values_decide_how_an_exercise_stands(
+    tests: list[tuple[Status, Aspect]], standing: Standing
+) -> None:
+    """Right values with something else amiss is another thing than wrong values."""
+    (found,) = standings(a_grade(*(a_verdict("run_rope", *test) for test in tests)))
+    assert found.standing is standing
+    assert (found.telling is None) == (standing is Standing.FULL)
+
+
+def test_a_partial_standing_says_which_aspects_are_not_there_yet() -> None:
+    """Every report uses these words."""
+    found, other = standings(
+        a_grade(
+            a_verdict("run_rope"),
+            a_verdict("run_rope", FAILED, NUMERICS),
+            a_verdict("run_softmax"),
+            a_verdict("run_rope", ERROR, GENERALITY),
+        )
+    )
+    assert found.words == "values right, generality and numerics not yet"
+    assert found.lacking == (GENERALITY, NUMERICS)
+    assert (found.passed, found.tests, found.score, found.max_score) == (1, 3, 2.0, 6.0)
+    assert (other.exercise, other.words) == ("run_softmax", "right")
+
+
+def test_what_makes_plain_answers_wrong_comes_first() -> None:
+    """The instructor reads one line for each student; what is missing is counted."""
+    place = {"message": "ValueError: 3 axes (a.py, line 7)", "where": Where("a.py", 7)}
+    words = complaints(
+        a_grade(
+            *(
+                verdict
+                for name in ("rope", "mha")
+                for verdict in (
+                    a_verdict(f"run_{name}"),
+                    a_verdict(f"run_{name}", ERROR, GENERALITY, **place),
+                )
+            ),
+            a_verdict("run_softmax", FAILED, message="6 of 6 are wrong; the worst by 1"),
+            *(a_verdict(f"run_{number}", MISSING) for number in range(5)),
+        )
+    )
+    assert words == (
+        "6 of 6 are wrong: run_softmax; 5 exercises are not written yet; "
+        "ValueError: 3 axes (a.py, line 7): run_rope, run_mha (values right)"
+    )
+
+
+def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
+    """What fails in general beside wrong values is no small matter left over."""
+    place = {"message": "ValueError: 3 axes (a.py, line 7)"}
+    words = complaints(
+        a_grade(
+            a_verdict("run_rope", FAILED, message="6 of 6 are wrong"),
+            a_verdict("run_rope", ERROR, GENERALITY, **place),
+        )
+    )
+    assert words == "6 of 6 are wrong: run_rope; ValueError: 3 axes (a.py, line 7): run_rope"
+
+
+def test_what_is_beyond_three_causes_is_counted() -> None:
+    """A row that fills the screen is read by nobody."""
+    tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is wrong") for n in range(5)]
+    assert complaints(a_grade(*tests)) == (
+        "a is wrong: run_0; b is wrong: run_1; c is wrong: run_2; and 2 more causes"
+    )
+
+
+def test_the_same_slip_at_two_lines_is_one_fault() -> None:
+    """An error is told once, with the exercises that it hit, and without its place."""
+    raised = "ModuleNotFoundError: No module named 'einx'"
+    tests = [
+        a_verdict(
+            f"run_{line}",
+            ERROR,
+            message=f"{raised} (model.py, line {line}: import einx)",
+            where=Where("model.py", line),
+        )
+        for line in range(4)
+    ]
+    assert complaints(a_grade(*tests)) == f"{raised}: run_0, run_1 and 2 more"
+    assert complaints(a_grade(*tests[:1])) == f"{raised} (model.py, line 0): run_0"
+
+
+def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
+    """An id alone says nothing to a student."""
+    diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
+    tests = (a_verdict("run_rope", FAILED), a_verdict("run_rope", FAILED, diagnosis=diagnosis))
+    assert complaints(a_grade(*tests, a_verdict("run_softmax"))) == (
+        "It pairs halves [rope-half-split]: run_rope"
+    )
+
+
+@pytest.mark.parametrize("status", [GradeStatus.UNREADABLE, GradeStatus.NOT_GRADED])
+def test_what_has_no_verdicts_worth_reading_says_why(status: GradeStatus) -> None:
+    """Fifteen missing exercises would hide the one syntax error."""
+    why = "syntax error in attention.py, line 12"
+    tests = [a_verdict(f"run_{number}", MISSING, message=why) for number in range(15)]
+    assert complaints(a_grade(*tests, status=status, message=why)) == why
+    assert complaints(a_grade(status=status)) == status.value.replace("_", " ")
+
+
+def test_a_right_submission_has_no_complaint() -> None:
+    """The perfect row must read as such."""
+    assert complaints(a_grade(a_verdict("run_rope"))) == "everything right"
+
+
+def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) -> None:
+    """Mean and median are what an instructor looks at first."""
+    grades = [
+        a_grade(a_verdict("run_rope"), a_verdict("run_softmax"), name="alice"),
+        a_grade(
+            a_verdict("run_rope", FAILED, message="wrong"), a_verdict("run_softmax"), name="bob"
+        ),
+        a_grade(name="carol", status=GradeStatus.UNREADABLE, max_score=4.0, message="no adapters"),
+    ]
+    file = io.StringIO()
+    assert print_summary(stored(*grades), Console(file=file, width=200)) is True
+    output = file.getvalue()
+    assert (
+        "3 submissions: 2 graded, 1 unreadable, 0 not graded; mean 3, median 3 of 4 points "
+        "of those graded"
+    ) in output
+    assert "NOT GRADED" not in output
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert [line for line in lines if line.startswith(("alice", "bob", "carol"))] == [
+        "alice 4 / 4 everything right",
+        "bob 2 / 4 wrong: run_rope",
+        "carol unreadable no adapters",
+    ]
+
+
+def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored) -> None:
+    """Our fault costs nobody points, and nobody may overlook it."""
+    fault = a_verdict("run_rope", Status.NOT_GRADED, message="wrong")
+    grades = [
+        a_grade(a_verdict("run_rope"), name="alice"),
+        a_grade(name="bob", status=GradeStatus.NOT_GRADED, message="the judge was lost"),
+        a_grade(fault, a_verdict("run_rope"), name="dan"),
+    ]
+    file = io.StringIO()
+    assert print_summary(stored(*grades), Console(file=file, width=100)) is False
+    table, _, alarm = file.getvalue().partition("2 NOT GRADED")
+    assert "1 graded, 0 unreadable, 2 not graded; mean 2, median 2 of 2 points" in table
+    assert "bob: the judge was lost" in alarm
+    assert "dan: not graded: wrong: run_rope" in alarm
+    assert "run the same command again" in alarm
+
+
+def test_the_points_are_final_where_something_was_decided(stored: Stored) -> None:
+    """What is carried or decided stands in the table and in its mean, and the table says so."""
+    results = stored(
+        a_grade(a_verdict("run_rope", FAILED, message="wrong"), name="alice"),
+        a_grade(a_verdict("run_rope"), name="bob"),
+        a_grade(a_verdict("run_rope"), name="carol"),
+    )
+    file = results.folder / "decisions.toml"
+    append_decision(file, "points", {"person": "alice", "by": 1, "reason": "agreed"})
+    append_decision(file, "excused", {"person": "carol"})
+    output = printed(print_summary, results, settling=open_settling(results))
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert "alice 1 / 2 wrong: run_rope" in lines
+    assert "mean 1.5, median 1.5 of 2 points" in output
+    assert "2 scores are not the sum of the tests alone" in output
+    assert "not the sum of the tests" not in printed(print_summary, results)
+
+
+def test_an_empty_class_is_counted_too(stored: Stored) -> None:
+    """Nothing to divide by."""
+    assert printed(print_summary, stored()).strip() == (
+        "0 submissions: 0 graded, 0 unreadable, 0 not graded"
+    )
+
+
+def test_a_class_of_thousands_is_not_listed_row_by_row(stored: Stored) -> None:
+    """The counts are of all of them; the rest is in the results."""
+    grades = (a_grade(a_verdict("run_rope"), name=f"s{number}") for number in range(50))
+    output = printed(print_summary, stored(*grades), rows=10)
+    assert "s9 " in output
+    assert "s10 " not in output
+    assert "and 40 more, counted below" in output
+    assert "50 submissions: 50 graded" in output
+
+
+def hostile_grade(status: GradeStatus = GradeStatus.GRADED) -> Grade:
+    diagnosis = Diagnosis(HOSTILE, HOSTILE, HOSTILE)
+    where = Where(HOSTILE, 3, HOSTILE)
+    return a_grade(
+        a_verdict("run_rope", FAILED, message=HOSTILE, diagnosis=diagnosis, where=where),
+        a_verdict("run_mha", ERROR, message=HOSTILE, name=HOSTILE),
+        a_verdict(HOSTILE, PASSED, message=HOSTILE),
+        name=HOSTILE,
+        message=HOSTILE,
+        status=status,
+    )
+
+
+@pytest.mark.parametrize("status", list(GradeStatus))
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_a_submission_wrote_is_shown_and_never_obeyed(
+    status: GradeStatus, terminal: bool, stored: Stored
+) -> None:
+    """Markup, colours, links, cleared screens, reversed text, emoji codes: all just text."""
+    file = io.StringIO()
+    console = Console(
+        file=file, width=120, force_terminal=terminal, color_system=None, no_color=True
+    )
+    print_grade(hostile_grade(status), console)
+    print_summary(stored(hostile_grade(status)), console)
+    output = file.getvalue()
+    assert "[bold red]boo[/] link :smile: 1mabc" in output
+    for forbidden in ("\x1b[31m", "\x1b]", "evil", "\x1b[2J", "\x9b", "\u202e", "\r", "\x00"):
+        assert forbidden not in output
+
+
+@pytest.mark.parametrize("width", [50, 72, 80, 200])
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(
+    width: int, stored: Stored
+) -> None:
+    """Long and wide names, ids and messages are folded."""
+    name = "名" * 60
+    message = "word " * 30 + "x" * 300
+    grade = a_grade(
+        a_verdict(
+            "run_multihead_self_attention_with_rope", FAILED, message=message, name="t" * 150
+        ),
+        a_verdict("run_parameter_count"),
+        *(a_verdict("run_parameter_count", FAILED, aspect) for aspect in [*Aspect][1:]),
+        name=name,
+        status=GradeStatus.GRADED,
+    )
+    single = printed(print_grade, grade, width=width)
+    results = stored(grade, hostile_grade(GradeStatus.NOT_GRADED))
+    summary = printed(print_summary, results, width=width)
+    for line in (single + summary).splitlines():
+        assert cell_len(line) <= width
+    assert single.count("x") >= 300
+    for word in ("generality,", "numerics,", "gradients,", "discipline", "efficiency"):
+        assert word in single.partition("not yet")[0]
+    assert summary.count("名") == 60
+
+
+def test_colours_are_for_terminals_without_no_color(
+    monkeypatch: pytest.MonkeyPatch, stored: Stored
+) -> None:
+    """A log file holds plain text, and NO_COLOR is honoured."""
+    grades = [
+        a_grade(a_verdict("run_rope")),
+        a_grade(name="bob", status=GradeStatus.NOT_GRADED, message="lost"),
+    ]
+    results = stored(*grades)
+    assert "\x1b" not in printed(print_summary, results)
+    file = io.StringIO()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_summary(results, Console(file=file, width=80, force_terminal=True))
+    assert "\x1b[32m" in file.getvalue()
+    monkeypatch.setenv("NO_COLOR", "1")
+    file = io.StringIO()
+    print_summary(results, Console(file=file, width=80, force_terminal=True))
+    assert "\x1b[3" not in file.getvalue()
+
+
+def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
+    """What failed alike is told once; what is missing takes one line in the table."""
+    why = "3 of 6 numbers in the result are wrong"
+    diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
+    output = printed(
+        print_grade,
+        a_grade(
+            a_verdict("run_softmax"),
+            *(a_verdict("run_rope", FAILED, message=why, name=f"test_{n}") for n in range(5)),
+            a_verdict(
+                "run_rope",
+                FAILED,
+                GENERALITY,
+                name="test_named",
+                message="wrong",
+                diagnosis=diagnosis,
+                where=Where("attention.py", 42, "rotated"),
+            ),
+            a_verdict(
+                "run_mha", MISSING, message="run_mha is not implemented yet", name="test_mha"
+            ),
+            a_verdict("run_device", message="on a GPU this may fail"),
+        ),
+    )
+    assert output.startswith("alice: 4 of 18 points\n")
+    assert ["run_rope", "0", "/", "12", "0", "of", "6", "wrong", "values"] in map(
+        str.split, output.splitlines()
+    )
+    assert output.index("It pairs halves. [rope-half-split]") < output.index("run_softmax")
+    assert "(-2 points)\n  Hint: Which two make a pair?" in output
+    assert "at attention.py, line 42" in output
+    assert output.count(why) == 1
+    assert "test_0" in output
+    assert "test_4" not in output
+    assert "5 tests of run_rope" in output
+    assert "test_mha" not in output
+    assert "run_device: on a GPU this may fail" in output
+
+
+def test_what_stopped_every_test_is_told_once_at_the_top() -> None:
+    """An import that fails would otherwise be told as often as there are exercises."""
+    why = "ModuleNotFoundError: No module named 'einx' (adapters.py, line 1: import einx)"
+    tests = [a_verdict(f"run_{number}", ERROR, message=why) for number in range(4)]
+    assert printed(print_grade, a_grade(*tests, message=why)).count("einx'") == 1
+    unreadable = a_grade(*tests, message=why, status=GradeStatus.UNREADABLE)
+    assert printed(print_grade, unreadable) == f"alice: 0 of 8 points, unreadable\n{why}\n"
+
+
+def test_a_grade_that_is_none_says_whose_fault_that_is() -> None:
+    """A student who reads 0 points would be wrongly alarmed."""
+    lost = a_grade(status=GradeStatus.NOT_GRADED, message="the judge was lost")
+    assert printed(print_grade, lost) == (
+        "alice: NOT GRADED, by the machine's fault or the grader's\nthe judge was lost\n"
+    )
+
+
+def test_plain_text_keeps_its_lines_and_loses_its_tricks() -> None:
+    """A message may have several lines, and nothing that a terminal obeys."""
+    assert plain("a\tb\r\nc\u2028d") == "a   b\nc\nd"
+    assert plain("\x1b[1;31mred\x1b[0m \x1b(B\x1b7\x1bPq#0\x1b\\ok\x1b") == "red ok"
+    assert (
+        plain("half \ud83d a pair, zero\u200bwidth, é 名 😀") == "half � a pair, zerowidth, é 名 😀"
+    )
+    assert plain("\x1b]" * 100_000 + "x" * 100_000) == ""
+    assert one_line("a\n  b " + "c" * 200, 20) == "a b " + "c" * 15 + "…"
+    assert [points(number) for number in (12.5, 20.0, 1 / 3, 0.1 + 0.2)] == [
+        "12.5",
+        "20",
+        "0.33",
+        "0.3",
+    ]

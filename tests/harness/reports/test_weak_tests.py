@@ -1,0 +1,75 @@
+"""Exercises that few tests grade, and tests that fail for those who are right elsewhere."""
+
+import pytest
+
+from grader.report.weak_tests import exercises_of, in_words
+from grader.store import Store
+from grader.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+
+pytestmark = pytest.mark.unit
+
+P, F, M = Status.PASSED, Status.FAILED, Status.MISSING
+
+
+def grade(name: str, *outcomes: Status, status: GradeStatus = GradeStatus.GRADED) -> Grade:
+    """A grade with these outcomes of the tests of one exercise."""
+    tests = tuple(
+        Verdict(f"f.py::{test}", "run", Aspect.VALUES, one, 0.0, 1.0, Visibility.PUBLIC)
+        for test, one in zip("abcdef", outcomes, strict=False)
+    )
+    return Grade(name, status, 0.0, 1.0, 1, "h", "s", 0.0, None, {}, tests)
+
+
+def said(*grades: Grade) -> list[str]:
+    """What is said of the tests, without the line that names the exercise."""
+    return [line.strip() for line in in_words(exercises_of(grades)) if line.startswith(" ")]
+
+
+def test_an_exercise_that_hangs_on_one_test_is_weak():
+    """All points are lost or won with it."""
+    found = said(grade("x", P, P, P), grade("y", P, F, P), grade("z", P, P, P))
+    assert found == ["of its 3 tests, b tells anybody apart"]
+
+
+def test_a_test_that_fails_for_those_who_are_right_elsewhere_is_named():
+    """Either it is hard, or it is wrong."""
+    wrong, narrow = grade("x", F, F, F), grade("y", P, F, P)
+    assert said(wrong, narrow, grade("z", P, F, P), grade("w", P, P, P)) == [
+        "b fails for 2 who pass all other tests of the exercise"
+    ]
+
+
+def test_a_test_that_nobody_passes_is_named():
+    """Though they pass others."""
+    found = said(grade("x", P, F, F), grade("y", F, F, P), grade("z", P, F, F))
+    assert found == ["b is passed by nobody: is it right, and is what it asks for said?"]
+
+
+def test_who_did_not_try_or_was_not_graded_tells_nothing():
+    """A class of three in which two handed in nothing is a class of one."""
+    absent = grade("y", M, M, M)
+    broken = grade("z", F, F, F, status=GradeStatus.UNREADABLE)
+    assert said(grade("x", P, F, P), absent, broken) == []
+    assert [one.tried for one in exercises_of([grade("x", P, F, P), absent, broken])] == [1]
+
+
+def test_a_sound_suite_is_told_in_one_sentence():
+    """To say nothing would look like an error."""
+    grades = [grade("x", F, F, P), grade("y", P, P, P)]
+    sentence = "Every exercise is graded by several tests that tell submissions apart."
+    assert [*in_words(exercises_of(grades))] == [sentence]
+
+
+@pytest.mark.process
+def test_the_command_reads_a_folder_of_results(tmp_path, grader):
+    """After a batch, before the grades go out."""
+    with Store.open(tmp_path, "tiny") as store:
+        for place, one in enumerate([grade("x", P, P), grade("y", F, P), grade("z", F, P)]):
+            store.add(one, one.submission, place)
+    done = grader("tests", "weak", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "run, tried by 3:",
+        "    of its 2 tests, a tells anybody apart",
+        "    a fails for 2 who pass all other tests of the exercise",
+    ]

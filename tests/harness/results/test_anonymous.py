@@ -1,0 +1,269 @@
+"""Blind: who grades by numbers finds no name in any page, and decides about the right person."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from grader.cli.main import cli
+from grader.decisions.opening import open_settling
+from grader.evidence import Excerpt
+from grader.pages.of_submission.graded import Graded
+from grader.store import Results, Store
+from grader.store.anonymous import AnonymousResults, Mask, numbered
+from grader.store.people import People
+from grader.submission import Author
+from grader.verdict import Grade
+from tests.harness.pages_fixtures import a_class, a_submission, regraded, store_class, suite
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+FIRST = ("Ada", "Bo", "Chiara", "Dmitri", "Elif", "Fatou", "Max", "Hana")
+LAST = ("Achebe", "Berg", "Çelik", "Diaz", "Fischer", "Garcia-Ruiz", "O'Neil", "Kim")
+
+
+def ran(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [*map(str, arguments)], catch_exceptions=False)
+
+
+def a_talkative_class(count: int) -> Iterator[tuple[Grade, Author]]:
+    """Submissions whose names and people are said wherever a submission has a say."""
+    rng, tests = random.Random(5), suite(8, 9)
+    for number in range(count):
+        first, last = FIRST[number % len(FIRST)], LAST[number // len(FIRST)]
+        name = f"{last}{first}".lower().replace("'", "") + f"_{10_000 + 7 * number}"
+        author = Author(f"{first} {last}", f"{880_000 + number}", f"{first}.{last}@x.edu".lower())
+        grade = a_submission(tests, number, rng)
+        said = f"{author.name} ({author.email}, {author.id}) of {name}"
+        told = tuple(
+            test._replace(message=f"{test.message}\n{said}") if test.message else test
+            for test in grade.tests
+        )
+        excerpts = (*grade.evidence.excerpts, Excerpt(f"{name}.py", 1, (f"# by {said}", "x = 1")))
+        evidence = replace(grade.evidence, printed=f"hello from {last}, {first}", excerpts=excerpts)
+        notes = (f"Left out (beside {name}.zip): essay of {author.name}.pdf",)
+        yield (
+            replace(grade, submission=name, tests=told, evidence=evidence, notes=notes),
+            author,
+        )
+
+
+def stored(folder: Path, count: int = 40) -> Path:
+    with Store.open(folder, "attention") as store:
+        people = {}
+        for place, (grade, author) in enumerate(a_talkative_class(count)):
+            add(store, grade, "key", place)
+            people[grade.submission] = [author]
+        absent = Author("Wanda Absent", "990001", "wanda@x.edu")
+        store.set_people(people, [*people][3::9], [absent])
+    return folder
+
+
+def everybody(results: Results) -> set[str]:
+    """Every name, id and address, of submissions and people, as they may be written."""
+    people = [*(a for own in results.authors.values() for a in own), *results.absentees]
+    names = {outline.submission for outline in results.outlines()}
+    turned = {", ".join(reversed(person.name.split())) for person in people}
+    return names | turned | {t for a in people for t in (a.name, a.id, a.email)}
+
+
+def test_no_page_of_an_anonymous_report_names_anybody(tmp_path: Path):
+    """Not in texts, titles, data, names of files, sources, comments: all of it is searched."""
+    folder = stored(tmp_path / "results")
+    results = Store.read(folder)
+    name = next(iter(results.authors))
+    (folder / "decisions.toml").write_text(
+        f'[[points]]\nperson = "{name}"\nby = 1\nreason = "{name} was right"\n'
+        f'[[comment]]\nperson = "{name}"\ntext = "Well done, {results.authors[name][0].name}"\n'
+    )
+    done = ran("report", folder, "--anonymous")
+    assert "stays as it is" in done.output
+    report = folder / "report-anonymous"
+    pages = [path for path in report.rglob("*") if path.is_file()]
+    assert len(pages) == 41
+    text = "\n".join(f"{path.name}\n{path.read_text('utf-8')}" for path in pages).casefold()
+    text = text.replace("&#39;", "'")
+    found = [word for word in everybody(results) if word.casefold() in text]
+    assert not found
+    assert text.count("submission ") > 40
+
+
+def test_a_report_that_compares_two_batches_names_nobody(tmp_path: Path):
+    """Who is in both has one number in both; who is gone has one as well."""
+    before = store_class(tmp_path / "before", a_class(12))
+    after = store_class(tmp_path / "after", regraded(grade for grade in [*a_class(12)][:10]))
+    ran("report", after, "--against", before, "--anonymous")
+    report = after / "report-anonymous"
+    text = "\n".join(path.read_text("utf-8") for path in report.rglob("*.html"))
+    names = {outline.submission for outline in Store.read(before).outlines()}
+    assert not [name for name in names if name in text]
+    assert (report / "changes.html").exists()
+
+
+def test_numbers_are_kept_and_tell_nothing(tmp_path: Path):
+    """The same ones in every report; new submissions get others; their order is not the class's."""
+    results = Store.read(stored(tmp_path / "results", 30))
+    first = numbered(results)
+    assert numbered(results) == first
+    with Store.open(tmp_path / "results", "attention") as store:
+        for place, (grade, _) in enumerate(a_talkative_class(40)):
+            add(store, grade, "key", place)
+    later = numbered(Store.read(tmp_path / "results"))
+    assert later.items() >= first.items()
+    assert len(set(later.values())) == 40
+    assert [*later.values()] != sorted(later.values())
+    again = numbered(Store.read(stored(tmp_path / "elsewhere", 30)))
+    assert again != first
+
+
+def test_nobody_s_id_is_another_s_number(tmp_path: Path):
+    """Tables of times and earlier decisions speak of ids; they are to mean whom they meant."""
+    results = Store.read(stored(tmp_path / "results", 6))
+    people = {
+        name: [replace(author, id=str(100 + place)) for author in own]
+        for place, (name, own) in enumerate(results.authors.items())
+    }
+    absentees = [Author(f"Absent {place}", str(place)) for place in range(200, 1000)]
+    with Store.open(tmp_path / "results", results.assignment) as store:
+        store.set_people(people, absentees=absentees)
+    numbers = set(numbered(Store.read(tmp_path / "results")).values())
+    assert numbers.isdisjoint([*range(100, 106), *range(200, 1000)])
+
+
+def test_points_are_the_same_with_numbers(tmp_path: Path):
+    """Decisions are found for whoever they are about, and give what they gave."""
+    folder = stored(tmp_path / "results", 12)
+    results = Store.read(folder)
+    name, other = [*results.authors][:2]
+    (folder / "decisions.toml").write_text(
+        f'[[points]]\nperson = "{name}"\nby = 1\nreason = "right"\n'
+        f'[[excused]]\nperson = "{results.authors[other][0].email}"\n'
+        f'[[points]]\nperson = "everybody"\nby = 0.5\nreason = "a bad test"\n'
+    )
+    blind = AnonymousResults.of(results)
+    seen = open_settling(results)
+    unseen = open_settling(blind)
+    for grade in blind.grades():
+        own = blind.mask.names[grade.submission]
+        named = results.grade(own)
+        assert named is not None
+        (known,), (unknown,) = seen.settle(named), unseen.settle(grade)
+        assert (known.hundredths, known.excused) == (unknown.hundredths, unknown.excused)
+        assert len(known.changes) == len(unknown.changes)
+        assert unknown.people == (Author(grade.submission),)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("said", ["{number}", "Submission {number}", "submission {number}"])
+def test_a_decision_takes_a_number_for_a_name(tmp_path: Path, said: str):
+    """It reaches whom the number stands for, and tells no name, not even in the file."""
+    folder = stored(tmp_path / "results", 12)
+    results = Store.read(folder)
+    name, number = next(iter(numbered(results).items()))
+    done = ran("decide", folder, "points", said.format(number=number), "+1", "--reason", "right")
+    assert done.exit_code == 0
+    written = (folder / "decisions.toml").read_text("utf-8")
+    assert f'"Submission {number}"' in written
+    assert not [word for word in everybody(results) if word in done.output + written]
+    grade = results.grade(name)
+    assert grade is not None
+    (settled,) = open_settling(results).settle(grade)
+    assert [change.hundredths for change in settled.changes] == [100]
+    assert settled.people == results.authors[name]
+    listed = ran("decide", folder, "list", "--anonymous").output
+    assert f"Submission {number}" in listed
+    assert not [word for word in everybody(results) if word in listed]
+
+
+def test_a_number_that_is_also_an_id_is_nobody_s(tmp_path: Path):
+    """No decision goes to a stranger."""
+    folder = stored(tmp_path / "results", 3)
+    name, number = next(iter(numbered(Store.read(folder)).items()))
+    with Store.open(folder, "attention") as store:
+        authors = dict(store.authors)
+        other = next(own for own in authors if own != name)
+        store.set_people(authors | {other: (Author("Zoë Roe", str(number)),)})
+    arguments = ["decide", str(folder), "comment", str(number), "hello"]
+    refused = CliRunner().invoke(cli, arguments)
+    assert "somebody's id and a submission's number" in str(refused.exception)
+
+
+@pytest.mark.process
+def test_names_come_back_at_export(tmp_path: Path):
+    """Numbers are for looking: what goes to a platform has names, and the decided points."""
+    folder = stored(tmp_path / "results", 6)
+    name, number = next(iter(numbered(Store.read(folder)).items()))
+    ran("decide", folder, "points", number, "3", "--reason", "by hand")
+    table = ran("export", folder, "--format", "csv").output
+    (row,) = [line for line in table.splitlines() if name in line]
+    assert re.search(r"\b3\b", row)
+
+
+def test_words_that_are_no_names_stay():
+    """A student called Max does not take `max` out of everybody's code; short numbers stay too."""
+    mask = Mask({"max": 100, "doe.jane": 200}, People({"max": (Author("Max", "12", "max@x.edu"),)}))
+    code = "y = torch.max(x, 12)  # by doe.jane, Doe Jane and max@x.edu"
+    shown = "y = torch.max(x, 12)  # by Submission 200, Submission 200 and Submission 100"
+    assert mask.text(code) == shown
+
+
+def test_names_that_canvas_writes_as_one_word_are_found_as_two():
+    """Canvas tells `doejane`; students sign their code with both words."""
+    mask = Mask({"doejane_123": 417}, People({"doejane_123": (Author("doejane", "1230"),)}))
+    assert mask.text("# (c) Jane Doe, 2026") == "# (c) Submission 417, 2026"
+    assert mask.text("# Doe, Jane") == "# Submission 417"
+
+
+def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path):
+    """Notebooks above all: their names are in every place that a report tells."""
+    folder = stored(tmp_path / "results", 3)
+    with Store.open(folder, "attention") as store:
+        name = next(iter(store.authors))
+        store.set_downloads({name: (f"{name}_4567_jane-doe.ipynb", f"{name}_4568_adapters.py")})
+    mask = AnonymousResults.of(Store.read(folder)).mask
+    assert mask.text("jane-doe.ipynb/cell 3, line 4") == "handed-in.ipynb/cell 3, line 4"
+    assert mask.text("adapters.py, line 2") == "adapters.py, line 2"
+
+
+@pytest.mark.process
+def test_similarity_speaks_of_numbers(tmp_path: Path):
+    """Nobody's name on the list or beside the code, of this class or an earlier one."""
+    from grader.intake import discover
+
+    source = "import torch\n\n\ndef run_x(q, k):\n    s = q @ k.mT / q.shape[-1] ** 0.5\n"
+    source += "    s = s.softmax(-1)\n    return torch.tril(s) / s.sum(-1, keepdim=True)\n"
+    for name in ("jane-doe", "john-roe", "ann-poe"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / f"{name}.py").write_text(f"# by {name}\n{source}")
+    (tmp_path / "past" / "zoe-fay").mkdir(parents=True)
+    (tmp_path / "past" / "zoe-fay" / "zoe-fay.py").write_text(source)
+    folder = tmp_path / "results"
+    with Store.open(folder, "attention") as store:
+        rng = random.Random(1)
+        for place, entry in enumerate(discover([tmp_path / "class"]).entries):
+            grade = a_submission(suite(8, 3), place, rng)
+            add(store, replace(grade, submission=entry.name), "key", place)
+        store.set_paths([str(tmp_path / "class")])
+    arguments = ["alike", folder, "--anonymous", "--assignment", ROOT, "--with", tmp_path / "past"]
+    done = ran(*arguments)
+    pages = [*(folder / "alike-anonymous").rglob("*.html")]
+    assert len(pages) == 7
+    text = done.output + "\n".join(path.read_text("utf-8") for path in pages)
+    assert "Submission" in text
+    assert not re.search("jane|doe|john|roe|ann-|poe|zoe|fay", text)
+
+
+def test_a_page_is_found_by_no_name(tmp_path: Path):
+    """The file of a page is called by the number, and by a digest that no name goes into."""
+    blind = AnonymousResults.of(Store.read(stored(tmp_path / "results", 4)))
+    for grade in blind.grades():
+        page = Graded.of(grade).page
+        assert page.startswith(grade.submission.lower().replace(" ", "-"))

@@ -1,0 +1,286 @@
+"""What an instructor decides lies in a file of its own; every line of it that is wrong is said."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grader.decisions.decision import BadDecisions, Comment, Excused, PointsChanged
+from grader.decisions.file import append_decision, read_decisions, remove_decision
+from grader.decisions.form import FORMS
+from grader.decisions.opening import open_settling
+from grader.submission import Author
+from tests.harness.export_fixtures import a_batch, scored
+
+pytestmark = pytest.mark.unit
+
+ALICE, JANE, BOB = Author("Alice Apple", "11"), Author("Jane Doe", "12"), Author("Bob Roe", "13")
+HAND_WRITTEN = """
+# a text that looks like a table's first line is none
+[[points]]
+person = "alice"   # as in the list
+exercise = "run_rope"
+to = 2.5
+reason = '''
+the stub said so:
+[[points]]
+'''
+
+[[excused]]
+person = "Bob Roe"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "decisions.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def refusal(folder: Path, text: str) -> str:
+    """What is said of a file."""
+    with pytest.raises(BadDecisions) as refused:
+        read_decisions(written(folder, text))
+    return str(refused.value)
+
+
+def a_class(folder: Path):
+    return a_batch(
+        folder,
+        scored("alice", 4, 2),
+        scored("group 1", 0, 6),
+        authors={"alice": [ALICE], "group 1": [JANE, BOB]},
+    )
+
+
+def test_a_file_by_hand_is_read_with_the_line_of_each_decision(tmp_path: Path) -> None:
+    """Reports name the line: whoever asks why finds the decision at once."""
+    points, excused = read_decisions(written(tmp_path, HAND_WRITTEN)).all
+    assert isinstance(points, PointsChanged)
+    assert (points.person, points.to, points.source) == ("alice", 250, "decisions.toml:3")
+    assert isinstance(excused, Excused)
+    assert excused.source == "decisions.toml:12"
+
+
+def test_no_file_is_no_decision(tmp_path: Path) -> None:
+    """Most classes need none."""
+    assert read_decisions(tmp_path / "decisions.toml").all == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[point]]\nperson = "a"', "decisions.toml:1: nothing is decided by [[point]]: did you"),
+        ('\n[[comment]]\nperson = "a"', "decisions.toml:2: [[comment]] lacks 'text'"),
+        (
+            '[[comment]]\nperson = "a"\ntekst = "b"',
+            "decisions.toml:3: [[comment]] knows no 'tekst': did you mean text?",
+        ),
+        (
+            '[[points]]\nperson = "a"\nreason = "r"\nto = "2"',
+            "decisions.toml:4: to must be a number of points, not '2'",
+        ),
+        (
+            '[[points]]\nperson = "a"\nreason = "r"\nto = 2\nby = 1',
+            "decisions.toml:4: [[points]] wants to or by: both are there",
+        ),
+        (
+            '[[extension]]\nperson = "a"\nuntil = 2026-10-03',
+            "decisions.toml:3: until must be a date with a time, as 2026-10-03T23:59:00",
+        ),
+        ('[[points]]\nto = 1.234\nperson = "a"\nreason = "r"', ":2: to must be whole hundredths"),
+        ('[[excused]]\nperson = "a\n', "decisions.toml:2: this is no TOML"),
+        ('person = "a"', "decisions.toml:1: 'person' stands in no decision"),
+        (
+            "[[excused]]\n<<<<<<< mine\n",
+            "decisions.toml:2: a merge stopped here: keep the decisions of both sides",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    """A decision that is not understood is never passed over: it is somebody's grade."""
+    assert said in refusal(tmp_path, text)
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    """Nobody mends a file of forty decisions one run at a time."""
+    text = '[[excused]]\nperson = 1\n\n[[comment]]\nperson = "a"\ntext = ""\n'
+    assert [line.split(" ")[0] for line in refusal(tmp_path, text).split("\n")] == [
+        "decisions.toml:2:",
+        "decisions.toml:6:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[excused]]\nperson = "alicia"', "decisions.toml:1: 'alicia' is nobody of this class"),
+        ('[[excused]]\nperson = "alice"\nexercise = "run_rop"', "did you mean run_rope?"),
+        ('[[bonus]]\nreason = "r"\ntest = "test_value"', "no test is called 'test_value'"),
+        ('[[comment]]\nperson = "everybody"\ntext = "hi"', "name the person"),
+        ('[[taken_instead]]\nperson = "alice"\nsubmission = "x"', "no submission is called 'x'"),
+    ],
+)
+def test_what_is_not_of_this_class_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """A typing error must not be a decision that nobody notices is missing."""
+    results = a_class(tmp_path)
+    written(tmp_path, text)
+    with pytest.raises(BadDecisions) as refused:
+        open_settling(results)
+    assert said in str(refused.value)
+
+
+def test_of_two_people_of_one_name_neither_is_meant(tmp_path: Path) -> None:
+    """The id tells them apart."""
+    twins = [Author("Jane Doe", "1"), Author("Jane Doe", "2")]
+    results = a_batch(tmp_path, scored("g", 4, 2), authors={"g": twins})
+    written(tmp_path, '[[excused]]\nperson = "jane doe"\n')
+    with pytest.raises(BadDecisions, match=r"2 people are called 'jane doe': give the id \(1, 2\)"):
+        open_settling(results)
+
+
+def test_what_is_written_is_read_whatever_it_holds(tmp_path: Path) -> None:
+    """Quotes, line breaks, backslashes, other scripts: a comment is anything."""
+    file = tmp_path / "decisions.toml"
+    texts = ['"', "a\nb", "\\u00e9 \\", "'''", '"""', "[[points]]", "é 名 😀", "\t\x7f", "# no"]
+    lines = [append_decision(file, "comment", {"person": "a", "text": text}) for text in texts]
+    found = [one for one in read_decisions(file).all if isinstance(one, Comment)]
+    assert [(one.line, one.text) for one in found] == [*zip(lines, texts, strict=True)]
+
+
+def test_who_adds_or_takes_back_leaves_every_other_line_as_it_was(tmp_path: Path) -> None:
+    """The file may be under version control, and others' words in it are theirs."""
+    file = written(tmp_path, HAND_WRITTEN)
+    line = append_decision(file, "comment", {"person": "a", "text": "well done"})
+    assert file.read_text().startswith(HAND_WRITTEN.rstrip())
+    remove_decision(file, line)
+    assert file.read_text() == HAND_WRITTEN.rstrip() + "\n"
+    remove_decision(file, 3)
+    assert file.read_text().startswith("\n# a text that looks like")
+    assert [one.kind for one in read_decisions(file).all] == ["excused"]
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
+@pytest.mark.parametrize("seed", range(40))
+def test_what_two_people_decided_is_merged_as_text(tmp_path: Path, seed: int) -> None:
+    """Both began from one file and added to its end, where git's own union keeps both sides."""
+    rng = random.Random(seed)
+    base = tmp_path / "base.toml"
+    base.write_text("")
+    for _ in range(rng.randint(0, 3)):
+        append_decision(base, *a_decision(rng, "Zoe"))
+    sides = []
+    for who in ("Ada", rng.choice(["Ada", "Bo"])):
+        side = tmp_path / f"side{len(sides)}.toml"
+        shutil.copy(base, side)
+        for _ in range(rng.randint(1, 4)):
+            append_decision(side, *a_decision(rng, who))
+        sides.append(side)
+    wanted = [*read_decisions(sides[0]).all, *read_decisions(sides[1]).all]
+    subprocess.run(["git", "merge-file", "--union", sides[0], base, sides[1]], check=True)
+    found = read_decisions(sides[0]).all
+    assert {bare(one) for one in found} == {bare(one) for one in wanted}
+
+
+def test_one_file_behind_another_is_a_file(tmp_path: Path) -> None:
+    """What whoever has no version control does."""
+    rng = random.Random(3)
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    for file in (one, other, one, other):
+        append_decision(file, *a_decision(rng, "Ada"))
+    both = written(tmp_path, one.read_text() + other.read_text())
+    assert len(read_decisions(both).all) == 4
+
+
+def a_decision(rng: random.Random, who: str) -> tuple[str, dict[str, object]]:
+    person = rng.choice(["alice", "bob", "carol"])
+    when = datetime.datetime(2026, 10, 5, 12, 0, rng.randrange(60), rng.randrange(10**6))
+    shared = {"who": who, "when": when, "person": person}
+    if rng.random() < 0.3:
+        return "comment", shared | {"text": rng.choice(["see me", "well done"])}
+    part = {"exercise": rng.choice(["run_rope", "run_mha"])} if rng.random() < 0.7 else {}
+    return "points", shared | part | {
+        "to": rng.randint(0, 2),
+        "reason": rng.choice(["typo", "bug"]),
+    }
+
+
+def bare(decision) -> tuple[object, ...]:
+    """A decision without its place."""
+    return tuple(
+        getattr(decision, name)
+        for name in ("kind", "person", "who", "when", "reason", "exercise", "to", "text")
+        if hasattr(decision, name)
+    )
+
+
+GUIDE = Path(__file__).parents[3] / "docs" / "instructors.md"
+COMMAND = re.compile(r"^    \.venv/bin/grader (decide .+)$", re.MULTILINE)
+
+
+@pytest.mark.process
+def test_every_decision_of_the_guide_can_be_made(grader, tmp_path: Path) -> None:
+    """In the order in which it shows them; the file that they make holds each of them."""
+    authors = {"alice": [ALICE], "bob": [BOB]}
+    a_batch(tmp_path / "results", scored("alice", 1, 2), scored("bob", 4, 6), authors=authors)
+    (tmp_path / "times.csv").write_text("id,submitted_at\n11,2026-10-03T12:00+02:00\n")
+    commands = COMMAND.findall(GUIDE.read_text(encoding="utf-8"))
+    assert len(commands) > 8
+    for command in commands:
+        done = grader(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+    kinds = [one.kind for one in read_decisions(tmp_path / "results" / "decisions.toml").all]
+    wanted = ["points"] * 3 + ["comment", "excused", "extension", "taken_out", "times"]
+    assert kinds == wanted  # the bonus was taken back
+
+
+def test_the_guide_tells_of_every_kind_of_decision() -> None:
+    """What is not there is found by nobody."""
+    text = GUIDE.read_text(encoding="utf-8")
+    assert not [kind for kind in FORMS if f"`{kind}`" not in text and f"[[{kind}]]" not in text]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("points", "alicia", "2", "--reason", "r"), "'alicia' is nobody of this class: did you"),
+        (("points", "alice", "run_rop", "2", "--reason", "r"), "did you mean run_rope?"),
+        (("points", "alice", "many", "--reason", "r"), "the points must be a number such as 2"),
+        (("points", "alice", "1.234", "--reason", "r"), "to must be whole hundredths of a point"),
+        (("points", "alice", "2"), "missing option '--reason'"),
+        (("extend", "alice"), "[[extension]] wants until or days: neither is there"),
+        (("extend", "alice", "--until", "soon"), "'soon' is no time such as 2026-10-03T23:59"),
+        (("undo", "3"), "holds 0 decisions, and none with the number 3"),
+        (("take", "alice", "zoe"), "no submission is called 'zoe'"),
+    ],
+)
+def test_a_decision_that_cannot_be_made_is_one_sentence_and_writes_nothing(
+    grader, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    """As every refusal: no traceback, exit code 2."""
+    a_class(tmp_path)
+    done = grader("decide", ".", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "decisions.toml").exists()
+
+
+@pytest.mark.process
+def test_a_report_is_not_written_over_decisions_that_are_wrong(grader, tmp_path: Path) -> None:
+    """It would show other points than an export that is refused."""
+    a_class(tmp_path)
+    written(tmp_path, '[[excused]]\nperson = "nobody"\n')
+    for command in (("report", "."), ("export", ".", "--format", "csv")):
+        done = grader(*command, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "decisions.toml:1: 'nobody' is nobody of this class" in done.stderr

@@ -1,0 +1,271 @@
+"""What handing in late costs follows from the assignment's rule, and each deduction says why."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from grader.assignment import BadAssignment, find_assignment
+from grader.decisions.decision import BadDecisions
+from grader.decisions.file import append_decision
+from grader.decisions.late import Allowance, HandingIn, lateness
+from grader.decisions.opening import open_settling
+from grader.decisions.settlement import Kind, Settlement, in_words
+from grader.intake import discover
+from grader.late_rule import BadRule, LateRule, read_rule
+from grader.store import Results, Store
+from grader.submission import Author
+from tests.harness.export_fixtures import a_grade, a_verdict, exported
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.unit
+
+ZURICH = ZoneInfo("Europe/Zurich")
+DUE = datetime.datetime(2026, 10, 3, 23, 59)
+RULE = LateRule(due=DUE, zone="Europe/Zurich", percent=10)
+JANE, BOB = Author("Jane Doe", "12"), Author("Bob Roe", "13")
+
+
+def at(text: str) -> HandingIn:
+    return HandingIn(datetime.datetime.fromisoformat(text).replace(tzinfo=ZURICH), marked=False)
+
+
+def cost(rule: LateRule, text: str, allowance: Allowance = Allowance()) -> int:  # noqa: B008
+    """The hundredths that 80 of 100 points lose."""
+    return lateness(rule, at(text), allowance, 8000, 10_000).cost
+
+
+@pytest.mark.parametrize(
+    ("when", "lost"),
+    [
+        ("2026-10-03T23:59", 0),
+        ("2026-10-03T23:59:01", 800),
+        ("2026-10-04T23:59", 800),
+        ("2026-10-05T00:00", 1600),
+        ("2026-10-20T00:00", 8000),
+    ],
+)
+def test_each_started_day_costs_its_share(when: str, lost: int) -> None:
+    """A second after the due date the first day has begun; nobody falls below nothing."""
+    assert cost(RULE, when) == lost
+
+
+@pytest.mark.parametrize(
+    ("changed", "when", "lost"),
+    [
+        ({"grace": 15}, "2026-10-04T00:14", 0),
+        ({"grace": 15}, "2026-10-04T00:15", 800),
+        ({"percent": 0.0, "points": 2.5}, "2026-10-05T12:00", 500),
+        ({"of": "possible"}, "2026-10-04T12:00", 1000),
+        ({"last": datetime.datetime(2026, 10, 6, 23, 59)}, "2026-10-06T23:59", 2400),
+        ({"last": datetime.datetime(2026, 10, 6, 23, 59)}, "2026-10-07T00:00", 8000),
+        ({"days": 2}, "2026-10-05T12:00", 0),
+        ({"days": 2}, "2026-10-06T12:00", 800),
+    ],
+)
+def test_grace_points_last_day_and_days_to_spend(
+    changed: dict[str, object], when: str, lost: int
+) -> None:
+    """Each key of the table does what it says."""
+    rule = LateRule(**{"due": DUE, "zone": "Europe/Zurich", "percent": 10.0, **changed})
+    assert cost(rule, when) == lost
+
+
+def test_a_day_is_a_day_on_the_clock_when_the_clocks_change() -> None:
+    """On 25 October 2026 the night in Zurich has an hour more."""
+    rule = LateRule(datetime.datetime(2026, 10, 24, 23, 59), "Europe/Zurich", percent=10)
+    assert cost(rule, "2026-10-25T23:59") == 800
+    assert cost(rule, "2026-10-26T00:00") == 1600
+
+
+def test_the_sentence_says_when_how_late_and_what_for() -> None:
+    """A student can check it with a calendar."""
+    late = lateness(RULE, at("2026-10-05T14:03"), Allowance(), 8000, 10_000)
+    assert late.sentence == (
+        "handed in on 2026-10-05 14:03 CEST, day 2 after the due date (2026-10-03 23:59 CEST): "
+        "10 % of the points reached a day"
+    )
+    spending = LateRule(due=DUE, zone="Europe/Zurich", percent=10, days=1)
+    late = lateness(spending, at("2026-10-05T14:03"), Allowance(), 8000, 10_000)
+    assert ": free days spent: 1 of 1; for the rest 10 % of the points" in late.sentence
+
+
+def test_an_extension_takes_the_deduction_away() -> None:
+    """By a new date or by days; it moves the last day by as much."""
+    rule = LateRule(DUE, "Europe/Zurich", percent=10, last=datetime.datetime(2026, 10, 5, 23, 59))
+    until = Allowance(until=datetime.datetime(2026, 10, 6, 12))
+    assert cost(rule, "2026-10-06T12:00") == 8000
+    assert cost(rule, "2026-10-06T12:00", until) == 0
+    assert cost(rule, "2026-10-06T12:01", until) == 800
+    assert cost(rule, "2026-10-05T12:00", Allowance(more_days=2)) == 0
+
+
+def test_an_extension_never_makes_anybody_due_earlier() -> None:
+    """A date that has passed is a typing error, and costs nobody points."""
+    assert cost(RULE, "2026-10-03T12:00", Allowance(until=datetime.datetime(2026, 9, 1))) == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "handing_in", "said"),
+    [
+        (None, HandingIn(None, True), "there is no [tool.grader.late]"),
+        (RULE, HandingIn(None, True), "marked late by the platform, which tells no time"),
+        (RULE, HandingIn(None, False), ""),
+        (None, HandingIn(None, False), ""),
+    ],
+)
+def test_late_without_a_rule_or_a_time_is_for_somebody_to_decide(
+    rule: LateRule | None, handing_in: HandingIn, said: str
+) -> None:
+    """Nothing is taken off by guessing."""
+    late = lateness(rule, handing_in, Allowance(), 8000, 10_000)
+    assert said in late.undecided
+    assert bool(late.undecided) == bool(said)
+    assert late.cost == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({}, "due must be a date with a time, as 2026-10-03T23:59:00: it is missing"),
+        ({"due": DUE}, "due has no time zone: add zone"),
+        ({"due": DUE, "zone": "Mars/Base"}, "zone must be a name such as"),
+        ({"due": DUE, "zone": "UTC", "percent": 120}, "0 to 100"),
+        ({"due": DUE, "zone": "UTC", "percent": 1, "points": 1}, "not both"),
+        ({"due": DUE, "zone": "UTC", "percents": 1}, "knows no 'percents'"),
+        ({"due": DUE, "zone": "UTC", "last": datetime.datetime(2026, 1, 1)}, "before due"),
+        ({"due": datetime.date(2026, 10, 3), "zone": "UTC"}, "date with a time"),
+        ({"due": DUE, "zone": "UTC", "grace": "15 min"}, "whole number of minutes"),
+    ],
+)
+def test_a_rule_that_is_none_is_refused(table: dict[str, object], said: str) -> None:
+    """Before anything is graded."""
+    with pytest.raises(BadRule) as refused:
+        read_rule(table)
+    assert said in str(refused.value)
+
+
+def test_the_rule_is_the_assignments(tmp_path: Path) -> None:
+    """Its table is read with the others, and a mistake in it names the table."""
+    project = tmp_path / "pyproject.toml"
+    project.write_text(
+        "[tool.grader.exercises]\nrun_x = 1\n[tool.grader.late]\ndue = 2026-10-03T23:59:00+02:00\n"
+    )
+    rule = find_assignment(tmp_path).late
+    assert rule is not None
+    assert rule.due.utcoffset() == datetime.timedelta(hours=2)
+    assert LateRule.from_json(rule.as_json()) == rule
+    project.write_text(project.read_text().replace("due", "do"))
+    with pytest.raises(BadAssignment, match=r"\[tool.grader.late\] knows no 'do'"):
+        find_assignment(tmp_path)
+
+
+def a_late_class(
+    folder: Path, times: dict[str, datetime.datetime], late: tuple[str, ...] = ()
+) -> Results:
+    with Store.open(folder, "Attention") as store:
+        authors = {"alice": [Author("Alice Apple", "11")], "g": [JANE, BOB]}
+        store.set_people(authors, late, (), times)
+        store.set_late_rule(RULE)
+        for place, name in enumerate(("alice", "g")):
+            add(store, a_grade(name, a_verdict("run_rope", 80.0, 100.0)), "key", place)
+    return Store.read(folder)
+
+
+def settled(results: Results) -> dict[str, Settlement]:
+    settling = open_settling(results)
+    return {
+        person.name: own
+        for grade in results.grades()
+        for own in settling.settle(grade)
+        for person in own.people
+    }
+
+
+LATE = datetime.datetime(2026, 10, 5, 12, tzinfo=ZURICH)
+
+
+def test_the_deduction_is_a_change_of_its_own_in_what_people_get(tmp_path: Path) -> None:
+    """It comes after what was decided of exercises, and before what was decided of the whole."""
+    results = a_late_class(tmp_path, {"alice": LATE})
+    own = settled(results)["Alice Apple"]
+    assert (own.machine, own.final, own.late) == (8000, 64.0, True)
+    file = tmp_path / "decisions.toml"
+    why = {"person": "alice", "reason": "so it is"}
+    append_decision(file, "points", {**why, "exercise": "run_rope", "to": 90})
+    append_decision(file, "points", {**why, "by": 1})
+    own = settled(results)["Alice Apple"]
+    assert [(change.kind, change.points) for change in own.changes] == [
+        (Kind.DECIDED, 10.0),
+        (Kind.LATE, -18.0),
+        (Kind.DECIDED, 1.0),
+    ]
+    assert in_words(own.changes[1]).startswith("−18 points: handed in on 2026-10-05 12:00 CEST")
+    assert exported("csv", results).column("late", "name")["Alice Apple"] == "yes"
+
+
+def test_an_extension_of_one_member_is_the_groups_and_days_are_each_ones(tmp_path: Path) -> None:
+    """They handed in one thing; what each has left of the term's days is their own."""
+    results = a_late_class(tmp_path, {"g": LATE})
+    file = tmp_path / "decisions.toml"
+    append_decision(file, "late_days", {"person": "Jane Doe", "left": 1})
+    found = settled(results)
+    assert (found["Jane Doe"].final, found["Bob Roe"].final) == (72.0, 64.0)
+    append_decision(file, "extension", {"person": "Bob Roe", "days": 2})
+    found = settled(results)
+    assert (found["Jane Doe"].final, found["Bob Roe"].final) == (80.0, 80.0)
+    assert not found["Bob Roe"].late
+
+
+def test_times_come_from_a_table_where_the_platform_tells_none(tmp_path: Path) -> None:
+    """Canvas's download says LATE and no more."""
+    results = a_late_class(tmp_path, {}, late=("alice", "g"))
+    assert all(own.undecided for own in settled(results).values())
+    assert "tells no time" in exported("csv", results).said
+    table = (
+        "Student,ID,Submitted At\nApple,11,2026-10-05 10:00:00 UTC\nDoe,12,2026-10-04T01:00+02:00"
+    )
+    (tmp_path / "times.csv").write_text(f"{table}\nStranger,99,-\n")
+    append_decision(tmp_path / "decisions.toml", "times", {"table": "times.csv"})
+    found = settled(results)
+    assert (found["Alice Apple"].final, found["Bob Roe"].final) == (64.0, 72.0)
+    append_decision(
+        tmp_path / "decisions.toml",
+        "handed_in",
+        {"person": "g", "at": DUE, "reason": "by mail"},
+    )
+    assert settled(results)["Bob Roe"].final == 80.0
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("id,when\n11,now", "times.csv:1: there is no column for times"),
+        ("who,time\n11,2026-10-05", "times.csv:1: there is no column for people"),
+        ("id,time\n12,2026-10-05\n11,yesterday", "times.csv:3: 'yesterday' is no time such as"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(tmp_path: Path, table: str, said: str) -> None:
+    """With the line that is wrong in it."""
+    results = a_late_class(tmp_path, {})
+    (tmp_path / "times.csv").write_text(table)
+    append_decision(tmp_path / "decisions.toml", "times", {"table": "times.csv"})
+    with pytest.raises(BadDecisions, match=said.replace("[", r"\[")):
+        open_settling(results)
+
+
+def test_gradescope_tells_when_each_handed_in(tmp_path: Path) -> None:
+    """No other download does: Canvas marks what is late, Moodle and GitHub not even that."""
+    export = tmp_path / "assignment_1_export"
+    (export / "submission_7").mkdir(parents=True)
+    (export / "submission_7" / "adapters.py").write_text("")
+    (export / "submission_metadata.yml").write_text(
+        "submission_7:\n  :submitters:\n  - :name: Jane\n    :sid: '12'\n"
+        "  :created_at: 2026-10-05 10:00:00.861687000 Z\n"
+    )
+    (entry,) = discover([export], "adapters.py").entries
+    assert entry.handed_in is not None
+    assert entry.handed_in.isoformat() == "2026-10-05T10:00:00.861687+00:00"

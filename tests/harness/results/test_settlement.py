@@ -1,0 +1,362 @@
+"""What people get in the end is the machine's points and every change, summed up exactly."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from grader.decisions.effects import effects
+from grader.decisions.file import append_decision
+from grader.decisions.opening import open_settling
+from grader.decisions.settlement import Kind, Settlement
+from grader.store import Results
+from grader.submission import Author
+from grader.verdict import Aspect, Carried, Grade, Status, Verdict
+from tests.harness.export_fixtures import (
+    a_batch,
+    a_grade,
+    a_verdict,
+    exported,
+    not_graded,
+    scored,
+    unreadable,
+)
+
+pytestmark = pytest.mark.unit
+
+ALICE, JANE, BOB = Author("Alice Apple", "11"), Author("Jane Doe", "12"), Author("Bob Roe", "13")
+WANDA = Author("Wanda Absent", "99")
+
+
+def decided(folder: Path, *decisions: tuple[str, dict[str, object]]) -> None:
+    for kind, table in decisions:
+        append_decision(folder / "decisions.toml", kind, {"reason": "so it is", **table})
+
+
+def settled(results: Results) -> dict[str, Settlement]:
+    """What each person gets, by name."""
+    settling = open_settling(results)
+    return {
+        person.name: own
+        for grade in results.grades()
+        for own in settling.settle(grade)
+        for person in own.people
+    }
+
+
+def a_class(folder: Path) -> Results:
+    return a_batch(
+        folder,
+        scored("alice", 4, 2),
+        scored("group 1", 1, 6),
+        unreadable("bea"),
+        not_graded("lara"),
+        authors={"alice": [ALICE], "group 1": [JANE, BOB]},
+        absentees=[WANDA],
+    )
+
+
+def test_without_decisions_everybody_gets_what_the_tests_gave(tmp_path: Path) -> None:
+    """And who was not graded gets nothing, which is not 0."""
+    found = settled(a_class(tmp_path))
+    assert {name: own.final for name, own in found.items()} == {
+        "Alice Apple": 6.0,
+        "Jane Doe": 7.0,
+        "Bob Roe": 7.0,
+        "bea": 0.0,
+        "lara": None,
+    }
+
+
+def test_points_become_a_number_or_change_by_one(tmp_path: Path) -> None:
+    """In an exercise, in a test of it, or as a whole; never below nothing."""
+    results = a_class(tmp_path)
+    decided(
+        tmp_path,
+        ("points", {"person": "alice", "exercise": "run_mha", "to": 4.5}),
+        ("points", {"person": "Jane Doe", "test": "test_run_rope.py::test_values", "to": 3}),
+        ("points", {"person": "13", "by": -0.25}),
+        ("points", {"person": "bea", "by": -3}),
+        ("points", {"person": "lara", "to": 5}),
+    )
+    found = settled(results)
+    assert {name: own.final for name, own in found.items()} == {
+        "Alice Apple": 8.5,
+        "Jane Doe": 9.0,
+        "Bob Roe": 6.75,
+        "bea": 0.0,
+        "lara": 5.0,
+    }
+    (change,) = found["Alice Apple"].changes
+    assert (change.kind, change.hundredths, change.exercise) == (Kind.DECIDED, 250, "run_mha")
+    assert change.source == "decisions.toml:5"
+
+
+def several_tests(*passed: bool) -> Grade:
+    """One exercise of 10 points: two tests of the values, of 3 each, and two of generality."""
+    of = [("values", 3.0), ("values", 3.0), ("generality", 2.0), ("generality", 2.0)]
+    right = sum(passed[:2]) / 2
+    tests = [
+        _test(number, Aspect(aspect), worth, ok, right)
+        for number, ((aspect, worth), ok) in enumerate(zip(of, passed, strict=True))
+    ]
+    return a_grade("s", *tests)
+
+
+def _test(number: int, aspect: Aspect, worth: float, passed: bool, right: float) -> Verdict:
+    counts = 1.0 if aspect is Aspect.VALUES else right
+    return a_verdict(
+        "run_rope",
+        worth * counts if passed else 0.0,
+        worth,
+        id=f"tests/hidden/test_rope.py::test_{number}[a]",
+        aspect=aspect,
+        status=Status.PASSED if passed else Status.FAILED,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "test", "passed", "final"),
+    [
+        ("taken_out", "test_2", (True, True, False, True), 10.0),
+        ("taken_out", "test_2", (True, True, True, False), 7.5),
+        ("taken_out", "test_1", (True, False, True, True), 10.0),
+        ("taken_out", "test_0", (True, False, True, True), 0.0),
+        ("bonus", "test_2", (True, True, True, True), 12.0),
+        ("bonus", "test_2", (True, True, False, True), 10.0),
+    ],
+)
+def test_a_test_that_is_taken_out_is_as_if_it_had_never_been(
+    tmp_path: Path, kind: str, test: str, passed: Sequence[bool], final: float
+) -> None:
+    """The others carry its points, and values that were wrong for it alone gate nothing."""
+    results = a_batch(tmp_path, several_tests(*passed))
+    decided(tmp_path, (kind, {"test": test}))
+    (own,) = settled(results).values()
+    assert (own.final, own.worth) == (final, 1000)
+
+
+def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: Path) -> None:
+    """A mistake is paid for once; where the exercise counts for nobody, so does what came back."""
+    carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
+    results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
+    (own,) = settled(results).values()
+    assert (own.machine, own.final) == (300, 6.5)
+    assert [*own.sentences()] == [
+        "+3.5 points in run_mha: right but for the mistake in run_rope (no-scale) that it builds "
+        "on, which is paid for there"
+    ]
+    assert own.changes[0].source == "[tool.grader] carry_over"
+    decided(tmp_path, ("taken_out", {"exercise": "run_mha"}))
+    (own,) = settled(results).values()
+    assert (own.final, own.worth) == (1.0, 400)
+
+
+def test_what_came_back_already_is_not_given_once_more(tmp_path: Path) -> None:
+    """A test that is set to its points lifts no exercise above its worth."""
+    carried = Carried("run_mha", "run_rope", "no-scale", 5)
+    grade = a_grade(
+        "s", a_verdict("run_rope", 1, 4), a_verdict("run_mha", 1, 6), carried=(carried,)
+    )
+    results = a_batch(tmp_path, grade)
+    test = next(one.id for one in grade.tests if one.exercise == "run_mha")
+    decided(tmp_path, ("points", {"person": "s", "test": test, "to": 6}))
+    (own,) = settled(results).values()
+    assert own.exercises["run_mha"].final == 600
+    assert own.final == 7.0
+
+
+def test_what_is_decided_beyond_an_exercise_s_worth_counts_and_is_said(tmp_path: Path) -> None:
+    """The instructor's word is the last, and everybody who reads it sees what it makes."""
+    carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
+    results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
+    decided(tmp_path, ("points", {"person": "s", "exercise": "run_mha", "by": 2}))
+    decided(tmp_path, ("points", {"person": "s", "by": 2}))
+    (own,) = settled(results).values()
+    assert own.final == 10.5
+    assert [*own.sentences()][1:] == [
+        "+2 points in run_mha: so it is, which makes 7.5 of 6",
+        "+2 points: so it is, which makes 10.5 of 10",
+    ]
+
+
+def test_a_decision_that_changes_no_points_is_traced_as_well(tmp_path: Path) -> None:
+    """A row leads to all that was decided of it, also to words and to more time."""
+    results = a_class(tmp_path)
+    decided(
+        tmp_path,
+        ("comment", {"person": "alice", "text": "Well argued.", "reason": None}),
+        ("extension", {"person": "alice", "days": 2}),
+    )
+    changes = exported("csv", results).column("changes", "name")["Alice Apple"]
+    assert changes == (
+        "there was more time: so it is (decisions.toml:9); see also decisions.toml:5"
+    )
+    first, second = effects(results, open_settling(results))
+    assert first.lines == ["Alice Apple: reads it"]
+    assert second.lines == ["Alice Apple: there was more time: so it is; 6 points"]
+
+
+def test_an_exercise_that_is_taken_out_or_a_bonus_is_asked_of_nobody(tmp_path: Path) -> None:
+    """Its points are not among the possible ones; as a bonus they stay with who has them."""
+    results = a_class(tmp_path)
+    decided(tmp_path, ("bonus", {"exercise": "run_rope"}))
+    found = settled(results)
+    assert (found["Alice Apple"].final, found["Alice Apple"].worth) == (6.0, 600)
+    decided(tmp_path, ("taken_out", {"exercise": "run_rope"}))
+    found = settled(results)
+    assert (found["Alice Apple"].final, found["Alice Apple"].worth) == (2.0, 600)
+
+
+def test_who_is_excused_from_an_exercise_has_the_share_of_the_others(tmp_path: Path) -> None:
+    """The possible points are everybody's, and nobody gains or loses by being ill."""
+    results = a_class(tmp_path)
+    decided(tmp_path, ("excused", {"person": "alice", "exercise": "run_rope"}))
+    own = settled(results)["Alice Apple"]
+    assert (own.final, own.worth) == (3.33, 1000)  # 2 of 6, and 1.33 of 4
+
+
+def test_who_is_excused_from_everything_has_neither_points_nor_a_zero(tmp_path: Path) -> None:
+    """Canvas knows a mark for it; who handed in nothing may be excused as well."""
+    results = a_class(tmp_path)
+    decided(tmp_path, ("excused", {"person": "bea"}), ("excused", {"person": "Wanda Absent"}))
+    out = exported("canvas", results, absent_zero=True)
+    assert out.column("Attention", "Student")["bea"] == "EX"
+    assert out.column("Attention", "Student")["Wanda Absent"] == "EX"
+    table = exported("csv", results)
+    assert "excused" in table.column("status", "name")["bea"]
+    assert table.column("changes", "name")["bea"] == "excused: so it is (decisions.toml:5)"
+    assert table.column("changes", "name")["Wanda Absent"] == "excused: so it is (decisions.toml:9)"
+
+
+def test_of_two_submissions_the_one_counts_that_was_chosen(tmp_path: Path) -> None:
+    """Otherwise neither is put down, as nobody knows which."""
+    results = a_batch(
+        tmp_path, scored("one", 4, 6), scored("two", 1, 1), authors={"one": [ALICE], "two": [ALICE]}
+    )
+    decided(tmp_path, ("taken_instead", {"person": "11", "submission": "two"}))
+    table = exported("csv", results)
+    assert [row[0] for row in table.table()[2:]] == ["two"]
+    assert table.column("changes", "submission")["two"] == "see also decisions.toml:5"
+
+
+def test_members_of_a_group_may_get_different_points(tmp_path: Path) -> None:
+    """In every format each has their own."""
+    results = a_class(tmp_path)
+    decided(tmp_path, ("points", {"person": "Jane Doe", "by": 1}))
+    totals = exported("csv", results).column("total", "name")
+    assert (totals["Jane Doe"], totals["Bob Roe"]) == ("8", "7")
+    document = json.loads(exported("json", results).text)["submissions"]
+    group = {e["authors"][0]["name"]: e for e in document if e["submission"] == "group 1"}
+    assert {name: (e["score"], e["final"]) for name, e in group.items()} == {
+        "Jane Doe": (7.0, 8.0),
+        "Bob Roe": (7.0, 7.0),
+    }
+    (change,) = group["Jane Doe"]["changes"]
+    assert change == {
+        "kind": "decided",
+        "exercise": None,
+        "sentence": "so it is",
+        "source": "decisions.toml:5",
+        "points": 1.0,
+    }
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_spreadsheet_comes_to_the_same_sum(tmp_path: Path, seed: int) -> None:
+    """Machine's points and changes add up to the total, and exercises to the machine's points."""
+    rng = random.Random(seed)
+    results = a_random_class(tmp_path, rng)
+    for _ in range(rng.randint(1, 12)):
+        decided(tmp_path, a_random_decision(rng))
+    out = exported("csv", results)
+    header, _, *rows = out.table()
+    first, last = header.index("machine"), header.index("total")
+    exercises = [header.index(name) for name in ("run_rope", "run_mha")]
+    for row in rows:
+        if row[last] == "":
+            continue
+        assert sum(number(row[at]) for at in range(first, last)) == number(row[last]), row
+        assert sum(number(row[at]) for at in exercises) == number(row[first]), row
+        assert number(row[last]) >= 0
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_each_change_leads_to_its_decision_and_back(tmp_path: Path, seed: int) -> None:
+    """Every change names a line of the file, and every decision says whom it changed."""
+    rng = random.Random(seed)
+    results = a_random_class(tmp_path, rng)
+    for _ in range(rng.randint(1, 12)):
+        decided(tmp_path, a_random_decision(rng))
+    settling = open_settling(results)
+    lines = {effect.decision.source: effect for effect in effects(results, settling)}
+    for grade in results.grades():
+        for own in settling.settle(grade):
+            for change in own.changes:
+                effect = lines[change.source]
+                assert effect.decision.reason in change.sentence
+                shown = any(own.people[0].name in line for line in effect.lines)
+                assert shown or not change.hundredths
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_columns_of_exercises_add_up_to_the_total(tmp_path: Path, seed: int) -> None:
+    """Where a platform has a column for each exercise, what is of the whole is shared out."""
+    rng = random.Random(seed)
+    results = a_random_class(tmp_path, rng)
+    decided(tmp_path, *(a_random_decision(rng) for _ in range(rng.randint(1, 8))))
+    for own in settled(results).values():
+        assert sum(own.by_exercise().values()) == own.hundredths or not own.exercises
+
+
+def test_grading_again_leaves_decisions_as_they_are(tmp_path: Path) -> None:
+    """They are of persons and exercises, and what the machine says now is what they change."""
+    a_class(tmp_path)
+    decided(tmp_path, ("points", {"person": "alice", "by": 1}))
+    before = (tmp_path / "decisions.toml").read_bytes()
+    results = a_batch(tmp_path, scored("alice", 4, 4))
+    assert (tmp_path / "decisions.toml").read_bytes() == before
+    own = settled(results)["alice"]
+    assert (own.machine, own.final) == (800, 9.0)
+
+
+def number(cell: str) -> Decimal:
+    return Decimal(cell or "0")
+
+
+def a_random_class(folder: Path, rng: random.Random) -> Results:
+    grades = [
+        scored(f"s{n}", rng.randint(0, 400) / 100, rng.randint(0, 600) / 100) for n in range(6)
+    ]
+    return a_batch(
+        folder, *grades, unreadable("bea"), not_graded("lara"), authors={"s0": [JANE, BOB]}
+    )
+
+
+def a_random_decision(rng: random.Random) -> tuple[str, dict[str, object]]:
+    person = rng.choice([*(f"s{n}" for n in range(6)), "Jane Doe", "12", "bea", "everybody"])
+    part: dict[str, object] = rng.choice(
+        [
+            {},
+            {"exercise": "run_rope"},
+            {"exercise": "run_mha"},
+            {"test": "test_run_rope.py::test_values"},
+        ]
+    )
+    reason = {"reason": f"reason {rng.random()}"}
+    kind = rng.choice(["points", "points", "points", "excused", "taken_out", "bonus"])
+    if kind == "points":
+        amount = {"by": rng.randint(-300, 300) / 100}
+        amount = rng.choice([amount, {"to": rng.randint(0, 700) / 100}])
+        return kind, {"person": person, **part, **amount, **reason}
+    if kind == "excused":
+        person = "s1" if person == "everybody" else person
+        part = {} if "test" in part else part
+        return kind, {"person": person, **part, **reason}
+    return kind, {**(part or {"exercise": "run_mha"}), **reason}

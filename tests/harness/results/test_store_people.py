@@ -1,0 +1,54 @@
+"""The store knows who handed in what, and what an instructor should know of a submission."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.store import Store
+from grader.submission import Author
+from grader.verdict import Grade, GradeStatus
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.unit
+
+JANE = Author("Doe, Jane", "123", "jane@school.example")
+JOHN = Author("=John \udcff", "", "")
+
+
+def a_grade(name: str, *notes: str) -> Grade:
+    return Grade(name, GradeStatus.GRADED, 0.0, 5.0, 7, "5ab", "c0de", 0.2, None, {}, (), notes)
+
+
+def test_people_come_back_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
+    """Exports credit every member of a group, and leave blank who is not known."""
+    with Store.open(tmp_path, "attention") as store:
+        store.set_people({"g1": [JANE, JOHN], "g2": []}, ["g2", "g1"], [JANE])
+        assert store.authors["g1"][0] == JANE
+    results = Store.read(tmp_path)
+    assert results.authors == {"g1": (JANE, Author("=John \\udcff"))}
+    assert results.late == {"g1", "g2"}
+    assert results.absentees == (JANE,)
+
+
+def test_the_class_as_it_is_now_replaces_who_was_known(tmp_path: Path) -> None:
+    """Who has handed in by now is no absentee any more."""
+    with Store.open(tmp_path, "attention") as store:
+        store.set_people({"alice": [JANE]}, ["alice"], [JOHN])
+        store.set_people({"alice": [JANE]})
+        assert (store.authors, store.late, store.absentees) == ({"alice": (JANE,)}, set(), ())
+
+
+def test_notes_stay_with_their_grade_and_out_of_the_results(tmp_path: Path) -> None:
+    """The fields of `results.jsonl` are fixed; a regrade has notes of its own."""
+    with Store.open(tmp_path, "attention") as store:
+        add(store, a_grade("alice", "Left out: data.bin.", "Of two one was taken."), "k", 0)
+        add(store, a_grade("bob", "Left out: old.bin."), "k", 1)
+        add(store, a_grade("bob"), "k2", 1)
+        store.write_jsonl(tmp_path / "results.jsonl")
+    alice, bob = Store.read(tmp_path).grades()
+    assert alice.notes == ("Left out: data.bin.", "Of two one was taken.")
+    assert bob.notes == ()
+    assert "notes" not in json.loads((tmp_path / "results.jsonl").read_text().splitlines()[0])

@@ -1,0 +1,383 @@
+"""A term's story: from a download to grades that a spreadsheet adds up, undisturbed and killed.
+
+It is told twice with the same class: once as it should go, and once with `kill -9` in the middle
+of every step, each of which is then run again. Both must end alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.decisions.file import read_decisions
+from grader.decisions.opening import open_settling
+from grader.decisions.settlement import Settlement
+from grader.store import Store
+from tests.harness.conftest import TINY, write_files
+
+pytestmark = pytest.mark.process
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+COUNT = "def run_count(x):\n    return x.numel()\n"
+RIGHT = f"def run_double(x):\n    return 2 * x\n{COUNT}"
+TRIPLED = RIGHT.replace("2 * x", "3 * x")
+# Three ways of writing one mistake that has no name.
+UNNAMED = [RIGHT.replace("2 * x", own) for own in ("2.5 * x", "(x + x) * 1.25", "x / 2 + 2 * x")]
+FIRST = {
+    "appleann_101_501_adapters.py": RIGHT,
+    "birdbo_LATE_102_502_adapters.py": RIGHT,
+    "cliffcem_LATE_103_503_adapters.py": RIGHT,
+    "deandora_104_504_adapters.py": TRIPLED,
+    "deandora_104_504_adapters-1.py": RIGHT,
+    "eastemil_105_505_adapters.py": "def run_double(x:\n",
+    "fordfay_106_506_adapters.py": "raise SystemExit\n",
+    "graygus_107_507_adapters.py": UNNAMED[0],
+    "hallhanna_108_508_adapters.py": UNNAMED[1],
+    "ivesida_109_509_adapters.py": UNNAMED[2],
+    "jonesjo_110_510_adapters.py": TRIPLED,
+    "keenkim_111_511_adapters.py": RIGHT,
+}
+SECOND = {
+    "jonesjo_110_610_adapters-1.py": RIGHT,
+    "lakeleo_112_612_adapters.py": TRIPLED,
+}
+CONFTEST = """
+    from pathlib import Path
+
+    import pytest
+
+    pytest_plugins = ["grader.testing.plugin"]
+
+    @pytest.fixture(autouse=True)
+    def written_down(request):
+        with (Path(__file__).parents[1] / "run.log").open("a") as log:
+            log.write(request.node.name + "\\n")
+    """
+MENDED, WRONG = "assert_matches(student(x), reference(x))", "assert student(x) == 8"
+LATE_RULE = """
+[tool.grader.late]
+due = 2026-10-03T23:59:00
+zone = "Europe/Zurich"
+percent = 10
+"""
+TIMES = "id,submitted_at\n102,2026-10-04T12:00:00+02:00\n103,2026-10-05T12:00:00+02:00\n"
+BY = ("--by", "Ada")
+
+
+def zipped(path: Path, files: Mapping[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
+def tell(folder: Path, step: Run) -> Path:
+    """The whole story below a folder, each command of which is run by `step`."""
+    course, out = folder / "course", folder / "out"
+    write_files(course, TINY | {"tests/conftest.py": CONFTEST})
+    tests = course / "tests/hidden/test_tiny.py"
+    mended = tests.read_text()
+    head, row, tail = mended.partition("def test_counts_a_row")
+    tests.write_text(head + row + tail.replace(MENDED, WRONG, 1))
+    roster = folder / "gradebook.csv"
+    people = [re.split(r"_(?:LATE_)?", name)[:2] for name in {**FIRST, **SECOND}]
+    rows = dict.fromkeys(f'"{name.title()}",{number}' for name, number in people)
+    roster.write_text("\n".join(["Student,ID", *rows, '"Absent, Al",199', ""]))
+    first, second = (
+        zipped(folder / f"{name}.zip", files)
+        for name, files in (("first", FIRST), ("second", SECOND))
+    )
+    options = ("--roster", roster, "--out", out, "--seed", 7, "--jobs", 1)
+
+    step("batch", first, *options, cwd=course)
+    tests.write_text(mended)
+    (course / "run.log").write_text("")
+    step("batch", first, *options, "--no-explain", cwd=course)
+    shutil.copy(course / "run.log", folder / "after_mending.log")
+    step("explain", out, "--jobs", 1, cwd=course)
+    listed = step("mistakes", out, cwd=course).stdout
+    group = re.search(r"^(\w+)\W+3 submissions answer alike", listed, re.MULTILINE)
+    assert group, listed
+    saying = ("--sentence", "Half is too much.", "--hint", "How much is twice?")
+    step("mistakes", "name", out, group[1], "half-too-much", *saying, cwd=course)
+    with (course / "pyproject.toml").open("a") as project:
+        project.write(LATE_RULE)
+    (out / "times.csv").write_text(TIMES)
+    step("decide", out, "times", out / "times.csv", *BY, cwd=course)
+    step("decide", out, "extend", "cliffcem_103", "--days", 2, "--reason", "ill", *BY, cwd=course)
+    why = ("--reason", "the docstring was wrong")
+    step("decide", out, "points", "graygus_107", "run_double", "+1.25", *why, *BY, cwd=course)
+    step("batch", first, second, *options, cwd=course)
+    step("feedback", out, "--for", "canvas", cwd=course)
+    step("export", out, "--format", "csv", "--output", folder / "grades.csv", cwd=course)
+    step("mistakes", "add", out, "half-too-much", cwd=course)
+    return folder
+
+
+def checked(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+    assert done.returncode in (0, 1), done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def told(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The story as it should go."""
+    return tell(
+        tmp_path_factory.mktemp("told"), lambda *words, cwd: checked(grader(*words, cwd=cwd))
+    )
+
+
+# A command is killed from within, before it does what a function does for the so manieth time: so
+# it is in the middle of its work whatever the machine is busy with.
+KILLER = """
+import functools, importlib, os, signal, sys
+place, times, *words = sys.argv[1:]
+module, _, path = place.partition(":")
+*owners, name = path.split(".")
+owner = functools.reduce(getattr, owners, importlib.import_module(module))
+does, calls = getattr(owner, name), []
+
+@functools.wraps(does)
+def doing(*arguments, **options):
+    calls.append(None)
+    if len(calls) == int(times):
+        os.killpg(0, signal.SIGKILL)
+    return does(*arguments, **options)
+
+setattr(owner, name, doing)
+sys.argv[1:] = words
+from grader.cli.main import main
+main()
+"""
+GRADED, SAID = "grader.store.store:Store.add", "grader.store.store:Store.add_words"
+IN_PLACE, FOLDER_IN_PLACE = "pathlib:Path.replace", "pathlib:Path.rename"
+# Where each command is killed, one time after the other, before it may end.
+KILLS = {
+    "batch": [(GRADED, 2), (SAID, 2), (FOLDER_IN_PLACE, 1)],
+    "regrade": [(GRADED, 4)],
+    "second batch": [(GRADED, 2), ("grader.dispatch.batch:apply_names", 1)],
+    "explain": [(SAID, 2)],
+    "mistakes": [],
+    "mistakes name": [(IN_PLACE, 1), ("grader.store.store:Store.set_names", 1)],
+    "mistakes add": [(IN_PLACE, 1), (IN_PLACE, 2)],
+    "decide": [(IN_PLACE, 1)],
+    "feedback": [("grader.feedback.canvas:add_letter", 3), (FOLDER_IN_PLACE, 1)],
+    "export": [(IN_PLACE, 1)],
+}
+
+
+@pytest.fixture(scope="module")
+def disturbed(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The story with every step killed in the middle of its work, and run again."""
+    place = tmp_path_factory.mktemp("disturbed")
+
+    def step(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+        for where, times in KILLS[called(words)]:
+            killed(where, times, words, cwd)
+            if words[0] == "batch" and where == GRADED:
+                assert_in_the_middle(place, times - 1, words)
+        return checked(grader(*words, cwd=cwd))
+
+    return tell(place, step)
+
+
+def called(words: tuple[object, ...]) -> str:
+    """Which step of the story a command is."""
+    if words[0] == "mistakes" and words[1] in ("name", "add"):
+        return f"mistakes {words[1]}"
+    if words[0] != "batch":
+        return str(words[0])
+    downloads = sum(str(word).endswith(".zip") for word in words)
+    return "regrade" if "--no-explain" in words else "second batch" if downloads > 1 else "batch"
+
+
+def killed(where: str, times: int, words: tuple[object, ...], cwd: Path) -> None:
+    """Runs a command that is killed before it does something for the so manieth time."""
+    command = [sys.executable, "-c", KILLER, where, str(times), *map(str, words)]
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, start_new_session=True, timeout=120
+    )
+    assert done.returncode == -signal.SIGKILL, f"{words}, {where}: {done.stdout}{done.stderr}"
+
+
+def assert_in_the_middle(place: Path, stored: int, words: tuple[object, ...]) -> None:
+    """So many grades of this command are there, and others are not."""
+    seen = Store.read(place / "out")
+    suites = {name: grade.suite_hash for grade in seen.grades() for name in [grade.submission]}
+    if called(words) == "batch":
+        assert len(suites) == stored
+    elif called(words) == "regrade":
+        assert sorted(Counter(suites.values()).values()) == [stored, 11 - stored]
+    else:
+        assert len(suites) == 11, "one of those that were handed in now is not graded"
+
+
+def written(folder: Path, name: str) -> str:
+    file = folder / "out" / name
+    return file.read_text() if file.exists() else ""
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    """The people in the exported table, without the line of what is possible."""
+    with (folder / "grades.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["submission"] != "Points Possible"]
+
+
+def graded(folder: Path) -> dict[str, Any]:
+    """The lines of results, without what no two gradings share."""
+    lines = (folder / "out" / "results.jsonl").read_text()
+    found = [json.loads(re.sub(r'"duration_s": ?[\d.e-]+', '"_": 0', one)) for one in
+             lines.splitlines()]  # fmt: skip
+    return {row["submission"]: row for row in found}
+
+
+def settlements(folder: Path) -> Iterator[Settlement]:
+    results = Store.read(folder / "out")
+    settling = open_settling(results, start=folder / "course")
+    for grade in results.grades():
+        yield from settling.settle(grade)
+
+
+def timeless(text: str) -> dict[str, Any]:
+    """The tables of a file, without the moment at which each was written."""
+    tables = tomllib.loads(text)
+    for table in (table for tables_of_kind in tables.values() for table in tables_of_kind):
+        table.pop("when", None)
+    return tables
+
+
+def number(cell: str) -> Decimal:
+    return Decimal(cell or "0")
+
+
+def feedback(folder: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(folder / "out" / "feedback-canvas" / "canvas.zip") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def solutions(folder: Path) -> dict[str, str]:
+    """What the course holds of mistakes, with the stub that came of the group."""
+    place = folder / "course" / "solutions"
+    return {file.name: file.read_text() for file in place.rglob("*") if file.suffix != ".pyc"
+            and file.is_file()}  # fmt: skip
+
+
+def test_everybody_of_both_downloads_is_there_once(told: Path) -> None:
+    """The later submission counts, and who cannot be read is told from who is wrong."""
+    found = graded(told)
+    assert len(found) == 12
+    assert (found["deandora_104"]["score"], found["jonesjo_110"]["score"]) == (5.0, 5.0)
+    assert found["lakeleo_112"]["score"] < 5
+    unreadable = {name for name, row in found.items() if row["status"] == "unreadable"}
+    assert unreadable == {"eastemil_105", "fordfay_106"}
+
+
+def test_after_a_test_was_mended_that_test_alone_was_run(told: Path) -> None:
+    """It was wrong for everybody at first, and then for nobody who counts rightly."""
+    assert set((told / "after_mending.log").read_text().split()) == {"test_counts_a_row"}
+
+
+def test_the_named_group_is_told_its_mistake(told: Path) -> None:
+    """Its name outlives the second download."""
+    assert {
+        name
+        for name, row in graded(told).items()
+        for test in row["tests"]
+        if test["diagnosis"] and test["diagnosis"]["mistake"] == "half-too-much"
+    } == {"graygus_107", "hallhanna_108", "ivesida_109"}
+
+
+def test_a_spreadsheet_adds_up_the_same_points(told: Path) -> None:
+    """The machine's points and the columns of changes come to the total, to the last digit."""
+    table = rows(told)
+    assert len(table) == 13
+    for row in table:
+        columns = ("machine", "decided", "lateness")
+        assert sum(number(row[name]) for name in columns) == number(row["total"]), row
+    by_name = {row["submission"]: row for row in table}
+    assert by_name["birdbo_102"]["lateness"] == "-0.5"
+    assert by_name["cliffcem_103"]["lateness"] == "0"
+    assert by_name["graygus_107"]["decided"] == "1.25"
+
+
+def test_each_change_is_traced_to_a_rule_or_a_decision_and_back(told: Path) -> None:
+    """Nobody's points change without a source, and no decision is without effect unnoticed."""
+    lines = {one.source for one in read_decisions(told / "out" / "decisions.toml").all}
+    assert len(lines) == 3
+    named = set()
+    for own in settlements(told):
+        named |= own.sources | {own.timed_by} - {""}
+        for change in own.changes:
+            assert set(change.source.split(", ")) <= lines | {"[tool.grader.late]"}, change
+    assert named == lines
+    by_name = {row["submission"]: row["changes"] for row in rows(told)}
+    assert re.search(r"\(\[tool.grader.late\], decisions.toml:\d+\)", by_name["birdbo_102"])
+    assert by_name["cliffcem_103"].startswith("there was more time, until 2026-10-05 23:59 CEST")
+
+
+def test_canvas_takes_the_feedback_back_under_its_own_names(told: Path) -> None:
+    """User and attachment are those of the submission that counts."""
+    names = {tuple(re.findall(r"_(\d+)", name)[:2]) for name in feedback(told)}
+    assert {("110", "610"), ("112", "612"), ("104", "504")} <= names
+    assert ("110", "510") not in names
+    assert len(names) == 12
+
+
+def test_moodle_takes_the_feedback_back_by_its_numbers(grader: Run, told: Path, tmp_path: Path):
+    """The participant's number stands first after the name, as in its own download."""
+    download = zipped(
+        tmp_path / "work.zip",
+        {f"{who}_assignsubmission_file/adapters.py": RIGHT for who in ("Jo Roe_7", "Al Poe_8")},
+    )
+    out = tmp_path / "out"
+    checked(grader("batch", download, "--out", out, cwd=told / "course"))
+    checked(grader("feedback", out, "--for", "moodle", cwd=told / "course"))
+    with zipfile.ZipFile(out / "feedback-moodle" / "moodle.zip") as archive:
+        assert {name.split("_")[1] for name in archive.namelist()} == {"7", "8"}
+
+
+def test_whatever_step_was_killed_the_story_ends_alike(told: Path, disturbed: Path) -> None:
+    """Nothing is lost, nothing is done twice, and nothing is left half written."""
+    assert graded(disturbed) == graded(told)
+    assert rows(disturbed) == rows(told)
+    for name in ("decisions.toml", "mistakes.toml"):
+        assert timeless(written(disturbed, name)) == timeless(written(told, name))
+    assert feedback(disturbed) == feedback(told)
+    assert solutions(disturbed) == solutions(told)
+    assert not [path for path in disturbed.rglob(".*partial*")]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
+def test_what_two_instructors_decided_is_merged_as_text(
+    grader: Run, told: Path, tmp_path: Path
+) -> None:
+    """Both began from one file; the merged one has every decision of both, and it is applied."""
+    place = Path(shutil.copytree(told, tmp_path / "told"))
+    base = Path(shutil.copy(place / "out" / "decisions.toml", tmp_path / "base.toml"))
+    sides = []
+    for who, person in (("Ada", "appleann_101"), ("Bo", "keenkim_111")):
+        shutil.copy(base, place / "out" / "decisions.toml")
+        decided = ("points", person, "-1", "--reason", "asked", "--by", who)
+        checked(grader("decide", place / "out", *decided, cwd=place / "course"))
+        sides.append(Path(shutil.copy(place / "out" / "decisions.toml", tmp_path / f"{who}.toml")))
+    subprocess.run(["git", "merge-file", "--union", sides[0], base, sides[1]], check=True)
+    shutil.copy(sides[0], place / "out" / "decisions.toml")
+    final = {own.submission: own.final for own in settlements(place)}
+    assert (final["appleann_101"], final["keenkim_111"]) == (4.0, 4.0)
+    assert final["graygus_107"] == 1.25 + graded(place)["graygus_107"]["score"]

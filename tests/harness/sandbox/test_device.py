@@ -1,0 +1,173 @@
+"""Another device than the CPU: cases run there, and where there is none the option says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from typing import Any
+
+import pytest
+import torch
+
+from grader.dispatch.options import Options, chosen_otherwise
+from grader.sandbox.device import turn_on
+from grader.sandbox.forkserver import ForkServerLost
+from tests.harness.conftest import ROOT
+
+pytestmark = pytest.mark.process
+
+needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+
+# torch's lazy tensors lie on a device of their own, in every build of torch: they play the GPU.
+SCRIPT = """
+import importlib, json, sys
+from pathlib import Path
+import torch, torch._lazy.ts_backend
+from grader.assignment import find_assignment
+from grader.home.bench import DirectCalls
+from grader.judge.judge import Judge
+from grader.suite.suite import Suite
+from grader.wire.calls import Call
+from grader.worker.performing import perform
+
+root, exercises = Path(sys.argv[1]), sys.argv[2:]
+torch._lazy.ts_backend.init()
+torch.set_num_threads(1)
+
+class References:
+    def __init__(self):
+        self.answer = DirectCalls(importlib.import_module("solutions"), root)
+        self.devices = set()
+
+    def ask(self, call):
+        self.devices.add(call.device)
+        return self.answer(call)
+
+examinee, verdicts = References(), []
+serve = lambda suite: verdicts.extend(Judge(suite, 1, "lazy").grade(examinee))
+Suite(find_assignment(root), exercises).open(serve)
+x = torch.ones(2, 3)
+left = perform(lambda x: x.cpu(), Call("run", {"x": x}, device="lazy"), root).value
+none = perform(lambda n: torch.ones(n), Call("run", {"n": 2}, device="lazy"), root).value
+call = Call("run", {"x": x}, device="lazy", record=True, wrt=("x",), cotangent=x)
+seen = perform(lambda x: x * 2, call, root)
+print(json.dumps({
+    "devices": sorted(examinee.devices),
+    "not passed": [f"{v.id} {v.status} {v.message}" for v in verdicts if v.status != "passed"],
+    "tests": len(verdicts),
+    "left": str(left),
+    "none": none.tolist(),
+    "gradient": seen.gradients["x"].tolist(),
+    "records": [record.value.tolist() for record in seen.records],
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def lazily() -> dict[str, Any]:
+    """What came of a few exercises, and of some calls, on torch's lazy device."""
+    exercises = [
+        "run_softmax",
+        "run_causal_mask",
+        "run_attention_weights",
+        "run_attention_dropout",
+        "run_scaled_dot_product_attention",
+        "run_multihead_self_attention",
+        "run_parameter_count",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(ROOT), *exercises],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_cases_are_put_on_the_device_and_a_right_solution_passes_there(lazily):
+    """The same tests, the same tolerances; the expected values never leave the CPU."""
+    assert lazily["devices"] == ["lazy", "meta"]
+    assert lazily["tests"] > 100
+    assert lazily["not passed"] == []
+
+
+def test_gradients_and_steps_come_back_from_the_device(lazily):
+    """What explains a wrong answer is looked for there too."""
+    assert lazily["gradient"] == [[2.0] * 3] * 2
+    assert [[2.0] * 3] * 2 in lazily["records"]
+
+
+def test_a_result_that_left_its_device_is_no_tensor_of_that_device(lazily):
+    """Only a call without any tensor may make its result on the CPU."""
+    assert "device='cpu'" in lazily["left"]
+    assert lazily["none"] == [1.0, 1.0]
+
+
+@needs_no_gpu
+@pytest.mark.parametrize("command", ["run", "batch"])
+def test_a_device_that_is_not_there_is_told_before_anybody_is_graded(
+    grader, tiny, tmp_path, command
+):
+    """No student shall fail because the machine has no GPU."""
+    submission = tmp_path / "class" / "alice"
+    submission.mkdir(parents=True)
+    (submission / "adapters.py").write_text("def run_double(x):\n    return x + x\n")
+    out = [] if command == "run" else ["--out", tmp_path / "out"]
+    path = submission if command == "run" else submission.parent
+    told = grader(command, path, *out, "--device", "cuda", "--assignment", tiny)
+    assert told.returncode == 2
+    assert "--device cuda: a worker on this machine cannot use it" in told.stderr
+    assert "grade with --device cpu" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.unit
+def test_workers_take_turns_on_a_device():
+    """Two jobs would otherwise share the memory of one GPU."""
+    mine, got_it = threading.Event(), threading.Event()
+
+    def wait_for_a_turn() -> None:
+        mine.set()
+        with turn_on("cuda:99"):
+            got_it.set()
+
+    with turn_on("cuda:99"):
+        other = threading.Thread(target=wait_for_a_turn)
+        other.start()
+        mine.wait()
+        assert not got_it.wait(0.2)
+    other.join(timeout=30)
+    assert got_it.is_set()
+
+
+@pytest.mark.unit
+def test_grades_of_another_device_are_not_taken_for_those_of_this_one():
+    """Rounding differs between devices."""
+    assert chosen_otherwise(Options(device="cuda"), Options()) == ["device: cpu, now cuda"]
+
+
+@pytest.mark.unit
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
+    """Everybody may write where temporary files go."""
+    target = tmp_path / "precious"
+    target.write_text("kept")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / f"grader.{os.getuid()}.cuda-98.lock").symlink_to(target)
+    with pytest.raises(ForkServerLost, match="whose turn"), turn_on("cuda:98"):
+        pass
+    assert target.read_text() == "kept"
+
+
+def test_an_autograder_for_gradescope_is_for_cpus(grader, tmp_path):
+    """Its containers have no GPU: an option that nothing heeds would be a promise."""
+    told = grader("gradescope-zip", tmp_path / "autograder.zip", "--device", "cuda")
+    assert told.returncode == 2
+    assert "Gradescope's containers have no GPU" in told.stderr
+    assert not list(tmp_path.iterdir())

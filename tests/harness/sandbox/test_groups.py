@@ -1,0 +1,357 @@
+"""Control groups bound what their members hold, whatever these do; tried with real ones."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.sandbox.groups import Bounds, Ground, Group, NoGround, find_ground, sweep
+from grader.sandbox.groups.hierarchies import Hierarchy, hierarchies
+from grader.sandbox.groups.v2 import parents
+from grader.sandbox.limits.usage import is_alive
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+MB = 1 << 20
+BOUNDS = Bounds(memory=64 * MB, tasks=50)
+SECONDS = 60.0
+# A member does nothing before it is told that it is one.
+BEGIN = "import mmap, os, resource, sys, threading; sys.stdin.readline()\n"
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[Ground]:
+    """Where this machine lets the tests make groups."""
+    found = find_ground()
+    if isinstance(found, NoGround):
+        pytest.skip(f"no control groups here: {found.because}")
+    yield found
+    assert found.close(), f"left behind: {found.folders}"
+
+
+@pytest.fixture
+def new_group(ground) -> Iterator[Callable[..., Group]]:
+    """Makes groups that vanish with the test."""
+    groups: list[Group] = []
+
+    def new(bounds: Bounds = BOUNDS) -> Group:
+        groups.append(ground.new(f"test-{len(groups)}", bounds))
+        return groups[-1]
+
+    yield new
+    for group in groups:
+        assert group.kill()
+        assert group.remove()
+
+
+@contextlib.contextmanager
+def member(group: Group, script: str, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs a script in a group, from its first line on."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-I", "-S", "-c", BEGIN + script, *args]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            group.add(process.pid)
+            process.stdin.write("begin\n")
+            process.stdin.flush()
+            yield process
+        finally:
+            group.kill()
+            process.kill()
+
+
+def run(group: Group, script: str, *args: str) -> tuple[int, str]:
+    """The exit code of a member, and what it printed."""
+    with member(group, script, *args) as process:
+        printed, complaints = process.communicate(timeout=SECONDS)
+    return process.returncode, printed + complaints
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not what():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
+
+
+def charged(group: Group) -> int:
+    """The bytes that the kernel charges to a group."""
+    names = ("memory.current", "memory.usage_in_bytes")
+    (told,) = [
+        file for folder in group.folders for name in names if (file := folder / name).exists()
+    ]
+    return int(told.read_text())
+
+
+def was_refused_tasks(group: Group) -> bool:
+    """Whether a member wanted a process or thread too many."""
+    told = [file for folder in group.folders if (file := folder / "pids.events").exists()]
+    return any("max 0" not in file.read_text() for file in told)
+
+
+HONEST = """
+held = bytearray(20 << 20)
+threads = [threading.Thread(target=sum, args=(range(100_000),)) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print("done")
+"""
+
+
+def test_who_stays_within_bounds_notices_nothing(new_group):
+    """What is counted is told; neither limit was met."""
+    group = new_group()
+    assert run(group, HONEST) == (0, "done\n")
+    assert group.killed_for_memory() == 0
+    assert not was_refused_tasks(group)
+    assert charged(group) <= 64 * MB
+
+
+# Each takes at most 256 MB if nobody stops it.
+PRIVATE = "held = bytearray(os.urandom(1 << 20) * 256)"
+SHARED_AND_GIVEN_AWAY = """
+held = mmap.mmap(-1, 256 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+for start in range(0, 256 << 20, 1 << 20):
+    held[start : start + (1 << 20)] = bytes([1]) * (1 << 20)
+    held.madvise(mmap.MADV_DONTNEED, start, 1 << 20)
+"""
+# A page of tables for every 2 MB of addresses; the limit of these is the second net.
+PAGE_TABLES = """
+size = 40 << 30
+resource.setrlimit(resource.RLIMIT_AS, (2 * size, 2 * size))
+flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+held = mmap.mmap(-1, size, flags=flags, prot=mmap.PROT_READ)
+held.madvise(mmap.MADV_NOHUGEPAGE)
+for start in range(0, size, 2 << 20):
+    held[start]
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(PRIVATE, id="private"),
+        pytest.param(SHARED_AND_GIVEN_AWAY, id="shared, given away and still there"),
+        pytest.param(PAGE_TABLES, id="page tables"),
+    ],
+)
+def test_who_takes_too_much_memory_is_killed(new_group, script):
+    """All that is held counts, be it by the kernel; and the judge is told why it ended."""
+    group = new_group()
+    code, printed = run(group, script)
+    assert code == -signal.SIGKILL, printed
+    assert group.killed_for_memory() == 1
+    assert charged(group) <= 64 * MB
+
+
+WRITES_A_FILE = """
+with open(sys.argv[1], "wb") as file:
+    for _ in range(40):
+        file.write(bytes(1 << 20))
+print("written")
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no tmpfs at /dev/shm")
+def test_files_in_memory_are_charged_to_who_wrote_them(new_group):
+    """A scratch folder in a tmpfs counts as long as it is there, whoever is."""
+    group = new_group()
+    file = Path(f"/dev/shm/grader-test-{os.getpid()}")
+    try:
+        assert run(group, WRITES_A_FILE, str(file)) == (0, "written\n")
+        assert charged(group) >= 40 * MB
+    finally:
+        file.unlink(missing_ok=True)
+    assert charged(group) < 40 * MB
+
+
+MANY_THREADS = """
+done = threading.Event()
+threads = [threading.Thread(target=done.wait) for _ in range(100)]
+started = 1
+try:
+    for thread in threads:
+        thread.start()
+        started += 1
+except RuntimeError as error:
+    print(started, error)
+done.set()
+"""
+
+
+def test_threads_beyond_the_bound_do_not_start(new_group):
+    """A submission gets an error of its own."""
+    group = new_group(Bounds(memory=64 * MB, tasks=10))
+    assert run(group, MANY_THREADS) == (0, "10 can't start new thread\n")
+    assert was_refused_tasks(group)
+
+
+FORK_BOMB = """
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+
+def test_a_fork_bomb_is_killed_as_a_whole(new_group):
+    """Nobody escapes by being started while others are killed."""
+    group = new_group()
+    with member(group, FORK_BOMB) as process:
+        wait_for(lambda: was_refused_tasks(group))
+        assert group.kill()
+        assert process.wait(SECONDS) == -signal.SIGKILL
+    assert group.remove()
+    assert not any(folder.exists() for folder in group.folders)
+
+
+def test_two_at_once_do_not_disturb_each_other(new_group):
+    """One submission's end is not another's."""
+    greedy, honest = new_group(), new_group()
+    with member(honest, "sys.stdin.readline(); print('still here')") as process:
+        assert run(greedy, PRIVATE)[0] == -signal.SIGKILL
+        assert greedy.kill()
+        assert process.communicate("go on\n", timeout=SECONDS)[0] == "still here\n"
+    assert honest.killed_for_memory() == 0
+
+
+def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
+    """Nobody waits for ever for a process that cannot be killed."""
+    monkeypatch.setattr("grader.sandbox.groups.tree._SECONDS", 0.1)
+    group = ground.new("occupied", BOUNDS)
+    with member(group, "sys.stdin.readline()"):
+        assert not group.remove()
+    monkeypatch.undo()
+    assert group.remove()
+
+
+def test_names_are_taken_once(ground):
+    """A group that is there already keeps its bounds and members."""
+    group = ground.new("once", BOUNDS)
+    with pytest.raises(FileExistsError):
+        ground.new("once", BOUNDS)
+    assert all(folder.exists() for folder in group.folders)
+    assert group.remove()
+
+
+def test_a_process_that_is_gone_is_not_added(new_group):
+    """The judge learns that its worker ended before it began."""
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as process:
+        process.wait(SECONDS)
+    for gone in (process.pid, 0, -1):
+        with pytest.raises(ProcessLookupError):
+            new_group().add(gone)
+
+
+FINDER = """
+import subprocess, sys
+from grader.sandbox.groups import Bounds, find_ground
+ground = find_ground()
+with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
+    ground.new("worker", Bounds(64 << 20, 50)).add(sleeping.pid)
+    print(sleeping.pid)
+    print(*ground.folders, flush=True)
+    sys.stdin.readline()
+    ground.close()
+"""
+
+
+@contextlib.contextmanager
+def finder() -> Iterator[tuple[subprocess.Popen[str], int, list[Path]]]:
+    """Another judge: its process, its worker's process id, the folders of its ground."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", FINDER]
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
+        pid = int(process.stdout.readline())
+        folders = [Path(folder) for folder in process.stdout.readline().split()]
+        yield process, pid, folders
+
+
+@pytest.mark.usefixtures("ground")
+def test_the_ground_of_a_living_process_is_left_alone():
+    """Another batch runs at the same time."""
+    with finder() as (process, pid, folders):
+        sweep()
+        assert is_alive(pid)
+        assert all(folder.exists() for folder in folders)
+        process.communicate("end\n", timeout=SECONDS)
+    assert not is_alive(pid)
+    assert not any(folder.exists() for folder in folders)
+
+
+@pytest.mark.usefixtures("ground")
+def test_the_ground_of_a_process_that_was_killed_is_removed():
+    """Its workers are ended with it."""
+    with finder() as (process, pid, folders):
+        process.kill()
+        process.wait(SECONDS)
+        assert is_alive(pid)
+        sweep()
+        assert not is_alive(pid)
+        assert not any(folder.exists() for folder in folders)
+
+
+AS_NOBODY = """
+import os
+from grader.sandbox.groups import find_ground
+os.setuid(65534)
+print(find_ground())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_who_is_granted_none_is_told_why():
+    """Where there are no groups, the other limits have to do, and a batch says so."""
+    done = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("NoGround(because="), done.stderr
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("own", "free"),
+    [
+        ("", [""]),
+        ("pods/pod-1", ["pods/pod-1", "pods", ""]),
+        ("user.slice/user-1000.slice/session-3.scope", []),
+        ("system.slice/docker-f00.scope/inner", []),
+    ],
+)
+def test_what_systemd_keeps_for_itself_is_left_alone(tmp_path, own, free):
+    """It is free to change what is in its groups, and takes what others made there away."""
+    (tmp_path / own).mkdir(parents=True, exist_ok=True)
+    found = parents(Hierarchy(2, frozenset(), tmp_path, tmp_path / own))
+    assert list(found) == [tmp_path / folder for folder in free]
+
+
+@pytest.mark.unit
+def test_what_a_machine_mounts_is_read_as_it_stands_there(tmp_path):
+    """A container sees its own group, not the path to it; white space in paths is escaped."""
+    process, folder = tmp_path / "process", tmp_path / "with space"
+    for path in (process, folder / "memory", folder / "cpu" / "jobs", folder / "unified"):
+        path.mkdir(parents=True)
+    (process / "cgroup").write_text(
+        "5:memory:/docker/f00\n4:cpu,cpuacct:/jobs\n3:pids:/elsewhere\n1:name=systemd:/\n0::/\n"
+    )
+    escaped = str(folder).replace(" ", r"\040")
+    (process / "mountinfo").write_text(
+        f"30 1 0:1 / / rw - ext4 /dev/vda rw\n"
+        f"31 30 0:2 /docker/f00 {escaped}/memory rw shared:1 - cgroup cgroup rw,memory\n"
+        f"32 30 0:3 / {escaped}/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+        f"33 30 0:4 /docker/f00 {escaped}/pids rw - cgroup cgroup rw,pids\n"
+        f"34 30 0:5 / {escaped}/unified rw - cgroup2 cgroup2 rw,nsdelegate\n"
+    )
+    assert hierarchies(process) == [
+        Hierarchy(1, frozenset({"memory"}), folder / "memory", folder / "memory"),
+        Hierarchy(1, frozenset({"cpu", "cpuacct"}), folder / "cpu", folder / "cpu" / "jobs"),
+        Hierarchy(2, frozenset(), folder / "unified", folder / "unified"),
+    ]

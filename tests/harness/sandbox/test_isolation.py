@@ -1,0 +1,138 @@
+"""Confinement is tried for real, reported with every grade, and can be required."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from grader.sandbox.probing.probe import examine_confinement
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def examination():
+    """What confined processes could and could not do on this machine."""
+    return examine_confinement()
+
+
+def test_every_attempt_of_a_confined_process_ends_as_it_must(examination):
+    """Where the machine grants every layer, nothing gets out, and honest needs are met."""
+    if "none" in examination.isolation.values():
+        pytest.skip(f"this machine does not grant every layer: {examination.isolation}")
+    wrong = [attempt for attempt in examination.attempts if not attempt.ok]
+    assert wrong == []
+
+
+def test_what_is_denied_is_denied_by_a_layer_that_says_so(examination):
+    """A layer that calls itself there must have refused its attempts."""
+    for attempt in examination.attempts:
+        if examination.isolation.get(attempt.layer, "none") != "none":
+            assert attempt.ok, attempt
+
+
+def test_every_kind_of_limit_is_tried(examination):
+    """Memory that hides, files without names, threads, processor time, and what must be free."""
+    tried = Counter(attempt.layer for attempt in examination.attempts)
+    assert tried["memory"] >= 9
+    assert tried["disk"] >= 9
+    assert {"threads", "time", "output", "syscalls", "namespaces", "intake"} <= set(tried)
+
+
+def test_what_is_not_promised_is_no_failure(examination):
+    """Without a file tree of their own workers can ask for names; that is said, and no surprise."""
+    for attempt in examination.attempts:
+        if not attempt.promised:
+            assert attempt.ok
+            assert attempt.layer == "namespaces"
+    held = examination.isolation["namespaces"]
+    own = [attempt for attempt in examination.attempts if "elsewhere" in attempt.what]
+    assert {attempt.promised for attempt in own} == {"files" in held}
+
+
+def test_the_doctor_prints_a_table_of_layers_and_attempts(grader, examination):
+    """Its exit code says whether strangers' code may be graded here."""
+    done = grader("doctor")
+    assert done.returncode == (0 if examination.holds else 1), done.stdout + done.stderr
+    for layer in ("filesystem", "identity", "memory", "network", "processes", "syscalls"):
+        assert layer in done.stdout
+    assert re.search(r"read /etc/passwd\s+│ refused", done.stdout) or not examination.holds
+
+
+def test_every_grade_says_how_its_worker_was_confined(grader, tiny, tmp_path, examination):
+    """Programs that read the results can insist on it."""
+    (tmp_path / "alice.py").write_text("def run_double(x):\n    return 2 * x\n")
+    done = grader("run", tmp_path / "alice.py", "--format", "json", cwd=tiny)
+    isolation = json.loads(done.stdout)["isolation"]
+    assert isolation.keys() == examination.isolation.keys()
+    assert isolation["filesystem"] == examination.isolation["filesystem"]
+
+
+def test_isolation_can_be_required(grader, tiny, tmp_path, examination):
+    """Where a layer does not hold, nothing is graded and the command says which."""
+    (tmp_path / "alice.py").write_text("def run_double(x):\n    return 2 * x\n")
+    done = grader("run", tmp_path / "alice.py", "--require-isolation", cwd=tiny)
+    if examination.holds:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 2
+        assert "isolation is required" in done.stderr
+
+
+WITH_A_CLOSED_HOME = """
+import os, pathlib, sysconfig
+from grader.worker.confinement.layers import prepare_confinement
+sysconfig.get_paths()
+if os.geteuid() == 0:
+    os.setuid(65534)
+home = pathlib.Path(os.environ["HOME"])
+try:
+    (home / "packages").is_dir()
+except PermissionError:
+    prepare_confinement()
+    print("prepared")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a worker is confined on Linux")
+def test_a_home_that_may_not_be_looked_into_is_no_obstacle(tmp_path):
+    """A service's user may have another one's home; packages there are then none of its own."""
+    closed = tmp_path / "home"
+    closed.mkdir(mode=0o000)
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_A_CLOSED_HOME],
+        env=os.environ | {"HOME": str(closed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "prepared\n", done.stderr
+
+
+WITHOUT_LANDLOCK = """
+import errno, pathlib, sys
+import pyseccomp
+filter = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+for landlock in (444, 445, 446):
+    filter.add_rule(pyseccomp.ERRNO(errno.EPERM), landlock)
+filter.load()
+from grader.worker.confinement.filesystem import restrict_files
+print(restrict_files([], pathlib.Path(sys.argv[1]), []))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
+def test_a_container_that_forbids_landlock_has_none_and_grades(tmp_path):
+    """Older ones answer that it is not permitted, not that it is not there."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LANDLOCK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == "none\n", done.stderr

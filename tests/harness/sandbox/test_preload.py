@@ -1,0 +1,220 @@
+"""What a class imports: loaded once ahead, timed where it is not, named where it is not there."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+import grader as verbs
+from grader.assignment import BadAssignment, find_assignment
+from grader.imports import ClassImports, Imports
+from grader.intake import Entry
+from grader.report.environment import (
+    lacking_in_words,
+    not_preloaded_in_words,
+    preload_in_words,
+)
+from grader.settings import Settings
+from grader.store import Store
+from grader.verdict import GradeStatus, Status
+from grader.wire.importing import MAX_IMPORTS, imports_as_json, imports_from_json
+from grader.wire.payload import BadFrame
+from grader.worker.packages import is_installed
+from tests.harness.conftest import RIGHT, TINY, write_files
+from tests.harness.grading import GradingJob
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.unit
+
+# Installed with the grader, and loaded in no worker that did not ask for it.
+INSTALLED = "nbformat"
+ABSENT = "surely_not_installed"
+KEYS = f'preload = ["{INSTALLED}", "not_there_either"]\npackages = ["{ABSENT}"]'
+LAZY = f"""
+def run_double(x):
+    import {ABSENT}
+    return {ABSENT}.double(x)
+
+def run_count(x):
+    return x.numel()
+"""
+
+
+def assignment_with(folder: Path, keys: str) -> Path:
+    """The tiny assignment, with further keys in its table."""
+    pyproject = TINY["pyproject.toml"].replace(
+        'name = "tiny"', 'name = "tiny"\n' + keys.replace("\n", "\n        ")
+    )
+    return write_files(folder, TINY | {"pyproject.toml": pyproject})
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An assignment that loads packages ahead and lets submissions import one that is absent."""
+    return assignment_with(tmp_path_factory.mktemp("prepared"), KEYS)
+
+
+@pytest.fixture(scope="module")
+def graded(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The grade by that assignment of a submission with such files."""
+    client = GradingJob(Settings(str(prepared), 1, (), "adapters.py", 8.0, 512, "suite"))
+
+    def grade_submission(**files: str):
+        named = {f"{name}.py": text for name, text in files.items()}
+        folder = write_files(tmp_path_factory.mktemp("submission"), named)
+        return client.grade(Entry("submission", folder), "hash")
+
+    yield grade_submission
+    client.close()
+
+
+@pytest.mark.process
+def test_the_seconds_of_an_import_are_known_by_its_name(grade):
+    """Of installed packages: neither of the standard library nor of the submission's own files."""
+    own = f"import {INSTALLED}\nimport graphlib\nimport mine\n{RIGHT}"
+    imports = grade(own, mine_py="x = 1\n").grade.imports
+    assert imports.seconds[INSTALLED] > 0
+    assert not {"graphlib", "mine", "adapters"} & set(imports.seconds)
+    assert imports.lacking == ()
+
+
+def test_what_is_loaded_ahead_costs_a_submission_nothing(graded):
+    """Its import finds the module there; what cannot be loaded ahead is said, and stops nothing."""
+    grade = graded(adapters=f"import {INSTALLED}\n{RIGHT}")
+    assert grade.score == grade.max_score
+    assert INSTALLED not in grade.imports.seconds
+    assert set(grade.imports.not_preloaded) == {"not_there_either"}
+
+
+def test_a_module_of_the_submission_hides_what_was_loaded_ahead(graded):
+    """At home it does, too."""
+    adapters = f"from {INSTALLED} import run_double\ndef run_count(x):\n    return x.numel()\n"
+    own = "def run_double(x):\n    return 2 * x\n"
+    grade = graded(adapters=adapters, **{INSTALLED: own})
+    assert grade.score == grade.max_score
+
+
+@pytest.mark.parametrize("fixture", ["graded", "grade"])
+def test_a_package_that_is_absent_and_not_needed_costs_nothing(request, fixture):
+    """Whether submissions may import it or not; the instructor hears that it is not there."""
+    program = f"import {ABSENT}\n{RIGHT}"
+    grade = request.getfixturevalue(fixture)
+    judged = grade(adapters=program) if fixture == "graded" else grade(program).grade
+    assert judged.score == judged.max_score
+    assert judged.imports.lacking == (ABSENT,)
+
+
+def test_an_exercise_that_imports_it_in_its_call_is_not_graded_alone(graded):
+    """What the others answered is known."""
+    grade = graded(adapters=LAZY)
+    assert grade.status is GradeStatus.NOT_GRADED
+    by_exercise = {"run_double": Status.NOT_GRADED, "run_count": Status.PASSED}
+    assert all(test.status is by_exercise[test.exercise] for test in grade.tests)
+
+
+@pytest.mark.process
+def test_any_other_absent_package_that_is_used_is_an_error(grade):
+    """The instructor did not say that submissions may import it."""
+    assert grade(LAZY).statuses("run_double") == {"error"}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("claimed", ["torch", "json", "solutions", "mine", "not a name", "a" * 500])
+def test_what_a_submission_claims_to_lack_is_looked_up(grade, claimed):
+    """Only what is not installed, and no file of its own or of the course, is reported."""
+    raising = f"raise ModuleNotFoundError('no', name={claimed!r})\n"
+    judged = grade(raising, lib__mine_py="x = 1\n").grade
+    assert judged.imports.lacking == ()
+
+
+@pytest.mark.process
+def test_a_batch_says_what_the_environment_lacks(grader, prepared, tmp_path):
+    """By name, for all whom it hits, above the table; and what could not be loaded ahead, once."""
+    adapters = f"import {ABSENT}\n{RIGHT}"
+    a_class = write_files(tmp_path / "class", {"alice.py": adapters, "bob.py": adapters + "#\n"})
+    done = grader("batch", a_class, "--out", tmp_path / "out", cwd=prepared)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"the course's environment lacks {ABSENT}: 2 submissions\n")
+    assert done.stderr.count("not_there_either could not be imported") == 1
+    assert f"lacks {ABSENT}: 2 submissions" in (tmp_path / "out/report/index.html").read_text()
+
+
+def test_once_a_package_is_there_those_are_graded_who_lacked_it(tiny, tmp_path):
+    """Nothing of theirs has changed, and yet their grade would be another one."""
+    out = tmp_path / "out"
+    a_class = write_files(tmp_path / "class", {"alice.py": RIGHT})
+    (before,) = verbs.batch(a_class, out, assignment=tiny, seed=7, jobs=1).grades()
+    with Store.open(out, "tiny") as store:
+        key = store.finished()["alice"]
+        poorer = dataclasses.replace(before, score=0.0, imports=Imports(lacking=(INSTALLED,)))
+        add(store, poorer, key, 0)
+    (after,) = verbs.batch(a_class, out, assignment=tiny, seed=7, jobs=1).grades()
+    assert after.score == before.score
+
+
+def test_the_class_s_imports_are_summed_in_the_store(tmp_path):
+    """Advice needs the sum; reading each submission's evidence for it would not scale."""
+    from tests.harness.export_fixtures import a_grade
+
+    with Store.open(tmp_path, "attention") as store:
+        for place, name in enumerate(("alice", "bob")):
+            imports = Imports({"pandas": 0.5 + place}, (ABSENT,), {"lost": "why"})
+            add(store, dataclasses.replace(a_grade(name), imports=imports), "key", place)
+    found = Store.read(tmp_path).class_imports()
+    assert found == ClassImports({"pandas": (2, 2.0)}, {ABSENT: 2})
+
+
+def test_advice_is_given_for_what_costs_a_class_a_second():
+    """And not for what is loaded ahead already, by itself or with a part of it."""
+    imported = {"pandas": (34, 58.2), "matplotlib": (9, 4.0), "cheap": (34, 0.9)}
+    imports = ClassImports(imported, {"einx": 12, "wandb": 1})
+    assert [*preload_in_words(imports, ["matplotlib.pyplot"])] == [
+        "import pandas: 34 submissions, 58 s: add it to preload in [tool.grader]"
+    ]
+    assert [*lacking_in_words(imports)] == [
+        "the course's environment lacks einx: 12 submissions",
+        "the course's environment lacks wandb: 1 submission",
+    ]
+    (said,) = not_preloaded_in_words({"lost": "ImportError: no \x1b[31mred"})
+    assert "\x1b" not in said
+
+
+@pytest.mark.parametrize(
+    "entry", [None, [["a"]], [["a", "b"]], [[1, 1.0]], [["a", float("nan")]], [["a", -1.0]]]
+)
+def test_imports_that_are_described_otherwise_are_refused(entry):
+    """A worker can say anything."""
+    with pytest.raises(BadFrame):
+        imports_from_json(entry, at_most=1.0)
+
+
+def test_imports_are_bounded_by_the_time_that_the_judge_took():
+    """Lies about seconds reach nowhere, and no more than so many names do."""
+    claimed = imports_as_json({f"package{n}": 1e9 for n in range(3 * MAX_IMPORTS)})
+    believed = imports_from_json([*claimed, *claimed, ["no name", 1.0]], at_most=2.0)
+    assert len(believed) == MAX_IMPORTS
+    assert sum(believed.values()) == 2.0
+    assert imports_from_json([["no-name", 1.0], ["a.b", 0.25]], at_most=1.0) == {"a.b": 0.25}
+
+
+def test_a_folder_without_a_package_is_not_installed():
+    """A folder that happens to be called like a package would be found as a namespace."""
+    assert is_installed("torch")
+    assert not is_installed(ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('preload = "numpy"', "preload must be a list of names"),
+        ('preload = ["no-name"]', "'no-name' is no name that an import statement can have"),
+        ('preload = ["grader.judge"]', "grader.judge is out of a submission's reach"),
+        ("packages = [3]", "3 is no name"),
+        ('packages = ["einx.sub"]', "write 'einx' for 'einx.sub'"),
+    ],
+)
+def test_names_that_cannot_be_imported_are_refused(tmp_path, keys, said):
+    """Before anything is graded, in one sentence."""
+    with pytest.raises(BadAssignment, match=r"\[tool.grader\]") as refusal:
+        find_assignment(assignment_with(tmp_path, keys))
+    assert said in str(refusal.value)

@@ -1,0 +1,45 @@
+"""Random programs over the adapters: whatever they do, no judge ends, and each gets its grade.
+
+`benchmarks/random_programs.py` grades a thousand of them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.verdict import Status
+from tests.harness.hostile.random_grading import graded
+from tests.harness.hostile.random_programs import program
+
+pytestmark = pytest.mark.process
+
+COUNT, JOBS, TIMEOUT = 60, 2, 10.0
+# Quick to grade, and many ways to be wrong.
+EXERCISES = ("run_softmax", "run_scaled_dot_product_attention")
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("programs")
+    return list(graded(range(COUNT), JOBS, TIMEOUT, folder, EXERCISES))
+
+
+def test_no_judge_ends_and_nothing_is_not_graded(outcomes):
+    """What a program brings about is its own error; not graded is left to the machine."""
+    assert not [(one.number, one.problem) for one in outcomes if one.is_fault]
+    statuses = {test.status for one in outcomes for test in one.grade.tests}
+    assert Status.NOT_GRADED not in statuses
+    assert {Status.PASSED, Status.FAILED, Status.ERROR} <= statuses
+
+
+def test_none_takes_longer_than_its_limits(outcomes):
+    """Nor does what is said of it: words are left unsaid when their time is over."""
+    assert max(one.seconds for one in outcomes) < 2 * TIMEOUT
+    assert max(one.explaining for one in outcomes) < 30
+
+
+@pytest.mark.unit
+def test_a_seed_is_always_the_same_program():
+    """Else nobody could look at what went wrong."""
+    assert program(7) == program(7)
+    assert program(7) != program(8)

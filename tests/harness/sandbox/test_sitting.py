@@ -1,0 +1,47 @@
+"""What a submission's calls may cost, all together."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.assignment import find_assignment
+from grader.sandbox.sitting import Limits
+from grader.testing.outcome import StudentFault
+from grader.verdict import Status
+from grader.wire.calls import Answer, Call
+from tests.harness.conftest import write_files
+from tests.harness.seating import seated
+
+pytestmark = pytest.mark.process
+
+SHARED = """
+def wait():
+    while True:
+        pass
+
+
+run_a = run_b = run_c = run_d = run_e = wait
+
+
+def run_f():
+    return 6
+"""
+
+
+def test_a_helper_that_hangs_leaves_time_for_what_does_without_it(tiny, tmp_path):
+    """Five exercises that hang twice each would need eight seconds of six."""
+    folder = write_files(tmp_path / "alice", {"adapters.py": SHARED})
+    limits = Limits(6.0, 0.8, 4.0, 1 << 30)
+    said = []
+    with seated(find_assignment(tiny), folder, limits) as seat:
+        for adapter in 2 * ["run_a", "run_b", "run_c", "run_d", "run_e"]:
+            with pytest.raises(StudentFault) as fault:
+                seat.sitting.ask(Call(adapter, {}))
+            assert fault.value.status is Status.TIMEOUT
+            said.append(fault.value.headline)
+        assert all("longer than 0.8 seconds" in one for one in said[:4])
+        assert all("longer than 0.2 seconds" in one for one in said[4:])
+        assert said[4].endswith("was stopped (4 calls before had 0.8 s)")
+        answer = seat.sitting.ask(Call("run_f", {}))
+        assert isinstance(answer, Answer)
+        assert answer.value == 6

@@ -1,0 +1,416 @@
+"""The filter of system calls: what a worker may make, what it is refused, what is not there."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.assignment import BadAssignment, find_assignment
+from grader.dispatch.fingerprints import hashes_by_test
+from grader.removal import remove
+from grader.sandbox.forkserver import ForkServer
+from grader.sandbox.forkservers import warm_zygote
+from grader.sandbox.limits.allowance import Allowance, Patience
+from grader.sandbox.replies import opened
+from grader.sandbox.scratch import PASSABLE, new_scratch
+from grader.sandbox.worker import Worker
+from grader.submission import Submission
+from grader.wire.calls import Call
+from grader.worker.confinement.seccomp.allowed import allowed_names
+from grader.worker.confinement.seccomp.denied import denied_names
+from grader.worker.confinement.seccomp.grants import why_not_granted
+from grader.worker.confinement.seccomp.numbers import native_architecture, number_of
+from grader.worker.confinement.seccomp.program import Program
+from grader.worker.confinement.syscalls import listing, why_not_listed
+from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
+
+HERE = Path(__file__).parents[1]
+X86_64, AARCH64 = 0xC000003E, 0xC00000B7
+HIGH = (0, 1 << 32, 1 << 40)
+NO_FILE = 0xFFFFFFFF
+MEMORY, PATIENCE = 2 << 30, Patience(60.0, 120.0)
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(
+        native_architecture() not in (X86_64, AARCH64),
+        reason="the list is made for x86-64 and AArch64, and needs libseccomp",
+    ),
+]
+
+
+class Confined:
+    """A worker of a submission, and the answers that it gives."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self.isolation = worker.isolation
+
+    def ask(self, adapter: str, **arguments: int) -> Any:
+        """What an adapter answers; the words of its exception if it raised."""
+        answer = opened(self._worker.ask(Call(adapter, arguments), PATIENCE))
+        raised = answer.raised
+        return answer.value.tolist() if raised is None else f"{raised.kind}: {raised.message}"
+
+    def call(self, name: str, *arguments: int) -> int | str:
+        """What came of a system call: its result, or the name of its `errno`."""
+        number = number_of(name, native_architecture() or 0)
+        names = ("one", "two", "three", "four", "five", "six")
+        given = dict(zip(names, arguments, strict=False))
+        result, error = self.ask("run_call", number=number, **given)
+        return errno.errorcode[error] if error else result
+
+
+@contextmanager
+def confined(module: Path, granted: Sequence[str] = ()) -> Iterator[Confined]:
+    """A worker that has loaded a submission of one module."""
+    scratch = new_scratch()
+    try:
+        with warm_zygote(granted=granted) as zygote, ForkServer(zygote, scratch) as server:
+            folder = Path(tempfile.mkdtemp(dir=scratch))
+            folder.chmod(PASSABLE)
+            root = folder / "submission"
+            root.mkdir()
+            (root / "adapters.py").write_bytes(module.read_bytes())
+            worker = Worker.in_new_folder(server, folder, Allowance(MEMORY))
+            worker.load(Submission("calls", root, "adapters.py", "adapters"), PATIENCE)
+            yield Confined(worker)
+            worker.end()
+    finally:
+        remove(scratch)
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Confined]:
+    """A worker that makes any call it is told to."""
+    with confined(HERE / "system_call.py") as one:
+        yield one
+
+
+# Refused, each with the argument that decides, whatever the bits above the 32nd of that one.
+BY_ARGUMENT = {
+    "no death signal is taken back": ("prctl", (1, 0), 0),
+    "nobody is kept from reading what a worker uses": ("prctl", (4, 0), 0),
+    "no orphans are adopted": ("prctl", (36, 1), 0),
+    "no tracer is named": ("prctl", (0x59616D61, 1), 0),
+    "no places of memory are changed": ("prctl", (35, 0), 0),
+    "no core is shared by consent": ("prctl", (62, 0), 0),
+    "no user's processes get a priority": ("setpriority", (2, 0, 19), 0),
+    "no group's processes get a priority": ("setpriority", (1, 0, 19), 0),
+    "no other process gets a priority": ("setpriority", (0, 1, 19), 1),
+    "no other process gets a limit": ("prlimit64", (1, 7, 0, 0), 0),
+    "no other process gets a signal": ("kill", (1, 0), 0),
+    "no other process's thread gets a signal": ("tgkill", (1, 1, 0), 0),
+    "no thread is named alone": ("tkill", (1, 0), 0),
+    "no folder is watched": ("fcntl", (0, 1026, 1), 1),
+    "no file is leased": ("fcntl", (0, 1024, 0), 1),
+    "nobody gets a file's signals": ("fcntl", (0, 8, 1), 1),
+    "no pipe grows": ("fcntl", (1, 1031, 1 << 20), 1),
+    "nothing is typed into a terminal": ("ioctl", (0, 0x5412, 0), 1),
+    "nothing is pasted into a console": ("ioctl", (0, 0x541C, 0), 1),
+    "no flags of files are set": ("ioctl", (0, 0x40086602, 0), 1),
+    "no memory is shared with nobody": ("mmap", (0, 4096, 3, 0x21, NO_FILE, 0), 3),
+    "no memory is shared and validated": ("mmap", (0, 4096, 3, 0x23, NO_FILE, 0), 3),
+    "no memory grows downwards uncounted": ("mmap", (0, 4096, 3, 0x122, NO_FILE, 0), 3),
+    "no process is cloned": ("clone", (17, 0, 0, 0, 0), 0),
+    "no process is cloned that shares memory": ("clone", (0x4111, 0, 0, 0, 0), 0),
+    "no thread has files of its own": ("clone", (0x10900, 0, 0, 0, 0), 0),
+    "no thread leaves its namespaces": ("clone", (0x10F00 | 0x20000, 0, 0, 0, 0), 0),
+    "no table of descriptors is split off": ("close_range", (200, 201, 2), 2),
+    "no socket is written to by its name": ("sendto", (0, 0, 0, 0, 0, 16), 5),
+}
+
+
+@pytest.mark.parametrize("claim", BY_ARGUMENT)
+def test_a_bit_above_the_32nd_changes_nothing(worker, claim):
+    """The kernel reads 32 bits of these arguments: whoever compares more can be walked around."""
+    name, arguments, decisive = BY_ARGUMENT[claim]
+    for bit in HIGH:
+        given = [*arguments]
+        given[decisive] |= bit
+        assert worker.call(name, *given) == "EPERM", hex(bit)
+
+
+def test_what_is_denied_is_refused_in_plain_words(worker):
+    """Python then raises PermissionError, whatever the arguments."""
+    here = [name for name in denied_names() if number_of(name, native_architecture())]
+    assert {name: worker.call(name) for name in here} == dict.fromkeys(here, "EPERM")
+
+
+# With sync and the like, one worker is a burden to all; the others tell or hold too much.
+ABSENT = (
+    "inotify_init1 inotify_add_watch fanotify_mark seccomp landlock_create_ruleset mincore "
+    "readahead io_setup io_submit sync syncfs remap_file_pages set_mempolicy setsockopt "
+    "get_robust_list setsid setuid capset ioprio_get clone3"
+)
+
+
+def test_what_is_on_no_list_does_not_exist(worker):
+    """As on an older kernel: C libraries have another way then."""
+    came = {name: worker.call(name) for name in ABSENT.split()}
+    assert came == dict.fromkeys(ABSENT.split(), "ENOSYS")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "result"),
+    [
+        ("prctl", (39,), 1),
+        ("prctl", (39 | 1 << 32,), 1),
+        ("setpriority", (0, 0, 5), 0),
+        ("prlimit64", (0, 7, 0, 0), 0),
+        ("fcntl", (1, 1), 0),
+        ("fallocate", (1, 0, 0, 4096), "ENOTSUP"),
+        ("ioctl", (1, 0x40049409, 0), "ENOTSUP"),
+        ("madvise", (0, 0, 102), "EINVAL"),
+        ("mmap", (0, 1 << 21, 3, 0x40022, NO_FILE, 0), "ENOMEM"),
+        ("fadvise64", (1, 0, 0, 4), 0),
+        ("preadv2", (0, 0, 0, 0, 0, 8), "ENOTSUP"),
+    ],
+)
+def test_what_is_answered_otherwise_has_the_answer_that_leads_on(worker, name, arguments, result):
+    """Libraries know these answers from file systems and kernels that cannot do it."""
+    assert worker.call(name, *arguments) == result
+
+
+def test_a_worker_signals_and_limits_itself(worker):
+    """Its own process id is known to the filter, which was written before the worker was."""
+    own, parent = worker.ask("run_pids")
+    assert worker.call("kill", own, 0) == 0
+    assert worker.call("kill", own | 1 << 32, 0) == 0
+    assert worker.call("prlimit64", own, 7, 0, 0) == 0
+    assert worker.call("kill", parent, 0) == worker.call("prlimit64", parent, 7) == "EPERM"
+
+
+def test_a_lock_is_granted_and_is_none(worker):
+    """Files that all workers may read are no channel between them: nobody sees another's lock."""
+    assert worker.ask("run_hold") == 0
+    with Path(os.__file__).open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    for command in (6, 7, 37, 38):
+        assert worker.call("fcntl", 1, command, 0) == 0
+
+
+def test_the_device_that_is_shared_memory_is_out_of_reach(worker):
+    """A shared mapping of /dev/zero is memory that nothing need map."""
+    assert worker.ask("run_open", kind=0) == 0
+    assert worker.ask("run_open", kind=1) in (errno.EACCES, errno.ENOENT)
+
+
+# What a worker is refused, and code must expect; all else is as it is outside.
+REFUSED = {
+    "run_change_of_mode": "EPERM",
+    "run_other_programs": "['PermissionError', 'PermissionError', 'refused']",
+    "run_sockets": "PermissionError",
+}
+
+
+def test_ordinary_code_does_in_a_worker_what_it_does_outside(tmp_path):
+    """A list of what is allowed that lacks something would fail honest work."""
+    module = HERE / "ordinary_uses.py"
+    done = subprocess.run(
+        [sys.executable, module],
+        env=os.environ | {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    outside = json.loads(done.stdout.splitlines()[-1])
+    with confined(module) as one:
+        inside = {name: one.ask(name) for name in outside}
+    said = {name: bytes(it).decode() if isinstance(it, list) else it for name, it in inside.items()}
+    # What is absent is stood in for, and told where it is used.
+    told = {name: one.partition(", neither handed in")[0] for name, one in said.items()}
+    assert told == outside | REFUSED
+
+
+def test_the_isolation_says_that_the_list_is_in_force(worker):
+    """Where it is not, it says what is missing."""
+    assert worker.isolation["syscalls"] == "seccomp"
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("architecture", "libc", "uses_device", "why"),
+    [
+        (X86_64, "glibc 2.36", False, None),
+        (AARCH64, "glibc 2.43", False, None),
+        (X86_64, "", False, None),
+        (X86_64, "glibc 2.99", False, "the list is made for glibc up to 2.43"),
+        (X86_64, "glibc 3.0.1", False, "the list is made for glibc up to 2.43"),
+        (0xC00000F3, "glibc 2.36", False, "the list is made for x86-64 and AArch64"),
+        (X86_64, "glibc 2.36", True, "the driver of a device has calls of its own"),
+    ],
+)
+def test_where_the_list_may_lack_something_it_is_not_used(architecture, libc, uses_device, why):
+    """A grade is worth more than a filter that refuses what nobody thought of."""
+    assert why_not_listed(architecture, libc, uses_device) == why
+
+
+BY_WHAT_IS_DENIED = """
+import ctypes, mmap, socket
+from grader.worker.confinement.seccomp.numbers import native_architecture, number_of
+from grader.worker.confinement.syscalls import restrict_system_calls
+calls = {name: number_of(name, native_architecture()) for name in ("inotify_init1", "prctl")}
+libc = ctypes.CDLL(None, use_errno=True)
+print(restrict_system_calls(uses_device=True)["syscalls"])
+print(libc.syscall(calls["inotify_init1"], 0) >= 0, len(mmap.mmap(-1, 4096)))
+libc.syscall(calls["prctl"], ctypes.c_ulong(1 << 32 | 1), ctypes.c_ulong(0))
+print(ctypes.get_errno())
+try:
+    socket.socket()
+except PermissionError:
+    print("no socket")
+"""
+
+
+def test_without_the_list_what_is_denied_is_refused_and_the_isolation_says_so():
+    """Drivers, other processors and newer C libraries: as wide as need be, and no wider."""
+    done = subprocess.run(
+        [sys.executable, "-c", BY_WHAT_IS_DENIED],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [
+        "seccomp, by what is denied (the driver of a device has calls of its own)",
+        "True 4096",
+        str(errno.EPERM),
+        "no socket",
+    ], done.stderr
+
+
+def decided(program: Program, architecture: int, number: int, *arguments: int) -> int:
+    """What the kernel would decide by a program: a second reading of its instructions."""
+    words = [*arguments, *[0] * (6 - len(arguments))]
+    data = struct.pack("<IIQ6Q", number, architecture, 0, *words)
+    loaded, place = 0, 0
+    while True:
+        code, yes, no, value = struct.unpack_from("=HBBI", program.instructions, place * 8)
+        place += 1
+        match code:
+            case 0x20:
+                (loaded,) = struct.unpack_from("<I", data, value)
+            case 0x54:
+                loaded &= value
+            case 0x05:
+                place += value
+            case 0x15:
+                place += yes if loaded == value else no
+            case 0x35:
+                place += yes if loaded >= value else no
+            case 0x06:
+                return value
+
+
+ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x50001, 0x50026
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("architecture", [X86_64, AARCH64])
+def test_each_architecture_has_its_own_numbers(architecture):
+    """Names that one of them lacks (there is no open on AArch64) are none there."""
+    program = listing(architecture)
+    wanted = {number_of(name, architecture): ALLOW for name in allowed_names()}
+    wanted |= {number_of(name, architecture): EPERM for name in denied_names()}
+    for number in range(600):
+        came = decided(program, architecture, number)
+        assert came == wanted.get(number, came)
+        if came == ENOSYS:
+            assert number not in wanted
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("number", "architecture"), [(39, 0x40000003), (0x40000027, X86_64)])
+def test_a_call_of_a_foreign_architecture_ends_the_process(number, architecture):
+    """Its numbers mean something else: 32-bit calls, and those of x32, on x86-64."""
+    assert decided(listing(X86_64), architecture, number) == KILL
+    assert decided(listing(X86_64), X86_64, 39) == ALLOW
+
+
+def test_an_assignment_grants_what_a_strangers_package_needs(tiny_with, grader):
+    """By name, in its table; the grant travels to the worker that runs the submission."""
+    folder = tiny_with('system_calls = ["inotify_init1"]')
+    number = number_of("inotify_init1", native_architecture())
+    watching = f"import ctypes\nassert ctypes.CDLL(None).syscall({number}, 0) >= 0\n{RIGHT}"
+    (folder / "alice.py").write_text(watching)
+    done = grader("run", folder / "alice.py", "--format", "json", cwd=folder)
+    assert json.loads(done.stdout)["score"] == 5.0, done.stdout + done.stderr
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("ptrace", "ptrace is never granted: it is refused for what it reaches (other processes)"),
+        ("prctl", "prctl is never granted: its arguments decide what of it is allowed"),
+        ("inotfy_init", "libseccomp knows no system call 'inotfy_init'"),
+        ("inotify_init1", None),
+        ("read", None),
+    ],
+)
+def test_what_cannot_be_granted_is_said_in_a_sentence(name, why):
+    """The filter would be no wall if an assignment could open it anywhere."""
+    assert why_not_granted(name) == why
+
+
+def test_a_job_refuses_a_grant_that_cannot_be(tiny_with, grader):
+    """Before a submission is graded under another filter than its author thinks."""
+    folder = tiny_with('system_calls = ["ptrace"]')
+    (folder / "alice.py").write_text(RIGHT)
+    done = grader("run", folder / "alice.py", cwd=folder)
+    assert done.returncode != 0
+    assert "[tool.grader] system_calls: ptrace is never granted" in done.stderr + done.stdout
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('system_calls = "inotify_init1"', "system_calls must be a list of names"),
+        ('system_calls = ["no name"]', "'no name' is no name of a system call"),
+        ("system_calls = [3]", "3 is no name of a system call"),
+    ],
+)
+def test_a_setting_that_is_no_list_of_names_is_refused(tiny_with, line, why):
+    """One sentence says what is wrong where."""
+    with pytest.raises(BadAssignment, match=r"^\[tool\.grader\] system_calls") as problem:
+        find_assignment(tiny_with(line))
+    assert why in str(problem.value)
+
+
+@pytest.mark.unit
+def test_a_grant_is_part_of_what_grades_depend_on(tiny_with):
+    """With another filter, a submission may get another grade."""
+    plain, granting = tiny_with(""), tiny_with('system_calls = ["inotify_init1"]')
+    hashes = [hashes_by_test(find_assignment(folder)) for folder in (plain, granting)]
+    assert not {*hashes[0].values()} & {*hashes[1].values()}
+
+
+@pytest.fixture
+def tiny_with(tmp_path_factory):
+    """The tiny assignment, with a further line in its table."""
+
+    def lay_out(line: str) -> Path:
+        pyproject = TINY["pyproject.toml"].replace(
+            'name = "tiny"', f'name = "tiny"\n        {line}', 1
+        )
+        folder = tmp_path_factory.mktemp("granting")
+        return write_files(folder, TINY | {"pyproject.toml": pyproject})
+
+    return lay_out

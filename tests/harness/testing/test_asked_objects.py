@@ -1,0 +1,234 @@
+"""What is said of an object or a class that is not what a test may ask it to be."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import types
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grader.explaining.wording import InFull
+from grader.home.bench import DirectCalls
+from grader.testing.contract import read_contract
+from grader.testing.handle import Student
+from grader.testing.outcome import StudentFault
+
+pytestmark = pytest.mark.unit
+
+KINDS = Path(__file__).parents[1] / "kinds_of_values"
+
+CONTRACT = """
+from typing import Protocol
+import torch
+
+class Tokenizer(Protocol):
+    size: int
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, ids: list[int]) -> str: ...
+
+class Optimizer(Protocol):
+    def __init__(self, parameters: list[torch.nn.Parameter]) -> None: ...
+    def step(self) -> None: ...
+
+def get_tokenizer() -> Tokenizer: ...
+def get_optimizer_class() -> type[Optimizer]: ...
+"""
+
+
+class Encoder:
+    size = 3
+
+    def encode(self, text):
+        return [*map(len, text)]
+
+
+class WithAnother(Encoder):
+    def decodes(self, ids):
+        return "a" * len(ids)
+
+
+class Complete(Encoder):
+    def decode(self, ids):
+        return self.encode(ids)
+
+
+class Static:
+    size = 3
+
+    @staticmethod
+    def encode(text):
+        return [*map(len, text)]
+
+
+class Steps:
+    def __init__(self, parameters):
+        self.parameters = parameters
+
+    def step(self):
+        pass
+
+
+class StepsOfTwo(Steps):
+    def step(self, closure):
+        pass
+
+
+def handle_of(name, given):
+    """The handle of an adapter that gives this."""
+    module = types.ModuleType("adapters")
+    exec(compile(CONTRACT, "adapters.py", "exec", dont_inherit=True), vars(module))
+    contract = read_contract(module)
+    calls = DirectCalls(SimpleNamespace(**{name: lambda: given}), Path(__file__).parent)
+    return Student(contract[name], calls, 1, lambda *_: None, InFull(), others=contract)
+
+
+def said_of(name, given, do):
+    """What is said where a test does this with a handle."""
+    with pytest.raises(StudentFault) as raised:
+        do(handle_of(name, given))
+    return raised.value.message.splitlines()
+
+
+def unmade():
+    return Encoder()
+
+
+@pytest.mark.parametrize(
+    ("given", "came", "advice"),
+    [
+        (Encoder, "a class (Encoder)", "round brackets after the name of a class make one"),
+        (unmade, "a function (unmade)", "not called"),
+    ],
+    ids=["class", "function"],
+)
+def test_a_class_in_place_of_an_object_is_told(given, came, advice):
+    """Where the adapter forgets the brackets, the method is not what is wrong."""
+    said = said_of("get_tokenizer", given, lambda handle: handle().encode("ab"))
+    must = "get_tokenizer must return a Tokenizer (encode(), decode(), size)"
+    assert said[0] == f"{must}, not {came}"
+    assert said[1].startswith("It showed as ")
+    assert advice in said[2]
+
+
+def test_an_object_in_place_of_a_class_is_told():
+    """Advice about round brackets that call is of no use where they should be left out."""
+    said = said_of("get_optimizer_class", Steps([]), lambda handle: handle()([]))
+    assert said[0] == (
+        "get_optimizer_class must return the class of an Optimizer (step()), "
+        "not an object of type Steps"
+    )
+    assert "leave out the round brackets" in said[2]
+
+
+def test_a_class_that_does_what_an_object_does_is_right():
+    """What is asked for is what it can do."""
+    assert handle_of("get_tokenizer", Static)().encode("ab") == [1, 1]
+
+
+def test_a_missing_method_is_not_mixed_up_with_another_that_is_declared():
+    """`encode` is no misspelt `decode`."""
+    said = said_of("get_tokenizer", Encoder(), lambda handle: handle().decode([1]))
+    assert said[0] == "AttributeError: 'Encoder' object has no attribute 'decode'"
+    assert said[1] == (
+        "adapters.py declares decode() of a Tokenizer: it has to be there, by that name."
+    )
+
+
+def test_a_misspelt_method_is_recognised():
+    """But `decodes` may be one."""
+    said = said_of("get_tokenizer", WithAnother(), lambda handle: handle().decode([1]))
+    assert said[1].endswith("Is it what you called decodes?")
+
+
+def test_what_raises_inside_a_method_is_told_as_anywhere():
+    """A method that calls another one wrongly is at fault itself."""
+    said = said_of("get_tokenizer", Complete(), lambda handle: handle().decode([1]))
+    assert said[0].startswith("TypeError: object of type 'int' has no len() (test_asked_objects")
+
+
+def test_the_signature_of_a_method_is_its_own():
+    """Not that of the adapter that gave the object."""
+    said = said_of("get_optimizer_class", StepsOfTwo, lambda handle: handle()([]).step())
+    assert "yours is StepsOfTwo.step(closure) in test_asked_objects.py" in said[1]
+
+
+def right_program():
+    """The references as a student's own functions."""
+    right = (KINDS / "solutions" / "__init__.py").read_text("utf-8")
+    return re.sub("def (run|get)_", "def ", right).replace("from adapters import Split", "")
+
+
+OF_COPIES = """
+class Optimizer:
+    def __init__(self, parameters, rate, momentum):
+        self.parameters = [one * 1 for one in parameters]
+
+    def step(self):
+        for one in self.parameters:
+            one = one - 0.1 * one.grad
+"""
+WITHOUT_MOMENTUM = """
+class Optimizer(torch.optim.Optimizer):
+    def __init__(self, parameters, rate, momentum):
+        super().__init__(parameters, {"rate": rate})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for one in group["params"]:
+                one -= group["rate"] * one.grad
+"""
+WRONG_COUNTS = "def counts(text):\n    return {}\n"
+
+
+@pytest.fixture(scope="module")
+def handout(grader, tmp_path_factory):
+    """What students get of the assignment of all kinds."""
+    folder = tmp_path_factory.mktemp("objects") / "handout"
+    done = grader("handout", folder, cwd=KINDS)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.process
+def test_a_mistake_in_an_object_is_named_at_home_as_well(handout):
+    """Though torch imports for a second when the first optimizer is made, after another failure."""
+    program = f"{right_program()}\n{WRONG_COUNTS}\n{WITHOUT_MOMENTUM}"
+    (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
+    # A process of its own: here torch has imported all that it needs.
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--locate",
+    ]
+    told = subprocess.run(command, cwd=handout, capture_output=True, text=True, check=False).stdout
+    assert "your optimizer has no momentum" in told
+
+
+@pytest.mark.process
+def test_an_empty_gradient_is_told_without_a_screenful(handout, home_pytest):
+    """torch warns in nine lines of a gradient that is read of no parameter, once."""
+    program = f"{right_program()}\n{OF_COPIES}"
+    (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
+    shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)
+    told = home_pytest(handout, "-k", "test_optimizer").stdout
+    assert "A gradient there is None: none was put into that tensor." in told
+    assert "Warning" not in told
+
+
+def test_several_texts_for_one_are_answered_with_join():
+    """Not with the advice to return one of them."""
+    several = Complete()
+    several.decode = lambda ids: ["a"] * len(ids)
+    said = said_of("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
+    assert "''.join(...) makes one str of several." in said

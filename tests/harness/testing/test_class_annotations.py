@@ -1,0 +1,39 @@
+"""What an author hears of a class that the contract cannot use."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.assignment import BadAssignment
+from grader.testing.annotations import CannotCross, kind_of
+from grader.testing.course import course_code
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_class_of_torch_is_refused_with_what_to_write_instead() -> None:
+    """`type[Optimizer]` of torch looks right, but only a Protocol says what to call."""
+    with pytest.raises(CannotCross, match=r"type\[Optimizer\] cannot cross.*typing\.Protocol"):
+        kind_of(type[torch.optim.Optimizer])
+
+
+@pytest.mark.parametrize("returned", ["Tokenizer", "type[Tokenizer]"])
+def test_a_protocol_under_a_type_checker_is_answered_with_what_to_leave_out(
+    tmp_path: Path, returned: str
+) -> None:
+    """beartype's own words are a screenful, and do not say that the decorator is not needed."""
+    (tmp_path / "adapters.py").write_text(
+        "from typing import Protocol\n\n"
+        "from beartype import beartype\nfrom jaxtyping import jaxtyped\n\n"
+        "class Tokenizer(Protocol):\n    def encode(self, text: str) -> list[int]: ...\n\n"
+        f"@jaxtyped(typechecker=beartype)\ndef get_tokenizer() -> {returned}:\n    ...\n"
+    )
+    with pytest.raises(BadAssignment) as told, course_code("adapters.py", tmp_path):
+        runpy.run_path(str(tmp_path / "adapters.py"), run_name="adapters")
+    assert str(told.value) == (
+        "adapters.py cannot be used: a type checker cannot check a Protocol: leave out the "
+        "decorator of get_tokenizer (@typed); the grader itself checks all that comes back "
+        "(adapters.py, line 9)"
+    )

@@ -1,0 +1,95 @@
+"""Random results are judged by their distribution; how often a right one fails is known."""
+
+import math
+
+import pytest
+import torch
+
+from grader.testing.distributions import _log_chance, assert_distribution
+from grader.testing.outcome import observing
+
+pytestmark = pytest.mark.unit
+
+
+def drawn(low, high, number, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(low, high, (number,), generator=generator)
+
+
+def test_what_is_drawn_rightly_passes_as_often_as_is_said():
+    """A risk of one in twenty is kept over 400 samples, small ones and large."""
+    for outcomes, number in [(2, 20), (5, 40), (93, 2000)]:
+        failed = 0
+        for seed in range(400):
+            try:
+                assert_distribution(drawn(0, outcomes, number, seed), range(outcomes), risk=0.05)
+            except AssertionError:
+                failed += 1
+        assert failed <= 20
+
+
+def test_a_start_that_is_never_drawn_is_told():
+    """The usual slip: the last window of a corpus is left out."""
+    with observing(shows_expected=True), pytest.raises(AssertionError) as failure:
+        assert_distribution(drawn(0, 92, 32_000), range(93), what="the starts")
+    assert str(failure.value) == (
+        "the starts do not come as often as they should: among 32000, 92 never came, "
+        "where about 344 were expected"
+    )
+
+
+def test_what_can_never_be_is_told_at_once():
+    """One outcome beyond the end is wrong, whatever the others are."""
+    outcomes = [*drawn(0, 5, 500).tolist(), 5]
+    with pytest.raises(AssertionError, match="among the outcomes, 5 came once, which can never be"):
+        assert_distribution(outcomes, range(5))
+
+
+@pytest.mark.parametrize("outcomes", [[0] * 400, [0, 1] * 200, drawn(0, 3, 4000).tolist()])
+def test_one_sided_outcomes_fail(outcomes):
+    """Constants, halves, uniform ones where they should not be."""
+    with pytest.raises(AssertionError, match="do not come as often"):
+        assert_distribution(outcomes, {0: 0.25, 1: 0.25, 2: 0.5})
+
+
+def test_probabilities_may_differ():
+    """Categories with chances of their own, and one that has none."""
+    outcomes = ["a" if number < 3 else "b" for number in drawn(0, 4, 2000).tolist()]
+    assert_distribution(outcomes, {"a": 0.75, "b": 0.25, "c": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (([0, 1, 1], range(2)), "too few"),
+        (([0] * 99, {0: 0.5, 1: 0.4}), "add up to 1"),
+        (([0] * 99, []), "add up to 1"),
+        (([0] * 99, {0: 1.5, 1: -0.5}), "add up to 1"),
+        (([0] * 99, range(2), 0), "between 0 and 1"),
+    ],
+)
+def test_what_could_never_fail_is_the_authors_mistake(arguments, says):
+    """A test without power looks like one, and would pass everybody."""
+    with pytest.raises(ValueError, match=says):
+        assert_distribution(*arguments)
+
+
+def test_the_bound_is_one():
+    """For two outcomes it can be counted out: the sum over all samples as strange, or stranger."""
+    total, chance = 60, 0.3
+    ratios = {
+        count: 2
+        * sum(
+            n * math.log(n / (total * p))
+            for n, p in ((count, chance), (total - count, 1 - chance))
+            if n
+        )
+        for count in range(total + 1)
+    }
+    for ratio in ratios.values():
+        exactly = sum(
+            math.comb(total, n) * chance**n * (1 - chance) ** (total - n)
+            for n, own in ratios.items()
+            if own >= ratio
+        )
+        assert math.log(exactly) <= _log_chance(ratio, 2) + 1e-9

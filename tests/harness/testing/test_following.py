@@ -1,0 +1,89 @@
+"""Calls of one script cross as what each adds, and arrive as if they had crossed whole."""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+import pytest
+import torch
+
+from grader.sandbox.replies import Reply
+from grader.suite.memory import Asked, Interview
+from grader.testing.scripts import call_of
+from grader.wire.calls import Answer, Call, encode_call
+from grader.wire.following import Receiving, Sending
+from grader.wire.frames import receive
+from grader.wire.scripts import Doing, Step
+from grader.wire.values import Local
+
+pytestmark = pytest.mark.unit
+
+ASKED = Step(0, Doing.ASK, "get_optimizer", (), {"rate": 0.5})
+
+
+def loop(steps: int, first: float = 1.0) -> list[Step]:
+    """What a test does in a loop that reads after each step."""
+    made = Step(0, Doing.MAKE, "parameter", (torch.zeros(2), None, True))
+    taken = [made, ASKED, Step(1, Doing.CALL, "", (Local(0),))]
+    for number in range(steps):
+        gradient = torch.full((2,), first + number)
+        taken += [Step(0, Doing.WRITE, "grad", (gradient,)), Step(2, Doing.CALL, "step")]
+        taken.append(Step(0, Doing.READ, ""))
+    return taken
+
+
+def calls_of(steps: list[Step]) -> list[Call]:
+    """The calls that ask for what each read gives."""
+    reads = [place for place, step in enumerate(steps, 1) if step.doing is Doing.READ]
+    return [call_of(steps[:place], "get_optimizer") for place in reads]
+
+
+def crossed(call: Call, sending: Sending, receiving: Receiving) -> Call:
+    """A call as it arrives."""
+    stream = io.BytesIO(sending.frame(call))
+    return receiving.call(receive(lambda size: bytearray(stream.read(size))))
+
+
+def test_what_arrives_is_what_was_asked() -> None:
+    """Of two scripts in turns, and of a call that none precedes, as of one alone."""
+    one, other = calls_of(loop(4)), calls_of(loop(4, first=9.0))
+    alone = [Call("run_double", {"x": torch.ones(3)}, seed=3)] * 2
+    sending, receiving = Sending(), Receiving()
+    for call in [*one, *itertools.chain(*zip(one, other, strict=True)), *alone, *other]:
+        assert encode_call(crossed(call, sending, receiving)) == encode_call(call)
+
+
+def test_a_new_worker_is_told_all() -> None:
+    """What one had done is lost with it; the next comes to the same."""
+    calls, sending = calls_of(loop(5)), Sending()
+    for call in calls[:3]:
+        sending.frame(call)
+    assert Sending().frame(calls[3]) == encode_call(calls[3])
+
+
+def test_a_loop_crosses_once() -> None:
+    """Twice as many steps are twice as many bytes, not four times."""
+
+    def size(steps: int) -> int:
+        sending = Sending()
+        return sum(len(sending.frame(call)) for call in calls_of(loop(steps)))
+
+    assert size(200) < 2.1 * size(100)
+
+
+def test_an_answer_is_another_calls_once_the_scripts_part() -> None:
+    """Scripts that differ in one step have the same ends: what came of one is not the other's."""
+    known = [Asked(call, Answer(1.0, digest=b"1")) for call in calls_of(loop(4))]
+    steps = loop(4)
+    steps[6] = Step(0, Doing.WRITE, "grad", (torch.full((2,), 77.0),))
+    asked: list[Call] = []
+
+    def ask(call: Call) -> Reply:
+        asked.append(call)
+        return Answer(2.0, digest=b"2")
+
+    interview = Interview(ask, known)
+    given = [interview.ask(call).value for call in calls_of(steps)]
+    assert given == [1.0, 2.0, 2.0, 2.0]
+    assert len(asked) == 3

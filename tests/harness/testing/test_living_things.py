@@ -1,0 +1,329 @@
+"""What tests make beside a submission: the same on both sides, and looked at with suspicion."""
+
+from __future__ import annotations
+
+import os
+import types
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from grader.assignment import BadAssignment
+from grader.explaining.wording import InFull
+from grader.home.bench import DirectCalls
+from grader.testing.beside import BadThing
+from grader.testing.cases import fresh_case
+from grader.testing.contract import read_contract
+from grader.testing.handle import BrokenReference, Reference, Student
+from grader.testing.outcome import StudentFault
+from grader.wire.modules import module_of, outline_of
+from grader.worker import making
+from grader.worker.making import Workshop
+
+pytestmark = pytest.mark.unit
+
+CONTRACT = """
+import os
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Iterable, Iterator, Protocol
+import torch
+
+class Counter(Protocol):
+    def count(self, lines: Iterable[str]) -> int: ...
+    def add(self, parameter: torch.nn.Parameter) -> None: ...
+
+def run_step(parameters: Iterable[torch.nn.Parameter], size: float) -> None: ...
+def run_write(path: str | os.PathLike | IO[bytes], text: str) -> None: ...
+def get_counter() -> Counter: ...
+"""
+
+
+def contract_of(source):
+    module = types.ModuleType("adapters")
+    exec(compile(source, "adapters.py", "exec", dont_inherit=True), vars(module))
+    return read_contract(module)
+
+
+def run_step(parameters, size):
+    with torch.no_grad():
+        for one in parameters:
+            one -= size * one.grad
+
+
+def run_write(path, text):
+    if isinstance(path, str | os.PathLike):
+        Path(path).write_text(text, "utf-8")
+    else:
+        path.write(text.encode())
+
+
+class Counter:
+    total = 0
+
+    def count(self, lines):
+        self.total += len(list(lines))
+        return self.total
+
+    def add(self, parameter):
+        with torch.no_grad():
+            parameter += self.total
+
+
+RIGHT = {"run_step": run_step, "run_write": run_write, "get_counter": Counter}
+
+
+def handles(name, **functions):
+    """The student's handle and the reference's, of the same functions unless others are given."""
+    contract = contract_of(CONTRACT)
+    calls = DirectCalls(SimpleNamespace(**(RIGHT | functions)), Path(__file__).parent)
+    adapter = contract[name]
+    student = Student(adapter, calls, 1, lambda *_: None, InFull(), others=contract)
+    return student, Reference(adapter, RIGHT, fresh_case(1, "test"), contract)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_call_changes_a_parameter(which):
+    """The test's own tensors stay as they are; the reference computes in float64."""
+    handle = handles("run_step")[which]
+    start, gradient = torch.ones(3), torch.full((3,), 2.0)
+    weight = handle.parameter(start, gradient)
+    handle([weight], 0.25)
+    handle((weight,), 0.25)
+    assert weight.value.tolist() == [0.0] * 3
+    assert weight.value.dtype == (torch.float64 if which else torch.float32)
+    assert start.tolist() == [1.0] * 3
+    weight.grad = None
+    assert weight.grad is None
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_module_and_an_optimizer_share_parameters(which):
+    """As in torch: a step moves what the module computes with."""
+    handle = handles("run_step")[which]
+    module = handle.module(torch.nn.Sequential(torch.nn.Linear(2, 2, bias=False), torch.nn.ReLU()))
+    optimizer = handle.optimizer(torch.optim.SGD, module, lr=1.0)
+    weight = module.parameter("0.weight")
+    weight.grad = weight.value
+    optimizer.step()
+    assert module(torch.ones(1, 2)).tolist() == [[0.0, 0.0]]
+    weight.grad = torch.ones(2, 2)
+    handle(module.parameters(), 1.0)
+    assert module.state_dict()["0.weight"].tolist() == [[-1.0, -1.0]] * 2
+    assert optimizer.state_dict()["param_groups"][0]["lr"] == 1.0
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("form", ["path", "as_str", "as_stream"])
+def test_a_call_writes_a_file(which, form):
+    """Whatever it is given of it: what it wrote is there afterwards."""
+    handle = handles("run_write")[which]
+    file = handle.file(name="a.txt")
+    assert not file.exists()
+    handle(file if form == "path" else getattr(file, form), "Bär")
+    assert file.text() == "Bär"
+    assert file.read() == "Bär".encode()
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_things_of_two_scripts_become_one(which):
+    """An object, a file and a parameter that were made apart are used together."""
+    handle = handles("get_counter")[which]
+    counter, file = handle(), handle.file("a\nb\nc\n")
+    assert counter.count(file.as_text) == 3
+    assert counter.count(["d"]) == 4
+    weight = handle.parameter(torch.zeros(2))
+    counter.add(weight)
+    handle.other("run_write")(file, "one line")
+    assert counter.count(file.as_text) == 5
+    assert weight.value.tolist() == [4.0, 4.0]
+
+
+def test_what_is_given_is_of_the_kind_that_the_contract_says():
+    """Said to the test's author, by the name of the parameter."""
+    step, write = handles("run_step")[0], handles("run_write")[0]
+    with pytest.raises(TypeError, match=r"parameters\[0\] must be a parameter, not a path"):
+        step([step.file("x")], 1.0)
+    with pytest.raises(TypeError, match="path must be a str or a path or a binary file, not a par"):
+        write(write.parameter(torch.ones(1)), "x")
+    with pytest.raises(TypeError, match="not a text file"):
+        write(write.file("x").as_text, "x")
+
+
+class Own(torch.nn.Module):
+    """Not of torch.nn."""
+
+
+def hooked():
+    module = torch.nn.Linear(2, 2)
+    module.register_forward_hook(print)
+    return module
+
+
+def normed():
+    return torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        (Own(), "Own is of the class Own, which is not torch.nn's own"),
+        (torch.nn.Sequential(Own()), "Sequential.0 is of the class Own"),
+        (hooked(), "Linear holds _forward_hooks, which is no plain data"),
+        (normed(), "ParametrizedLinear"),
+        (torch.nn.TransformerEncoderLayer(4, 2), "holds activation, which is no plain data"),
+        (torch.nn.LSTM(2, 3), "LSTM holds _flat_weight_refs"),
+    ],
+)
+def test_a_module_of_other_classes_is_refused_by_name(module, says):
+    """It could not be made in a worker, which has torch alone and unpickles nothing."""
+    with pytest.raises(BadThing, match=says):
+        handles("run_step")[0].module(module)
+
+
+def test_what_there_is_not_is_refused_by_name():
+    """Optimizers, adapters, names that lead elsewhere."""
+    student = handles("run_step")[0]
+    for make, says in [
+        (lambda: student.optimizer("Adamw", []), "torch.optim has no optimizer Adamw"),
+        (lambda: student.optimizer("Optimizer", []), "no optimizer Optimizer"),
+        (lambda: student.other("run_more"), "adapters.py has no function run_more"),
+        (lambda: student.file("", "../x"), "is no name of a file"),
+        (lambda: student.file("", "/etc/passwd"), "is no name of a file"),
+        (lambda: student.folder({"a/../../b": ""}), "is no name of a file"),
+        (lambda: student.folder().file("../x"), "is no name of a file"),
+    ]:
+        with pytest.raises(BadThing, match=says):
+            make()
+
+
+MODULES = [
+    torch.nn.Linear(3, 2),
+    torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.LayerNorm(4), torch.nn.GELU("tanh")),
+    torch.nn.BatchNorm1d(3).eval(),
+    torch.nn.Conv2d(1, 2, 3, padding=1),
+    torch.nn.ModuleDict({"a": torch.nn.Dropout(0.3), "b": torch.nn.ModuleList([torch.nn.Tanh()])}),
+]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda one: type(one).__name__)
+def test_the_same_module_is_made(module):
+    """Of the same form, state and mode."""
+    made = module_of(outline_of(module))
+    assert repr(made) == repr(module)
+    assert [one.training for one in made.modules()] == [one.training for one in module.modules()]
+    assert list(made.state_dict()) == list(module.state_dict())
+    for name, tensor in module.state_dict().items():
+        assert torch.equal(made.state_dict()[name], tensor)
+
+
+def test_what_is_shared_stays_shared_and_frozen_frozen():
+    """Tied weights are one parameter; nothing is shared with the test's own module."""
+    tied = torch.nn.ModuleList([torch.nn.Linear(2, 2, bias=False), torch.nn.Linear(2, 2)])
+    tied[1].weight = tied[0].weight
+    tied[1].bias.requires_grad_(False)
+    made = module_of(outline_of(tied))
+    assert made[0].weight is made[1].weight
+    assert made[0].weight.data_ptr() != tied[0].weight.data_ptr()
+    assert [one.requires_grad for one in made.parameters()] == [True, False]
+
+
+def replaced_by_a_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def replaced_by_a_link(path):
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+
+
+def replaced_by_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def grown(path):
+    os.truncate(path, making.MAX_FILE + 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (Path.unlink, "there is no a.txt afterwards"),
+        (replaced_by_a_pipe, "a.txt is something else afterwards"),
+        (replaced_by_a_link, "a.txt is something else afterwards"),
+        (replaced_by_a_folder, "a.txt is something else afterwards"),
+        (grown, "a.txt is larger than 64 MB afterwards"),
+    ],
+)
+def test_whatever_became_of_a_file_is_told(change, says):
+    """It is the submission's doing, and nobody waits for a pipe or follows a link."""
+    student, _ = handles("run_write", run_write=lambda path, **_: change(Path(path)))
+    contract, function = contract_of(CONTRACT), {"run_write": lambda path, **_: change(path)}
+    reference = Reference(contract["run_write"], function, fresh_case(1, "test"), contract)
+    for handle, problem in [(student, StudentFault), (reference, BrokenReference)]:
+        file = handle.file("text", "a.txt")
+        handle(file, "x")
+        with pytest.raises(problem, match=says):
+            file.read()
+
+
+def test_a_folder_of_very_many_files_is_told():
+    """Its entries are counted no further than to the bound."""
+
+    def fill(path, **_):
+        for number in range(making.MAX_ENTRIES + 1):
+            (path / str(number)).touch()
+
+    student, _ = handles("run_write", run_write=fill)
+    folder = student.folder({"a": "x"}, "many")
+    student(folder, "x")
+    with pytest.raises(StudentFault, match="many holds more than 10000 files"):
+        folder.entries()
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    """Files are removed with the script that they are of, at home and in the judge."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    shop = Workshop()
+    path = shop.make("file", ["a.txt", b"x"], {})
+    stream = shop.make("as_stream", [path], {})
+    assert path.is_file()
+    shop.close()
+    assert stream.closed
+    assert list(tmp_path.iterdir()) == []
+    handle = handles("run_write")[1]
+    file = handle.file(name="a.txt")
+    handle(file, "x")
+    assert file.read() == b"x"
+    del handle, file
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ("def run_x() -> torch.nn.Module: ...", "run_x, its result: a module can be given"),
+        ("def run_x() -> dict[str, Path]: ...", "a path can be given, and not come back"),
+        ("def run_x() -> int | BinaryIO: ...", "a binary file can be given"),
+        ("def run_x(a: torch.utils.data.Dataset): ...", "run_x, a: Dataset cannot cross"),
+        ("def get_x(a: list[Path]) -> type[torch.optim.Optimizer]: ...", "get_x, its result"),
+        (
+            "class A(Protocol):\n    model: torch.nn.Module\ndef get_x() -> A: ...",
+            "model: a module can be given",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_when_the_assignment_is_loaded(declared, says):
+    """By the adapter and the parameter, and with what to write instead."""
+    with pytest.raises(BadAssignment, match=says) as refused:
+        contract_of(f"{CONTRACT}\n{declared}")
+    assert "typing.Protocol" in str(refused.value)
+
+
+def test_further_keywords_are_left_to_the_submission():
+    """`**kwargs` of the well-known signatures are nobody's parameters."""
+    adapter = contract_of(CONTRACT + "\ndef run_x(a: int, *more, **kwargs: Any): ...")["run_x"]
+    assert adapter.parameters == ("a",)

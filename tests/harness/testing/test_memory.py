@@ -1,0 +1,155 @@
+"""A test is a function of the answers: of equal answers, the verdict is reached once."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from grader.evidence import Evidence
+from grader.sandbox.replies import Sealed
+from grader.suite.memory import Asked, Interview, Memory
+from grader.testing.outcome import StudentFault
+from grader.verdict import Aspect, Grade, Status, Verdict, Visibility
+from grader.wire.calls import Answer, Call, encode_answer
+from grader.wire.frames import receive
+
+pytestmark = pytest.mark.unit
+
+TEST = "tests/public/test_x.py::test_y"
+FIRST, SECOND = Call("run_x", {"n": 1}), Call("run_x", {"n": 2})
+
+
+def remembered(status: Status) -> Verdict:
+    """What a test came to."""
+    return Verdict(TEST, "run_x", Aspect.VALUES, status, 0.0, 1.0, Visibility.PUBLIC)
+
+
+class Submission:
+    """Answers calls with what it was given, and counts them; None is no answer."""
+
+    def __init__(self, *answers: int | None, digested: bool = True) -> None:
+        self._answers = iter(answers)
+        self._digested = digested
+        self.calls: list[object] = []
+
+    def ask(self, call: Call) -> Answer:
+        """The next answer."""
+        self.calls.append(call.arguments["n"])
+        value = next(self._answers)
+        if value is None:
+            raise StudentFault(Status.TIMEOUT, "too late")
+        return Answer(value=value, digest=bytes([value]) if self._digested else None)
+
+
+def learned(*answers: int | None, digested: bool = True) -> Memory:
+    """A memory of one test with two calls that got these answers."""
+    interview, status = Interview(Submission(*answers, digested=digested).ask, ()), Status.PASSED
+    try:
+        for call in (FIRST, SECOND):
+            interview.ask(call)
+    except StudentFault:
+        status = Status.TIMEOUT
+    memory = Memory()
+    memory.learn(TEST, interview.asked, remembered(status))
+    return memory
+
+
+def test_a_test_of_very_many_calls_is_not_remembered():
+    """An iterator without an end gives as many answers as it is asked for."""
+    memory, calls = Memory(most=8), 9
+    answer = Answer(value=4, digest=b"4")
+    memory.learn(TEST, [Asked(FIRST, answer)] * calls, remembered(Status.FAILED))
+    assert memory.follow(TEST, Submission(4).ask) == ([], None)
+
+
+def test_equal_answers_get_the_verdict_that_they_got_before():
+    """Every call is made all the same: an answer is never assumed."""
+    submission = Submission(5, 6)
+    asked, outcome = learned(5, 6).follow(TEST, submission.ask)
+    assert outcome == remembered(Status.PASSED)
+    assert submission.calls == [one.call.arguments["n"] for one in asked] == [1, 2]
+
+
+def test_another_answer_leads_to_no_verdict():
+    """The test is run, and need not ask again what was answered."""
+    memory = learned(5, 6)
+    for answers, calls in (((5, 7), [1, 2]), ((4,), [1])):
+        submission = Submission(*answers, 9)
+        asked, outcome = memory.follow(TEST, submission.ask)
+        assert outcome is None
+        interview = Interview(submission.ask, asked)
+        assert interview.ask(FIRST).value == answers[0]
+        assert interview.ask(SECOND).value == (answers[1] if len(answers) > 1 else 9)
+        assert submission.calls == [1, 2]
+        assert calls == [one.call.arguments["n"] for one in asked]
+
+
+def test_a_call_that_was_not_foreseen_is_asked_for():
+    """A test may go another way than the one before."""
+    submission = Submission(5, 8)
+    asked = [Asked(FIRST, submission.ask(FIRST))]
+    assert Interview(submission.ask, asked).ask(SECOND).value == 8
+
+
+def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
+    """An answer that came before, byte for byte, is read only where it leads to no verdict."""
+    stream = io.BytesIO(encode_answer(Answer(value=5)))
+    frame = receive(lambda size: bytearray(stream.read(size)))
+    sealed = Sealed(frame, frame.digest())
+    submission = Submission(8)
+    interview = Interview(submission.ask, [Asked(FIRST, sealed)])
+    assert interview.ask(FIRST).value == 5
+    assert interview.ask(SECOND).value == 8
+    memory = Memory()
+    memory.learn(TEST, interview.asked, remembered(Status.FAILED))
+    assert memory.follow(TEST, lambda _: sealed)[0][0].answer is sealed
+
+
+def test_a_missing_answer_is_never_remembered():
+    """Who is late once may be in time the next time, and the other way round."""
+    memory = learned(5, None)
+    asked, outcome = memory.follow(TEST, Submission(5, 6).ask)
+    assert outcome is None
+    assert len(asked) == 2
+    asked, outcome = learned(5, 6).follow(TEST, Submission(5, None).ask)
+    assert outcome is None
+    assert isinstance(asked[-1].answer, StudentFault)
+
+
+def test_answers_without_a_digest_are_not_remembered():
+    """Nobody knows whether they are the same."""
+    memory = learned(5, 6, digested=False)
+    assert memory.follow(TEST, Submission(5, 6, digested=False).ask)[1] is None
+
+
+def test_of_a_class_that_answers_in_many_ways_the_latest_are_remembered():
+    """The memory stays as small in a batch of ten thousand."""
+    memory = Memory()
+    for value in range(200):
+        answer = Answer(value=value, digest=bytes([value]))
+        memory.learn(TEST, [Asked(FIRST, answer)], remembered(Status.FAILED))
+    assert memory.follow(TEST, Submission(199).ask)[1] is not None
+    assert memory.follow(TEST, Submission(3).ask)[1] is None
+
+
+def without_costs(grade: Grade) -> Evidence:
+    """What there is to see of a grade, but for what finding it took."""
+    mendings = (replace(one, edits=0, calls=0, seconds=0.0) for one in grade.evidence.mendings)
+    return replace(grade.evidence, mendings=tuple(mendings))
+
+
+@pytest.mark.process
+def test_the_second_of_two_equal_submissions_is_graded_like_the_first(grade):
+    """To the last field but the time; so is a wrong one, diagnosis and line included."""
+    for text in (
+        "def run_double(x):\n    return 3 * x\n",
+        "def run_double(x):\n    return 2 * x\n",
+    ):
+        first, second = grade(text).grade, grade(text).grade
+        assert without_costs(first) == without_costs(second)
+        one, other = (
+            [verdict._replace(duration_s=0.0) for verdict in each.tests] for each in (first, second)
+        )
+        assert one == other

@@ -1,0 +1,269 @@
+"""Points are hundredths whose parts add up to the whole, and without values there are none."""
+
+import itertools
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import Assignment, BadAssignment, find_assignment
+from grader.home.report import ExerciseTally
+from grader.judge.gate import gated
+from grader.points import Gate, hundredths, points_of, scaled, shared_out, total
+from grader.suite.points import share_points
+from grader.testing.exercise import Membership
+from grader.verdict import Aspect, Status, Verdict, Visibility
+
+pytestmark = pytest.mark.unit
+
+SHARES = {
+    Aspect.VALUES: 60.0,
+    Aspect.GENERALITY: 15.0,
+    Aspect.NUMERICS: 10.0,
+    Aspect.GRADIENTS: 5.0,
+    Aspect.DISCIPLINE: 5.0,
+    Aspect.EFFICIENCY: 5.0,
+}
+
+
+def chances(number: int = 300):
+    """Sources of chance, the same in every run."""
+    return [random.Random(seed) for seed in range(number)]
+
+
+def is_in_hundredths(points: float) -> bool:
+    """Whether it is written with two decimals at most."""
+    return len(repr(points).partition(".")[2]) <= 2
+
+
+def an_assignment(points: float, aspects: dict[Aspect, float] | None = None) -> Assignment:
+    """An assignment of one exercise."""
+    return Assignment(Path(), "one", {"run_x": points}, aspects or SHARES, 1.0, {})
+
+
+def of_x(aspect: Aspect, score: float, worth: float = 1.0, message: str | None = None) -> Verdict:
+    """A verdict on an exercise; it passed if it earned what it carries."""
+    status = Status.PASSED if score == worth else Status.FAILED
+    return Verdict(
+        "test", "run_x", aspect, status, score, worth, Visibility.PUBLIC, message=message
+    )
+
+
+# --- Parts and wholes ---------------------------------------------------------------------------
+
+
+def test_parts_add_up_to_the_whole_whatever_the_weights():
+    """Nobody finds a hundredth too many or too few; none is farther off than one hundredth."""
+    for chance in chances():
+        weights = [
+            chance.choice((0, 1, 1.5, chance.random())) for _ in range(chance.randint(1, 40))
+        ]
+        weights.append(1)
+        whole = chance.randint(0, 2000)
+        parts = shared_out(whole, weights)
+        assert sum(parts) == whole
+        for part, weight in zip(parts, weights, strict=True):
+            exact = whole * Fraction(weight) / sum(map(Fraction, weights))
+            assert abs(part - exact) < 1
+
+
+def test_equal_weights_differ_by_a_hundredth_and_the_first_have_more():
+    """The same suite shares out its points in the same way each time."""
+    assert shared_out(100, [1, 1, 1]) == [34, 33, 33]
+    assert shared_out(2, [1, 1, 1]) == [1, 1, 0]
+
+
+def test_sums_of_scores_are_exact():
+    """Ten times a tenth is one."""
+    assert total([0.1] * 10) == 1.0
+    assert total([1.1, 2.2]) == 3.3
+    assert total([]) == 0.0
+
+
+def test_scaled_parts_add_up_and_full_stays_full():
+    """On a platform where the assignment is worth something else."""
+    for chance in chances():
+        worth = [chance.randint(0, 1200) for _ in range(chance.randint(1, 15))]
+        got = [chance.choice((0, worth_of, chance.randint(0, worth_of))) for worth_of in worth]
+        most = chance.choice((1.0, 20.0, 33.33, 7.0))
+        pairs = [(points_of(a), points_of(b)) for a, b in zip(got, worth, strict=True)]
+        parts = scaled(pairs, most)
+        if sum(worth):
+            assert total(possible for _, possible in parts) == most
+        for (before, of), (after, possible) in zip(pairs, parts, strict=True):
+            assert is_in_hundredths(after)
+            assert is_in_hundredths(possible)
+            assert 0 <= after <= possible
+            assert after == possible or before != of
+            assert after == 0 or before != 0
+
+
+def test_parts_that_are_not_scaled_stay_as_they_are():
+    """But for what is less than a hundredth."""
+    assert scaled([(1.5, 3.0), (0.1 + 0.2, 4.0)], None) == [(1.5, 3.0), (0.3, 4.0)]
+
+
+# --- The points of tests ------------------------------------------------------------------------
+
+
+def test_the_tests_of_an_exercise_carry_its_points_to_the_hundredth():
+    """Whatever the number of tests and their weights."""
+    for chance in chances():
+        points = chance.randint(0, 1500) / 100
+        tests = {
+            str(number): Membership(
+                "run_x", chance.choice([*Aspect]), chance.choice((1.0, 2.0, 0.3))
+            )
+            for number in range(chance.randint(1, 40))
+        }
+        shared = share_points(an_assignment(points), tests)
+        assert [*shared] == [*sorted(shared, key=lambda t: [*shared].index(t))]
+        assert shared.keys() == tests.keys()
+        assert all(map(is_in_hundredths, shared.values()))
+        assert total(shared.values()) == points
+
+
+def test_an_aspect_has_its_share_and_its_tests_share_that():
+    """The order in which tests are found changes nothing but whose hundredth is whose."""
+    aspects = [Aspect.VALUES] * 2 + [Aspect.GENERALITY] * 3
+    tests = {str(n): Membership("run_x", aspect, 1.0) for n, aspect in enumerate(aspects)}
+    shared = share_points(an_assignment(5.0), tests)
+    assert [*shared.values()] == [2.0, 2.0, 0.34, 0.33, 0.33]
+    backwards = share_points(an_assignment(5.0), dict(reversed(tests.items())))
+    assert sorted(backwards.values()) == sorted(shared.values())
+
+
+def test_of_fewer_hundredths_than_tests_some_carry_none():
+    """They are asked and told all the same."""
+    tests = {str(number): Membership("run_x", Aspect.VALUES, 1.0) for number in range(4)}
+    assert [*share_points(an_assignment(0.02), tests).values()] == [0.01, 0.01, 0.0, 0.0]
+
+
+def test_points_at_home_follow_the_same_rule():
+    """In whatever order the tests are run there."""
+    tests = [
+        ("passed", False, 40),
+        ("passed", True, 30),
+        ("failed", True, 30),
+        ("missing", False, 5),
+    ]
+    for order in itertools.permutations(tests):
+        tally = ExerciseTally()
+        for outcome, is_of_values, worth in order:
+            tally.add(outcome, is_of_values, worth)
+        assert (tally.points, tally.possible, tally.counts_less) == (50, 105, True)
+
+
+@pytest.mark.parametrize("weights", [(0.0, 0.0), (1.0, -1.0), (2.0, -1.0), (float("inf"), 1.0)])
+def test_weights_that_share_nothing_are_refused(weights):
+    """An author's slip is told, and not graded with."""
+    tests = {
+        str(number): Membership("run_x", Aspect.VALUES, weight)
+        for number, weight in enumerate(weights)
+    }
+    with pytest.raises(BadAssignment, match=r"the weights of run_x's tests of values"):
+        share_points(an_assignment(1.0), tests)
+
+
+@pytest.mark.parametrize("points", ["0.333", "1e-3", "inf", "nan"])
+def test_exercises_are_worth_whole_hundredths(tmp_path, points):
+    """Any other sum could not be shared out so that the parts add up to it."""
+    table = f'[tool.grader]\nname = "x"\n[tool.grader.exercises]\nrun_x = {points}\n'
+    (tmp_path / "pyproject.toml").write_text(table)
+    with pytest.raises(BadAssignment, match="run_x must be"):
+        find_assignment(tmp_path)
+
+
+def test_a_hundredth_is_points_enough(tmp_path):
+    """So are thirds, as far as they are written in hundredths."""
+    table = '[tool.grader]\nname = "x"\n[tool.grader.exercises]\nrun_x = 0.01\nrun_y = 33.33\n'
+    (tmp_path / "pyproject.toml").write_text(table)
+    assert find_assignment(tmp_path).points == {"run_x": 0.01, "run_y": 33.33}
+
+
+# --- No work, no points -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "others", "message"),
+    [
+        ([1.0, 1.0], [1.0, 1.0], None),
+        ([1.0, 0.0], [0.5, 0.5], "counts half: half of this exercise's values are right"),
+        ([0.0, 0.0], [0.0, 0.0], "counts nothing: none of this exercise's values are right"),
+    ],
+)
+def test_other_points_count_as_far_as_the_values_are_right(values, others, message):
+    """Half of the values, half of the rest; and a verdict that counts less says so."""
+    tests = [of_x(Aspect.VALUES, score) for score in values]
+    tests += [of_x(Aspect.DISCIPLINE, 1.0), of_x(Aspect.GENERALITY, 1.0)]
+    found = [*gated(tests)]
+    assert [verdict.score for verdict in found] == values + others
+    assert {verdict.message for verdict in found[2:]} == {message}
+    assert {verdict.status for verdict in found[2:]} == {Status.PASSED}
+
+
+def test_a_share_is_told_in_percent():
+    """Never as all or nothing where it is neither."""
+    for right, words in ((1, "counts 1 %: 1 %"), (333, "counts 33 %: 33 %"), (999, "99 %: 99 %")):
+        tests = [of_x(Aspect.VALUES, points, points) for points in (right / 100, 0.0)]
+        tests.append(of_x(Aspect.VALUES, 0.0, (1000 - right) / 100))
+        *_, last = gated([*tests, of_x(Aspect.NUMERICS, 1.0, 1.0, "a note")])
+        first, _, remark = last.message.partition("\n")
+        assert (first, words in remark) == ("a note", True)
+
+
+def test_what_counts_is_right_to_the_hundredth_all_together():
+    """Small tests lose no more by rounding than one large one would."""
+    for chance in chances():
+        worth = [chance.randint(0, 9) for _ in range(chance.randint(0, 30))]
+        possible = chance.randint(1, 50)
+        right = chance.randint(0, possible)
+        gate = Gate()
+        gate.add_values(right, possible, right == possible)
+        counted = [gate.counted(earned) for earned in worth]
+        assert sum(counted) == sum(worth) * right // possible == gate.counted_of(sum(worth))
+        assert all(0 <= part <= earned for part, earned in zip(counted, worth, strict=True))
+
+
+def test_each_exercise_has_a_gate_of_its_own():
+    """Wrong values of one cost nothing in another."""
+    wrong = of_x(Aspect.VALUES, 0.0)
+    right = wrong._replace(exercise="run_y", status=Status.PASSED, score=1.0)
+    others = [one._replace(aspect=Aspect.GRADIENTS, status=Status.PASSED) for one in (wrong, right)]
+    found = [*gated([wrong, others[0]._replace(score=1.0), right, others[1]])]
+    assert [verdict.score for verdict in found] == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_an_exercise_without_tests_of_values_has_no_gate():
+    """An author may ask for discipline alone."""
+    (verdict,) = gated([of_x(Aspect.DISCIPLINE, 1.0)])
+    assert (verdict.score, verdict.message) == (1.0, None)
+
+
+def test_values_that_carry_no_points_count_by_their_number():
+    """An assignment may weigh them with 0: without work there are no points all the same."""
+    half = [of_x(Aspect.VALUES, 0.0, 0.0), of_x(Aspect.VALUES, 0.0, 0.0)]
+    half[1] = half[1]._replace(status=Status.FAILED)
+    *_, last = gated([*half, of_x(Aspect.GENERALITY, 1.0)])
+    assert last.score == 0.5
+
+
+def test_a_verdict_stands_when_it_is_reached():
+    """It is shown to whoever follows a grading before the next one is known."""
+    reached = itertools.count()
+
+    def verdicts():
+        for verdict in (of_x(Aspect.VALUES, 0.0), of_x(Aspect.GENERALITY, 1.0)):
+            next(reached)
+            yield verdict
+
+    stream = gated(verdicts())
+    assert (next(stream).score, next(reached)) == (0.0, 1)
+
+
+def test_hundredths_are_the_nearest():
+    """Scores that were stored with rounding errors are what they were meant to be."""
+    assert [hundredths(points) for points in (10.000003, 5.999998, 0.29, 1.005)] == [
+        1000, 600, 29, 100,
+    ]  # fmt: skip

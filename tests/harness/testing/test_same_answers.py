@@ -1,0 +1,74 @@
+"""What is asked of the same answers again and again: quicker answers are the same answers."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from grader.explaining.naming.prediction import Numbers
+from grader.explaining.steps.layouts import KeptSteps, KnownSteps, Likeness
+from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
+from grader.testing.observation import Observation
+from grader.verdict import Aspect
+from grader.wire.calls import Call
+
+pytestmark = pytest.mark.unit
+
+NUMBERS = [0.0, -0.0, 1.0, 1.0 + 1e-6, 1.0 + 1e-3, -3e38, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize("tolerance", [FLOAT32, Tolerance(0.0, 0.0), Tolerance(1e-2, 1e-2)])
+@pytest.mark.parametrize(("one", "other"), [*itertools.product(NUMBERS, repeat=2)])
+def test_yes_or_no_is_what_the_whole_comparison_says(one, other, tolerance):
+    """Diagnosis wants no more than that; NaN and infinity are where the two could part."""
+    actual, expected = torch.tensor([1.0, one]), torch.tensor([1.0, other])
+    assert all_within(actual, expected, tolerance) is compare(actual, expected, tolerance).ok
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)])
+def test_yes_or_no_of_no_numbers_and_of_one(shape):
+    """Empty answers are alike."""
+    assert all_within(torch.zeros(shape), torch.zeros(shape), FLOAT32)
+    assert compare(torch.zeros(shape), torch.zeros(shape), FLOAT32).ok
+
+
+def test_an_observation_tells_predictions_and_leniencies_apart():
+    """What was found for one must not be taken for another's."""
+    call = Call("run_double", {})
+    seen = Observation("test", 0, Aspect.VALUES, call, torch.tensor([1.0, 2.0]))
+    near, far = Numbers(torch.tensor([1.0, 2.00004])), Numbers(torch.tensor([1.0, 3.0]))
+    for _ in range(2):
+        assert [seen.is_as(near, 1), seen.is_as(near, 5), seen.is_as(far, 5)] == [
+            False,
+            True,
+            False,
+        ]
+
+
+def test_kept_steps_are_found_again_like_others():
+    """They are worked out once, whoever asks."""
+    step = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
+    steps = {"scores": [step]}
+    kept = KeptSteps(steps)
+    assert KnownSteps.of(kept) is KnownSteps.of(kept)
+    for value, likeness in (
+        (step, Likeness.SAME),
+        (step.unsqueeze(0), Likeness.SAME),
+        (step.transpose(0, 2), Likeness.PERMUTED),
+        (step.reshape(6, 4), Likeness.MERGED),
+        (step.mT.contiguous(), Likeness.PERMUTED),
+        (step[1], Likeness.SAME),
+    ):
+        expected = {"scores": likeness}
+        assert KnownSteps.of(kept).likeness(value) == KnownSteps.of(steps).likeness(value)
+        assert KnownSteps.of(kept).likeness(value) == expected
+
+
+def test_numbers_that_only_lie_in_memory_like_a_later_step_are_the_earlier_one_s():
+    """Cutting a vector into heads moves nothing: what was not cut yet is not cut rightly."""
+    queries = torch.randn(5, 6, generator=torch.Generator().manual_seed(2))
+    known = KnownSteps({"queries": [queries], "heads": [queries.view(5, 2, 3).transpose(0, 1)]})
+    assert known.most_like(queries.flatten()) == ["queries"]
+    assert known.most_like(queries.view(2, 5, 3)) == ["queries"]
+    assert known.most_like(queries.view(5, 2, 3)) == ["heads"]

@@ -1,0 +1,259 @@
+"""Values of every kind cross in both directions; what is wrong with one is told by its place."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from grader import Grade, batch
+from grader.store import Store
+from grader.verdict import Status
+
+pytestmark = pytest.mark.process
+
+ASSIGNMENT = Path(__file__).parents[1] / "kinds_of_values"
+RIGHT = (ASSIGNMENT / "solutions" / "__init__.py").read_text("utf-8")
+
+RAISED = (
+    *("has no attribute", "is not callable", "unexpected keyword", "nothing was written there"),
+    *("KeyError", "its temporary folder", "division by zero", "File too large", "No space left"),
+)
+OBJECTS = ("tokenizer", "optimizer_class")
+LINK = "Path(path).unlink(); Path(path).symlink_to('/etc/passwd')"
+FLOOD = "\n    with open(path, 'wb') as file:\n        while True: file.write(bytes(1 << 20))"
+MANY = "\n    for number in range(10**6): (into / str(number)).touch()"
+COURSES = "from adapters import Split"
+OWN = 'from collections import namedtuple; Split = namedtuple("Split", "train rest share")'
+
+# A function, what it returns instead of what is right, and what is said of that.
+WRONG = [
+    ("counts", "return list(right)", "must return a dict from strs to ints, not a list of"),
+    ("counts", "return {}", "has 0 keys, where"),
+    ("counts", "return right | {'z': 1}", "'z' is too much"),
+    ("counts", "return {k: float(n) for k, n in right.items()}", "must be an int, not the float"),
+    ("counts", "return {key: n + 1 for key, n in right.items()}", "the result['"),
+    ("counts", "return {key.encode(): n for key, n in right.items()}", "the key b'"),
+    ("counts", "return right.items()", "not an object of type dict_items"),
+    ("tokens", "return (n for n in right)", "not an iterator of type generator"),
+    ("tokens", "return tuple(right)", "must return a list of ints, not a tuple of"),
+    ("tokens", "return right[:-1]", "has 2 elements, where 3 were wanted"),
+    ("tokens", "return [*right, 7]", "7 at [3] is too much"),
+    ("tokens", "return torch.tensor(right)", "must return a list of ints, not a tensor of shape"),
+    ("tokens", "return [1 << 70]", "[0] must be an int, not an int of more than 64 bits"),
+    ("tokens", "right[1] = (right[1] + 1) % 256; return right", "the result[1] is"),
+    ("tokens", "loop = []; loop.append(loop); return loop", "[0] must be an int, not a list of 1"),
+    ("pairs", "return [list(pair) for pair in right]", "[0] must be a tuple (an int, an int)"),
+    ("pairs", "return [(*pair, 0) for pair in right]", "[0] must be a tuple (an int, an int)"),
+    ("pairs", "return [pair[::-1] for pair in right]", "the result[0][0] is"),
+    ("pairs", "return right * 100_000", "too large"),
+    ("split", "return right[:2]", "must return a Split (train, rest, share)"),
+    ("split", "return right._replace(share=1)", "share"),
+    ("split", "return right._replace(train=right.rest)", "the result.train has shape"),
+    ("split", "return right._replace(rest=right.rest[::-1].copy())", "numbers in the result.rest"),
+    ("split", "return right._replace(train=torch.ones(3))", ".train must be an integer numpy"),
+    ("split", "return right._replace(train=right.train / 1.0)", ".train must be an integer numpy"),
+    ("layers", "return right[0]", "must return a tuple (a floating-point tensor"),
+    ("layers", "return right[0], {'scale': weights['scale']}", "'shift' is missing"),
+    ("layers", "return right[0][0], right[1]", "[0] must be a floating-point tensor (... d)"),
+    ("layers", "return right[0] + 1, right[1]", "the result[0]"),
+    ("layers", "return right[0].half(), right[1]", "float16"),
+    ("layers", "given['x'].add_(1); return right", "changes its input x"),
+    ("layers", "weights['shift'] = 1; return right", "changes its input weights"),
+    ("layers", "weights['more'] = 1; return right", "changes its input weights"),
+    ("vocabulary", "return {word.decode() for word in right}", "an element of it must be bytes"),
+    ("vocabulary", "return set(list(right)[1:])", "has 3 elements, where 4 were wanted"),
+    ("vocabulary", "return {word[:-1] for word in right}", "too much"),
+    ("rate", "return str(right)", "must return a float, not the str"),
+    ("rate", "return right * 1.01", "off by"),
+    ("rate", "return None", "must return a float, not None"),
+    ("precision", "return str(right[0]), right[1]", "[0] must be a dtype, not the str"),
+    ("precision", "return torch.float64, right[1]", "the result[0] is torch.float64"),
+    ("precision", "return right[0], not right[1]", "the result[1] is"),
+    ("merges", "return right[::-1]", "the result[0] is b'"),
+    ("merges", "return [bytearray(one) for one in right]", "[0] must be bytes, not"),
+    ("merges", "return [one[:1] for one in right]", "the result[0] is b'"),
+    ("gains", "return right or []", "the result is a list, where None was wanted"),
+    ("gains", "return None", "the result is None, where a list was wanted"),
+    ("gains", "return right and [-one for one in right]", "the result[0]"),
+    ("gains", "return right and [float('nan') for _ in right]", "the result[0]"),
+    ("gains", "return right and [str(one) for one in right]", "[0] must be a float, not the str"),
+    ("tokenizer", "return 7", "must return a Tokenizer (encode(), encode_each(), decode(), size)"),
+    ("tokenizer", "right.encode = lambda text: text; return right", "encode must return a list of"),
+    ("tokenizer", "right.size += 1; return right", "the result is 10"),
+    ("tokenizer", "del Tokenizer.decode; return right", "has no attribute 'decode'"),
+    ("tokenizer", "right.decode = lambda ids: 'x'; return right", "the result is 'x'"),
+    ("tokenizer", "right.encode_each = lambda texts: [99, 0]; return right", "result[0] is 99"),
+    ("tokenizer", "right.encode_each = lambda texts: iter([1, 'b']); return right", "must be an"),
+    ("tokenizer", "right.encode_each = lambda texts: iter([[1], [2]]); return right", "yield from"),
+    ("tokenizer", "right.encode_each = lambda texts: None; return right", "an iterator over"),
+    ("optimizer_class", "return right([], 0.1, 0.9)", "is not callable"),
+    ("optimizer_class", "right.step = lambda self: None; return right", "after step 1"),
+    ("optimizer_class", "right.__init__ = lambda *_: None; return right", "unexpected keyword"),
+    ("primes", "return (number + 1 for number in right)", "the result[0] is"),
+    ("primes", "return itertools.islice(right, 2)", "has 2 elements, where 7 were wanted"),
+    ("primes", "return [next(right), next(right)]", "has 2 elements, where 7 were wanted"),
+    ("primes", "return itertools.count()", "the result[0] is 0"),
+    ("clipping", "[p.grad.neg_() for p in parameters[:-1]]", "numbers in the gradient are wrong"),
+    ("clipping", "parameters[0].grad = None", "the gradient is None, where a tensor of shape"),
+    ("clipping", "parameters[0].data = parameters[0].grad = torch.ones(1)", "has shape [1]"),
+    ("clipping", "parameters[-1].grad.mul_(2)", "has no attribute 'mul_'"),
+    ("save", "Path(str(out)).unlink(missing_ok=True)", "and nothing was written there before"),
+    ("save", "torch.save({}, out)", "KeyError: 'model'"),
+    ("save", "Path('/tmp/elsewhere').write_text('x')", "writes to its temporary folder"),
+    ("load", "return '17'", "run_load must return an int, not the str '17'"),
+    ("load", "return right + 1", "the result[0] is"),
+    ("load", "model[0].weight.data.zero_(); return right", "numbers in the result[1]"),
+    ("load", "optimizer.state.clear(); return right", "is missing"),
+    ("load", "optimizer.step = lambda: 1 / 0; return right", "division by zero"),
+    ("load", "model.state_dict = lambda: {'a': 1}; return right", "['a'] must be a tensor"),
+    ("load", "type(model).forward = lambda *_: 'lies'; return right", "must return a tensor"),
+    ("most_common", "Path(path).write_text('x'); return right", "the corpus was written to"),
+    ("most_common", "Path(path).unlink(); return right", "there is no corpus.txt afterwards"),
+    ("most_common", f"{LINK}; return right", "corpus.txt is something else afterwards"),
+    ("most_common", "Path(path).unlink(); Path(path).mkdir(); return right", "something else"),
+    ("most_common", "Path(path).write_bytes(b'\\xff'); return right", "no text in UTF-8: byte 0"),
+    ("most_common", FLOOD, "File too large"),
+    ("lengths", "return (number + 1 for number in right)", "the result[0] is"),
+    ("lengths", "list(right); return iter(())", "has 0 elements, where 12 were wanted"),
+    ("windows", "return right[:, :1].expand(-1, length)", "numbers in the result are wrong"),
+    ("windows", "return right[:1].expand(count, -1)", "do not come as often as they should"),
+    ("windows", "return right_run_windows(corpus[:-1], length, count)", "do not come as often"),
+    ("windows", "torch.manual_seed(0); return right_run_windows(**given)", "all calls draw"),
+    ("windows", "return right[:, 1:]", "must return shape (count length)"),
+    ("training", "return (loss / 2 for loss in right)", "the result[0][0]"),
+    ("training", "next(right); return right", "the result[0][0]"),
+    ("training", "optimizer.zero_grad = lambda: None; return right", "the result[0][2]"),
+    ("training", "return itertools.islice(right, 3)", "has 3 elements, where 8 were wanted"),
+    ("training", "return [next(right) for _ in range(9)]", "the result[1]['weight']"),
+    ("shards", "return right + 1", "the result[0] is 7: 6 was expected"),
+    ("shards", "(into / 'more').touch(); return right", "'more' at [6] is too much"),
+    ("shards", "import shutil; shutil.rmtree(into); return right", "there is no shards afterwards"),
+    ("shards", MANY, "No space left on device"),
+    ("shards", "return max(into.iterdir()).write_bytes(b'')", "the result[0] is 0"),
+]  # fmt: skip
+
+# Functions in other styles, which are as right.
+ALSO_RIGHT = [
+    ("windows", "return torch.stack([corpus[n : n + length] for n in numpy.random.randint("
+     "len(corpus) - length + 1, size=count)])"),
+    ("windows", "return torch.stack([corpus[n : n + length] for n in numpy.random.default_rng()"
+     ".integers(len(corpus) - length, size=count, endpoint=True)])"),
+    ("windows", "return torch.stack([corpus[n : n + length] for n in random.choices("
+     "range(len(corpus) - length + 1), k=count)])"),
+    ("lengths", "return list(right)"),
+    ("lengths", "return map(int, right)"),
+    ("most_common", "return tuple(right)"),
+    ("training", "return (float(loss) for loss in right)"),
+    ("clipping", "return 1.5"),
+    ("optimizer_class", "step = right.step; right.step = lambda self: step(self) or 1.5; "
+     "return right"),
+    ("save", "Path('log.txt').write_text('saved'); return out"),
+]  # fmt: skip
+
+
+def wrong_program(function: str, body: str) -> str:
+    """The right program, of which one function goes on from what is right."""
+    name = f"get_{function}" if function in OBJECTS else f"run_{function}"
+    return (
+        f"import random\nimport numpy\n{RIGHT}\n\nright_{name} = {name}\n\n\ndef {name}(**given):\n"
+        f"    globals().update(given)\n    right = right_{name}(**given)\n    {body}\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def grades(tmp_path_factory) -> Sequence[Grade]:
+    """The grades of the right program, and of each wrong one."""
+    folder = tmp_path_factory.mktemp("values")
+    others = [wrong_program(*one[:2]) for one in (*WRONG, *ALSO_RIGHT)]
+    for number, program in enumerate([RIGHT, *others]):
+        submission = folder / "class" / f"{number:03}"
+        submission.mkdir(parents=True)
+        program = program.replace(
+            "from adapters import Split", "from collections import namedtuple"
+        )
+        split = 'Split = namedtuple("Split", "train rest share")'
+        (submission / "adapters.py").write_text(f"{program}\n\n{split}\n", "utf-8")
+    batch(folder / "class", out=folder / "out", assignment=ASSIGNMENT, seed=3)
+    return list(Store.read(folder / "out").grades())
+
+
+def test_right_programs_get_full_marks(grades):
+    """Dicts, bytes, named tuples of arrays, sets, dtypes, None: in and out."""
+    right = grades[0]
+    assert [test for test in right.tests if test.status is not Status.PASSED] == []
+    assert right.score == right.max_score
+
+
+@pytest.mark.parametrize("number", range(len(ALSO_RIGHT)), ids=lambda n: ALSO_RIGHT[n][0])
+def test_right_in_another_style_is_right(grades, number):
+    """Chance of numpy's or Python's own, lists in place of iterators, more than None."""
+    grade = grades[1 + len(WRONG) + number]
+    assert [test.message for test in grade.tests if test.status is not Status.PASSED] == []
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=lambda n: f"{WRONG[n][0]}-{n}")
+def test_a_wrong_value_is_told_by_its_place(grades, number):
+    """Its own exercise fails, no other, and nobody else is blamed."""
+    function, _, says = WRONG[number]
+    wrong = [test for test in grades[number + 1].tests if test.status is not Status.PASSED]
+    # What is saved is looked at by loading it, and the other way round.
+    failed = {test.exercise.partition("_")[2] for test in wrong}
+    assert failed
+    assert failed <= ({"save", "load"} if function in ("save", "load") else {function})
+    raises = any(one in says for one in RAISED)
+    assert {test.status for test in wrong} == {Status.ERROR if raises else Status.FAILED}
+    assert any(says in (test.message or "") for test in wrong), [test.message for test in wrong]
+
+
+IN_PLACE_ON_A_LEAF = """
+
+class Descent:
+    def __init__(self, parameters, rate, momentum):
+        self.parameters, self.rate = list(parameters), rate
+
+    def step(self):
+        for parameter in self.parameters:
+            if parameter.grad is None:
+                continue
+            parameter -= self.rate * parameter.grad
+
+
+def get_optimizer_class():
+    return Descent
+"""
+
+
+@pytest.mark.unit
+def test_what_only_raises_no_more_proves_no_line(tmp_path):
+    """A step answers None, whatever it does: to skip all parameters is no way to mend it."""
+    submission = tmp_path / "class" / "one"
+    submission.mkdir(parents=True)
+    program = RIGHT.replace("from adapters import Split", "from collections import namedtuple")
+    program += '\n\nSplit = namedtuple("Split", "train rest share")\n' + IN_PLACE_ON_A_LEAF
+    (submission / "adapters.py").write_text(program, "utf-8")
+    batch(tmp_path / "class", out=tmp_path / "out", assignment=ASSIGNMENT, seed=3)
+    (grade,) = Store.read(tmp_path / "out").grades()
+    wrong = [test for test in grade.tests if test.status is not Status.PASSED]
+    assert {(test.exercise, test.status) for test in wrong} == {
+        ("get_optimizer_class", Status.ERROR)
+    }
+    assert not [test.message for test in wrong if "alone makes" in (test.message or "")]
+
+
+def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
+    """From frozen fixtures, which hold values of every kind as well."""
+    handout = tmp_path / "handout"
+    done = grader("handout", handout, cwd=ASSIGNMENT)
+    assert done.returncode == 0, done.stderr
+    (handout / "assignment" / "__init__.py").write_text(
+        re.sub("def (run|get)_", "def ", RIGHT)
+        .replace("from adapters import Split", "import adapters")
+        .replace("Split(", "adapters.Split("),
+        "utf-8",
+    )
+    assert "31 passed" in home_pytest(handout).stdout
+    shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)

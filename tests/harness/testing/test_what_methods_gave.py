@@ -1,0 +1,223 @@
+"""What is said of wrong answers of methods: which call it was, both values, what never changed."""
+
+from __future__ import annotations
+
+import types
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from grader.explaining.wording import InFull
+from grader.home.bench import DirectCalls
+from grader.testing.assertions import WrongNumbers, WrongParts, assert_matches
+from grader.testing.contract import read_contract
+from grader.testing.handle import Student
+from grader.testing.outcome import StudentFault, observing
+
+pytestmark = pytest.mark.unit
+
+CONTRACT = """
+from collections.abc import Iterable
+from typing import Protocol
+import torch
+
+class Tokenizer(Protocol):
+    vocabulary: dict[int, bytes]
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, ids: list[int]) -> str: ...
+    def size(self) -> int: ...
+
+def get_tokenizer() -> Tokenizer: ...
+def run_step(parameter: torch.nn.Parameter, lr: float) -> None: ...
+def run_steps(parameters: Iterable[torch.nn.Parameter], lr: float) -> None: ...
+"""
+
+
+class Tokenizer:
+    def __init__(self):
+        self.vocabulary = {0: b"a", 1: b"b"}
+
+    def encode(self, text):
+        return [ord(letter) for letter in text]
+
+    def decode(self, ids):
+        return "".join(map(chr, ids))
+
+    def size(self):
+        return 3
+
+
+def student(name, function, declared=CONTRACT):
+    """The handle of an adapter."""
+    module = types.ModuleType("adapters")
+    exec(compile(declared, "adapters.py", "exec", dont_inherit=True), vars(module))
+    contract = read_contract(module)
+    calls = DirectCalls(SimpleNamespace(**{name: function}), Path(__file__).parent)
+    return Student(contract[name], calls, 1, lambda *_: None, InFull(), others=contract)
+
+
+def said_of(do, expected, public=True):
+    """What is said where a tokenizer gives something else than was expected."""
+    tokenizer = student("get_tokenizer", Tokenizer)()
+    with observing(shows_expected=public), pytest.raises(WrongParts) as raised:
+        assert_matches(do(tokenizer), expected)
+    return raised.value
+
+
+def test_the_method_and_what_it_was_asked_are_told():
+    """Of several calls in a test one has to know which it was."""
+    said = said_of(lambda own: own.encode("the"), [116, 104, 257])
+    assert str(said) == "encode('the')[2] is 101: 257 was expected"
+    assert str(said_of(lambda own: own.decode([97, 98]), "ac")) == (
+        "decode([97, 98]) is 'ab': 'ac' was expected"
+    )
+    assert str(said_of(lambda own: own.vocabulary, {0: b"a", 1: b"c"})).startswith("vocabulary[1]")
+
+
+def test_a_hidden_test_tells_the_method_alone():
+    """What it asks is nobody's, and neither is what it expects."""
+    said = said_of(lambda own: own.encode("the"), [116, 104, 257], public=False)
+    assert str(said) == "encode(…)[2] is 101: something else was expected"
+    assert "257" not in said.in_full
+
+
+def test_a_number_might_have_come_from_anywhere():
+    """Small ones are the same object wherever they stand: no name is better than another's."""
+    assert str(said_of(lambda own: own.size(), 4)) == "the result is 3: 4 was expected"
+
+
+def test_both_values_are_shown_around_the_difference():
+    """Under `-v`; a text of pages has thousands of ids."""
+    said = said_of(lambda own: own.encode("a" * 50), [97] * 20 + [300] + [97] * 29)
+    _, expected, got = said.in_full.splitlines()
+    assert expected == f"    expected  […, {'97, ' * 6}300, {'97, ' * 6}…]"
+    assert got == f"    got       […, {'97, ' * 13}…]"
+
+
+def stepped(function, gradient):
+    """What became of a parameter by one step."""
+    handle = student("run_step", function)
+    parameter = handle.parameter(torch.tensor([1.0, 2.0]), grad=torch.tensor([0.5, 0.5]))
+    handle(parameter, lr=0.1)
+    return parameter.grad if gradient else parameter.value
+
+
+@pytest.mark.parametrize(("gradient", "kind"), [(False, "parameter"), (True, "gradient")])
+def test_a_parameter_into_which_nothing_was_written_is_told(gradient, kind):
+    """`p = p - lr * p.grad` makes a new tensor, and how far off the old one is says nothing."""
+
+    def rebinds(parameter, lr):
+        parameter = parameter - lr * parameter.grad
+
+    with observing(), pytest.raises(WrongNumbers) as raised:
+        assert_matches(stepped(rebinds, gradient), torch.tensor([0.95, 1.95]))
+    assert str(raised.value).startswith(
+        f"the {kind} is as it was before the step: nothing was written into it (p = … makes"
+    )
+    with observing(), pytest.raises(WrongNumbers) as raised:
+        assert_matches([stepped(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
+    assert str(raised.value).startswith(f"the result[0] is the {kind} as it was before the step")
+
+
+def test_a_parameter_of_a_module_is_told_as_well():
+    """An optimizer of a module's parameters may write into none of them."""
+
+    def rebinds(parameters, lr):
+        for parameter in parameters:
+            parameter = parameter - lr
+
+    handle = student("run_steps", rebinds)
+    inner = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    module = handle.module(inner)
+    handle(module.parameters(), lr=0.1)
+    with observing(), pytest.raises(WrongNumbers) as raised:
+        assert_matches(module.parameter("0.weight").value, torch.zeros(1, 2))
+    assert str(raised.value).startswith("the parameter is as it was before the step")
+
+
+def test_a_parameter_that_was_changed_wrongly_is_told_as_any_numbers():
+    """Only what is exactly as it was is as it was."""
+
+    @torch.no_grad()
+    def climbs(parameter, lr):
+        parameter += lr * parameter.grad
+
+    with observing(), pytest.raises(WrongNumbers) as raised:
+        assert_matches(stepped(climbs, False), torch.tensor([0.95, 1.95]))
+    assert "2 of 2 numbers in the result are wrong" in str(raised.value)
+
+
+OF_TORCH = """
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+import torch
+
+class Optimizer(Protocol):
+    param_groups: list[dict[str, Any]]
+    def __init__(self, params: Iterable[torch.nn.Parameter], lr: float = 0.1) -> None: ...
+    def step(self) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
+    def add_param_group(self, param_group: dict[str, Any]) -> None: ...
+
+class Reader(Protocol):
+    def letters(self, texts: Iterable[str]) -> Iterator[str]: ...
+
+def get_optimizer_class() -> type[Optimizer]: ...
+def get_reader() -> Reader: ...
+"""
+
+
+class Own(torch.optim.Optimizer):
+    def __init__(self, params, lr=0.1):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for one in group["params"]:
+                one -= group["lr"] * one.grad
+
+
+def test_an_optimizer_of_torch_s_kind_is_asked_for_by_what_it_inherits():
+    """Groups with rates of their own, rates that are loaded, gradients that stay."""
+    handle = student("get_optimizer_class", lambda: Own, OF_TORCH)
+    weight, other = (handle.parameter(torch.ones(2), grad=torch.ones(2)) for _ in range(2))
+    optimizer = handle()([weight])
+    assert optimizer.param_groups[0]["lr"] == 0.1
+    optimizer.add_param_group({"params": [other], "lr": 0.5})
+    optimizer.step()
+    assert_matches([weight.value, other.value], [torch.full((2,), 0.9), torch.full((2,), 0.5)])
+    state = optimizer.state_dict()
+    state["param_groups"][1]["lr"] = 0.25
+    optimizer.load_state_dict(state)
+    optimizer.step()
+    assert_matches(other.value, torch.full((2,), 0.25))
+    assert_matches(weight.grad, torch.ones(2))
+
+
+class Reader:
+    def letters(self, texts):
+        return (letter for text in texts for letter in text)
+
+
+class Eager:
+    def letters(self, texts):
+        return iter([letter for text in list(texts) for letter in text])
+
+
+def first_letters(reader):
+    """The first letters of a file in which whoever reads to the end falls."""
+    handle = student("get_reader", reader, OF_TORCH)
+    file = handle.file(b"ab\n" * 20_000 + b"\xff")
+    return [*islice(handle().letters(file.as_text), 4)]
+
+
+def test_a_file_that_breaks_off_tells_who_reads_to_its_end():
+    """Nothing else of an answer shows whether all was read before the first item came."""
+    assert first_letters(Reader) == ["a", "b", "\n", "a"]
+    with pytest.raises(StudentFault, match="UnicodeDecodeError"):
+        first_letters(Eager)

@@ -1,0 +1,54 @@
+"""What costs the same for any input is no growth: a mask or a table of so many positions."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+from grader.explaining.wording import InFull
+from grader.testing.assertions import assert_work_does_not_grow
+from grader.testing.cases import fresh_case
+from grader.testing.contract import Adapter
+from grader.testing.handle import Reference, Student
+from grader.testing.kinds import TensorType
+from grader.wire.calls import Answer, Work
+
+pytestmark = pytest.mark.unit
+
+FLOATS = TensorType("floating-point", ("...", "n"))
+
+
+def checked(*works: Work) -> None:
+    """Asserts that a program grows no faster than it may, of which this much work is counted."""
+    adapter = Adapter("run_double", {"x": FLOATS}, FLOATS)
+    counted = itertools.cycle(works)
+    student = Student(
+        adapter,
+        lambda call: Answer(2 * call.arguments["x"], work=next(counted)),
+        1,
+        lambda *_: None,
+        InFull(),
+    )
+    reference = Reference(adapter, {"run_double": lambda x: 2 * x}, fresh_case(1, "test"))
+    assert_work_does_not_grow(student, reference, {"x": torch.ones(4)}, {"x": torch.ones(64)})
+
+
+def test_a_table_that_is_as_large_for_any_input_is_right():
+    """A causal mask of 1024 positions, of which a part is taken, is how many books write it."""
+    checked(Work(5, 1 << 20), Work(5, 1 << 20))
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "says"),
+    [
+        (Work(5, 16), Work(5, 4096), "makes a tensor of 4096 elements on the way, where"),
+        (Work(5, 16), Work(65, 16), "makes 5 torch operations for a small input and 65"),
+        (Work(5, 1 << 20), Work(5, 1 << 24), "makes a tensor of 16777216 elements"),
+    ],
+)
+def test_what_grows_too_fast_is_told(small, large, says):
+    """The largest tensor, and the number of operations."""
+    with pytest.raises(AssertionError, match=says):
+        checked(small, large)

@@ -1,0 +1,173 @@
+"""A package that is absent and not needed costs nobody points; one that is used is named."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader import Grade, batch
+from grader.store import Store
+from grader.verdict import GradeStatus, Status
+
+pytestmark = pytest.mark.process
+
+DOUBLE = "def run_double(x):\n    return 2 * x\n"
+COUNT = "def run_count(x):\n    return x.numel()\n"
+
+# What stands before two right adapters, of which neither needs it.
+HARMLESS = {
+    "imports": "import absent_one, absent_two.sub as sub\nfrom absent_three import a, b as c",
+    "inside_functions": "def unused():\n    import absent_one\n    absent_one.start()",
+    "decorators": """
+        import absent_one
+        @absent_one.jit
+        @absent_one.cached(size=3)
+        def helper(x):
+            return x
+        assert helper(4) == 4
+    """,
+    "patterns_and_loggers": """
+        import absent_one
+        from absent_two import getLogger
+        PATTERN = absent_one.compile(r"a|b", absent_one.I | absent_one.M)
+        log = getLogger(__name__)
+        log.info("ready")
+        one, other = absent_one.split(absent_one.key(0))
+        assert [*absent_one.names()] == [n for n in other] == []
+        TABLE = {absent_one.KEY: absent_one.Options(3).value + 1}
+    """,
+    "base_classes_and_annotations": """
+        from __future__ import annotations
+        import torch, absent_one
+        from absent_two import Array, Base
+        class Model(torch.nn.Module, absent_one.Mixin):
+            pass
+        class Config(Base):
+            size: int = 3
+        def helper(x: Array["a b"] | None = None) -> absent_one.Result:
+            return isinstance(x, int)
+    """,
+    "progress": """
+        from tqdm import tqdm, trange
+        from tqdm.auto import tqdm as bar
+        assert [n for n in tqdm([1, 2], desc="x")] == [1, 2]
+        with bar(total=3) as progress:
+            progress.update(2)
+            progress.set_postfix(loss=1)
+        assert list(trange(3)) == [0, 1, 2]
+    """,
+    "logbooks": """
+        import wandb
+        from loguru import logger
+        from torch.utils.tensorboard import SummaryWriter
+        run = wandb.init(project="x")
+        wandb.log({"loss": 1})
+        wandb.config.update({})
+        logger.info("hello")
+        @logger.catch
+        def helper():
+            SummaryWriter("runs").add_scalar("loss", 1, 2)
+        helper()
+    """,
+    "provided_for": """
+        try:
+            import absent_one
+            HAS = True
+        except ImportError:
+            HAS = False
+        import importlib.util
+        assert not HAS
+        assert importlib.util.find_spec("absent_two") is None
+    """,
+    "own_version": """
+        import importlib.metadata
+        assert importlib.metadata.version("helpers") == "0"
+    """,
+}
+# What run_double does with an absent package, and what is said of that.
+USED = {
+    "called": ("import absent_one", "absent_one.double(x)", "No module named 'absent_one'"),
+    "imported_late": ("", "__import__('absent_one').double(x)", "absent_one.double is used here"),
+    "from_a_pattern": (
+        "import absent_one\nP = absent_one.compile('a')",
+        "P.findall('a')",
+        "neither handed in nor installed, and absent_one.compile.findall is used here",
+    ),
+    "misspelt_own": ("import helprs", "x", "No module named 'helprs'"),
+}
+
+
+def grades(folder: Path, assignment: Path, programs: Mapping[str, str]) -> Mapping[str, Grade]:
+    """The grades of programs, each with a module `helpers` of its own."""
+    for name, program in programs.items():
+        submission = folder / "class" / name
+        submission.mkdir(parents=True)
+        (submission / "adapters.py").write_text(program)
+        (submission / "helpers.py").write_text("")
+    found: dict[str, Grade] = {}
+    batch(
+        folder / "class",
+        out=folder / "out",
+        assignment=assignment,
+        seed=3,
+        jobs=1,
+        on_grade=lambda grade: found.update({grade.submission: grade}),
+    )
+    explained = {grade.submission: grade for grade in Store.read(folder / "out").grades()}
+    return {name: replace(explained[name], imports=grade.imports) for name, grade in found.items()}
+
+
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory, tiny) -> Mapping[str, Grade]:
+    """The grades of programs that import what they do not need."""
+    programs = {
+        name: f"{textwrap.dedent(before).strip()}\n\n{DOUBLE}\n{COUNT}"
+        for name, before in HARMLESS.items()
+    }
+    return grades(tmp_path_factory.mktemp("harmless"), tiny, programs)
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_not_needed_costs_nothing(harmless, name):
+    """Importing it, decorating with it, compiling with it, logging to it, at import time."""
+    grade = harmless[name]
+    assert grade.score == grade.max_score, [test.message for test in grade.tests]
+
+
+def test_the_batch_is_told_what_was_absent(harmless):
+    """Who installs packages for a class wants to know, also of those that did no harm."""
+    assert harmless["imports"].imports.lacking == ("absent_one", "absent_two", "absent_three")
+    assert harmless["provided_for"].imports.lacking == ()
+
+
+@pytest.mark.unit
+def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
+    """One clear sentence; the exercise that does without gets its points."""
+    programs = {
+        name: f"{before}\n\ndef run_double(x):\n    return {body}\n\n{COUNT}"
+        for name, (before, body, _) in USED.items()
+    }
+    for name, grade in grades(tmp_path, tiny, programs).items():
+        wrong = [test for test in grade.tests if test.status is not Status.PASSED]
+        assert {test.status for test in wrong} == {Status.ERROR}, name
+        assert all(USED[name][2] in (test.message or "") for test in wrong), wrong[0].message
+        if name != "misspelt_own":
+            assert {test.exercise for test in wrong} == {"run_double"}, name
+
+
+@pytest.mark.unit
+def test_where_nothing_is_left_without_it_the_submission_is_unreadable(tmp_path, tiny):
+    """Whoever forgot to hand in a file hears that, once, and not in every test."""
+    own = "def run_count(x):\n    return count(x)\n"
+    programs = {
+        "forgot": f"from my_tools import run_double, count\n\n\n{own}",
+        "forgot_all": "import my_tools\nfrom my_tools import *\n",
+    }
+    for name, grade in grades(tmp_path, tiny, programs).items():
+        assert grade.status is GradeStatus.UNREADABLE, name
+        why = "No module named 'my_tools': neither handed in nor installed"
+        assert why in (grade.message or "")

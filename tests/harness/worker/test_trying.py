@@ -1,0 +1,337 @@
+"""Edits are tried in the process in which a submission was loaded, by exchanging its code."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import einops  # noqa: F401  (what a worker has loaded before a submission)
+import pytest
+import torch
+
+from grader.wire.calls import Call
+from grader.wire.trials import Change, Outcomes, Trials
+from grader.worker.trying.trying import Trying
+
+pytestmark = pytest.mark.unit
+
+CALL = Call("run_double", {"x": torch.tensor([1.0, 2.0])})
+# What is to become right is always this, and what makes it so is always the 3 that becomes a 2.
+DOUBLED = torch.tensor([2.0, 4.0])
+
+WAYS = {
+    "a function": "def run_double(x):\n    return x * 3\n",
+    "a function that another one calls": """
+def helper(x):
+    return x * 3
+def run_double(x):
+    return helper(x)
+""",
+    "a closure that was made at import": """
+def make(x):
+    def times(y):
+        return y * 3
+    return times
+times = make(0)
+def run_double(x):
+    return times(x)
+""",
+    "a closure that is made in the call": """
+def run_double(x):
+    def times(y):
+        return y * 3
+    return times(x)
+""",
+    "a lambda": "times = lambda x: x * 3\ndef run_double(x):\n    return times(x)\n",
+    "a function whose decorator remembers": """
+def remember(function):
+    seen = {}
+    def remembered(x):
+        if x.shape not in seen:
+            seen[x.shape] = function(x)
+        return seen[x.shape]
+    return remembered
+@remember
+def run_double(x):
+    return x * 3
+""",
+    "a function that counts in the one around it, and remembers in a default": """
+def counted():
+    calls = 0
+    def times(x, seen=[]):
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            seen.append(x * 3)
+        return seen[0]
+    return times
+run_double = counted()
+""",
+    "a method": """
+class Times:
+    def __call__(self, x):
+        return x * 3
+def run_double(x):
+    return Times()(x)
+""",
+    "a method that calls its like of a base class, by a name of the class's own": """
+class Base:
+    def by(self, x):
+        return x
+class Times(
+    Base,
+):
+    __factor = 1
+
+    @property
+    def factor(self):
+        return self.__factor
+
+    def by(self, x):
+        return super().by(x) * self.factor * 3
+def run_double(x):
+    return Times().by(x)
+""",
+    "a method of an object that exists": """
+class Times:
+    def by(self, x):
+        return x * 3
+TIMES = Times()
+def run_double(x):
+    return TIMES.by(x)
+""",
+    "a decorated function": """
+import functools
+def told(function):
+    @functools.wraps(function)
+    def wrapped(*given, **named):
+        return function(*given, **named)
+    return wrapped
+@told
+def run_double(x):
+    return x * 3
+""",
+    "a comprehension": """
+import torch
+def run_double(x):
+    return torch.stack([one * 3 for one in x])
+""",
+    "a constant of the module": "BY = 3\ndef run_double(x):\n    return x * BY\n",
+    "a default value": """
+def times(x, by=3):
+    return x * by
+def run_double(x):
+    return times(x)
+""",
+    "an attribute of a class": """
+class Times:
+    by = 3
+    def __call__(self, x):
+        return x * self.by
+def run_double(x):
+    return Times()(x)
+""",
+    "the fields of a dataclass": """
+import dataclasses
+@dataclasses.dataclass
+class By:
+    one: float = 1.0
+    by: float = 3
+def run_double(x):
+    return x * By().by
+""",
+    "the fields of a named tuple": """
+import typing
+class By(typing.NamedTuple):
+    one: float = 1.0
+    by: float = 3
+def run_double(x):
+    return x * By().by
+""",
+    "a table that is remembered": """
+TABLES = {}
+def table(n):
+    if n not in TABLES:
+        TABLES[n] = n * 3 / n
+    return TABLES[n]
+def run_double(x):
+    return x * table(len(x))
+""",
+    "a variable that calls bind anew": """
+import torch
+LAST = torch.zeros(2)
+def run_double(x):
+    global LAST
+    LAST = x * 3 + 0 * LAST
+    return LAST
+""",
+    "a function whose results are remembered": """
+import functools
+@functools.lru_cache
+def by(n):
+    return n * 3 / n
+def run_double(x):
+    return x * by(len(x))
+""",
+    "an object's table": """
+class Tables:
+    def __init__(self):
+        self.known = {}
+    def by(self, n):
+        if n not in self.known:
+            self.known[n] = n * 3 / n
+        return self.known[n]
+TABLES = Tables()
+def run_double(x):
+    return x * TABLES.by(len(x))
+""",
+}
+
+
+@pytest.fixture
+def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying, str]]]:
+    """Loads a program as a submission's adapters."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = []
+
+    def load(program: str) -> tuple[Trying, str]:
+        name = f"program_{len(names)}_{tmp_path.name}"
+        text = textwrap.dedent(program)
+        (tmp_path / f"{name}.py").write_text(text)
+        names.append(name)
+        importlib.invalidate_caches()
+        module = importlib.import_module(name)
+        trying = Trying({"run_double": module.run_double}, tmp_path)
+        # What it remembers of this call must not hide what edits do.
+        module.run_double(CALL.arguments["x"])
+        return trying, f"{name}.py"
+
+    yield load
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def changed(trying: Trying, file: str, text: str, old: str, new: str) -> Outcomes:
+    """What comes of one edit that exchanges a text which stands in the program once."""
+    start = text.index(old)
+    edits = [{file: [Change(start, start + len(old), new)]}]
+    return trying.perform(Trials([CALL], 1, edits, 10.0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_edit_takes_effect_wherever_the_code_is(loaded, tmp_path, way):
+    """Also where something made at import, or in an earlier call, holds the old code's values."""
+    trying, file = loaded(WAYS[way])
+    outcomes = changed(trying, file, (tmp_path / file).read_text(), "3", "2")
+    assert torch.equal(outcomes.of(0, 0), DOUBLED)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_edit_leaves_nothing_behind(loaded, tmp_path, way):
+    """The program answers afterwards as it did before."""
+    trying, file = loaded(WAYS[way])
+    text = (tmp_path / file).read_text()
+    changed(trying, file, text, "3", "2")
+    again = changed(trying, file, text, "3", "3.0")
+    assert again.of(0, 0) is None or torch.equal(again.of(0, 0), 3 * CALL.arguments["x"])
+    module = sys.modules[file.removesuffix(".py")]
+    assert torch.equal(module.run_double(CALL.arguments["x"]), 3 * CALL.arguments["x"])
+
+
+def test_an_answer_may_lie_in_memory_as_it_likes(loaded):
+    """A single number of a transposed table counts as laid out, whatever its stride."""
+    program = "def run_double(x):\n    return x.repeat(3, 1)[:2, :1].T\n"
+    trying, file = loaded(program)
+    outcomes = changed(trying, file, program, "[:2", "[:1")
+    assert torch.equal(outcomes.of(0, 0), torch.ones(1, 1))
+
+
+def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
+    """einops finds what it noted of 2.0 parts when it is asked for 2: they are equal."""
+    program = (
+        'import einops\ndef run_double(x):\n    return einops.rearrange(x, "(n d) -> n d", n=1)\n'
+    )
+    gc.freeze()  # as a fork server does, after what it loads ahead
+    try:
+        trying, file = loaded(program)
+    finally:
+        gc.unfreeze()
+    start = program.index("1)")
+    edits = [{file: [Change(start, start + 1, new)]} for new in ("2.0", "2")]
+    outcomes = trying.perform(Trials([CALL], 1, edits, 10.0))
+    assert outcomes.of(0, 0) is None
+    assert torch.equal(outcomes.of(1, 0), torch.tensor([[1.0], [2.0]]))
+
+
+@pytest.mark.parametrize(
+    "new", ["while True: pass", "while True:\n        try: pass\n        except Exception: pass"]
+)
+def test_a_loop_that_an_edit_makes_endless_is_ended(loaded, tmp_path, new):
+    """And the next edit is tried."""
+    trying, file = loaded("def run_double(x):\n    x = x + 0\n    return x * 3\n")
+    text = (tmp_path / file).read_text()
+    loop, three = text.index("x = x + 0"), text.index("3")
+    edits = [
+        {file: [Change(loop, loop + 9, new)]},
+        {file: [Change(three, three + 1, "2")]},
+    ]
+    outcomes = trying.perform(Trials([CALL], 1, edits, 10.0))
+    assert outcomes.of(0, 0) is None
+    assert torch.equal(outcomes.of(1, 0), DOUBLED)
+
+
+@pytest.mark.parametrize(
+    "new", ["return x *", "return x * unknown", "raise SystemExit", "return object()"]
+)
+def test_what_gives_nothing_that_crosses_is_no_answer(loaded, tmp_path, new):
+    """Whether it cannot be compiled, raises, or returns something else."""
+    trying, file = loaded("def run_double(x):\n    return x * 3\n")
+    text = (tmp_path / file).read_text()
+    assert changed(trying, file, text, "return x * 3", new).given == {}
+
+
+def test_what_changes_nothing_is_not_told(loaded, tmp_path):
+    """Most edits are of this kind; no more calls are made with them."""
+    trying, file = loaded("def run_double(x):\n    return x * 3\n")
+    text = (tmp_path / file).read_text()
+    outcomes = changed(trying, file, text, "x * 3", "3 * x")
+    assert (outcomes.tried, outcomes.calls, outcomes.given) == (1, 1, {})
+
+
+def test_the_lines_that_a_call_passes_are_told(loaded, tmp_path):
+    """From the state after the import: what earlier calls remember, they would have passed over."""
+    trying, file = loaded(WAYS["a table that is remembered"])
+    outcomes = trying.perform(Trials([CALL], 0, [], 10.0, follow=1))
+    (passed,) = outcomes.passed
+    lines = (tmp_path / file).read_text().splitlines()
+    assert passed.file == file
+    assert "        TABLES[n] = n * 3 / n" in [lines[number - 1] for number in passed.lines]
+
+
+def test_an_edit_of_another_s_file_is_none(loaded):
+    """Only what lies below the submission's root is exchanged."""
+    trying, _ = loaded("def run_double(x):\n    return x * 3\n")
+    edits = [{"../other.py": [Change(0, 1, "2")]}]
+    assert trying.perform(Trials([CALL], 1, edits, 10.0)).given == {}
+
+
+def test_an_alarm_that_comes_after_the_call_ends_nothing(loaded):
+    """Python takes notice of signals late: a call that raises may be over by then."""
+    text = """
+import itertools
+def run_double(x):
+    by = 1
+    if by == 2:
+        return sum(itertools.chain(range(50_000_000), [None]))
+    return x * by
+"""
+    trying, file = loaded(text)
+    starts = [text.index("= 1"), text.index("* by\n")]
+    edits = [{file: [Change(starts[0], starts[0] + 3, "= 2")]}] * 2
+    edits.append({file: [Change(starts[1], starts[1] + 4, "* 2")]})
+    outcomes = trying.perform(Trials([CALL], 1, edits, 60.0))
+    assert [number for number, _ in outcomes.given] == [2]
