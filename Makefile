@@ -25,10 +25,10 @@ quick: setup
 	@$(MAKE) --no-print-directory --jobs 2 check units
 
 test: setup
-	$(PYTEST) -m 'not slow'
+	$(PYTEST) --kind unit --kind process
 
 sweep: setup
-	$(PYTEST) -m slow --budget $(BUDGET)
+	$(PYTEST) --kind slow --budget $(BUDGET)
 
 check: setup format lint types
 
@@ -42,7 +42,7 @@ types:
 	$(BIN)/mypy
 
 units: setup
-	$(PYTEST) -m unit
+	$(PYTEST) --kind unit
 
 bench: setup
 	$(BIN)/python benchmarks/throughput.py

@@ -17,8 +17,8 @@ from grader.intake import Entry
 from grader.processors import processors
 from grader.settings import Settings
 from grader.verdict import Grade, Verdict
-from tests.harness.grading import GradingJob
-from tests.harness.marks import Budget, Marks
+from tests.harness.grading_jobs import GradingJob
+from tests.harness.marks import KINDS, Budget, Marks
 from tests.harness.pages_browser import chromium_executable, running_chromium
 from tests.harness.warm import Warm
 
@@ -204,7 +204,8 @@ def run_count(x):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """A sweep is told when to begin no other test."""
+    """Which tests are wanted, and when a sweep begins no other test."""
+    parser.addoption("--kind", action="append", choices=KINDS, help="tests of this kind")
     parser.addoption("--budget", type=float, help="seconds after which no test is begun")
 
 

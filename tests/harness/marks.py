@@ -1,6 +1,7 @@
 """The marks of this project's own tests, and the check that each of them is true.
 
-Each test has one: on itself or on its module, and the nearest counts.
+Each test has one: on itself or on its module, and the nearest counts; `slow` on a parameter wins.
+`--kind unit` runs the tests of one kind; `-m unit` would run those that differ from their module.
 
 - `unit`: starts no process. `make quick` runs these.
 - `process`: starts processes, or looks at what they left. `make test` runs these and the units.
@@ -28,8 +29,9 @@ _STARTS = ("os.fork", "os.posix_spawn", "subprocess.Popen", "tests.forked")
 
 
 def kind_of(item: pytest.Item) -> str | None:
-    """Returns the nearest of the three marks of a test."""
-    return next((mark.name for mark in item.iter_markers() if mark.name in KINDS), None)
+    """Returns the one of the three marks of a test that counts."""
+    names = [mark.name for mark in item.iter_markers() if mark.name in KINDS]
+    return "slow" if "slow" in names else next(iter(names), None)
 
 
 class Marks:
@@ -50,7 +52,10 @@ class Marks:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Refuses tests without a mark, and sweeps whose claim no quicker test makes."""
+        """Refuses tests without a mark, and sweeps whose claim no quicker test makes.
+
+        Leaves out the kinds that nobody asked for.
+        """
         unmarked = {item.path.name for item in items if kind_of(item) is None}
         if unmarked:
             raise pytest.UsageError(f"mark the tests of {_listed(unmarked)}: {_listed(KINDS)}")
@@ -58,6 +63,10 @@ class Marks:
         alone = {item.path.name for item in items if item.path not in quicker}
         if alone and not any("::" in argument for argument in config.args):
             raise pytest.UsageError(f"{_listed(alone)} has slow tests only")
+        if wanted := config.getoption("--kind"):
+            out = [item for item in items if kind_of(item) not in wanted]
+            items[:] = [item for item in items if kind_of(item) in wanted]
+            config.hook.pytest_deselected(items=out)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(

@@ -26,6 +26,7 @@ def a_class(tmp_path) -> Path:
     return folder
 
 
+@pytest.mark.process
 def test_one_submission_gets_a_grade(tiny, a_class):
     """As `grader run` gives it, with every verdict."""
     grade = package.grade(a_class / "bob.py", assignment=tiny, seed=1)
@@ -43,6 +44,7 @@ def outcome(grade: package.Grade) -> tuple[object, ...]:
     return grade.submission, grade.status, grade.score, grade.duration_s, tests
 
 
+@pytest.mark.process
 def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class, tmp_path):
     """Paths may be strings; over the same folder again, nothing is graded twice.
 
@@ -60,6 +62,7 @@ def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class
     assert [grade.as_json() for grade in again.grades()] == kept
 
 
+@pytest.mark.process
 def test_what_the_caller_raises_stops_the_batch_and_keeps_the_grade(tiny, a_class, tmp_path):
     """A callback that fails is the caller's own fault, and loses nothing."""
 

@@ -16,7 +16,7 @@ from grader.settings import Settings
 from grader.verdict import Aspect, Grade, GradeStatus, Status
 from solutions.mistakes import MISTAKES
 from tests.harness.corpus.programs import STYLES, Slip, slips, stage, wrong_lines
-from tests.harness.grading import GradingJob
+from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process
 

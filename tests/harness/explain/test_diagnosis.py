@@ -135,7 +135,6 @@ def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
     return told
 
 
-@pytest.mark.unit
 def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_caller(diagnosed):
     """One cause has one name, though attention that never hands positions on looks the same."""
     found = diagnosed({"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"})
@@ -150,7 +149,6 @@ def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_ca
     }
 
 
-@pytest.mark.unit
 def test_a_transposed_output_projection_is_another_mistake_than_transposed_inputs(diagnosed):
     """Who mends one of them has not mended the other."""
     found = diagnosed({"@ weight for": "@ weight.T for", "@ o_proj_weight.T": "@ o_proj_weight"})

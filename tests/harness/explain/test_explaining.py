@@ -217,7 +217,6 @@ def graded_and_explained(assignment: Path, folder: Path, **chosen: Any) -> tuple
         client.close()
 
 
-@pytest.mark.unit
 def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, folder):
     """The bound is kept from outside: nothing in the explainer need look at a clock for it."""
     started = time.monotonic()
@@ -230,7 +229,6 @@ def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, fol
     assert "numbers in the result are wrong" in words.tests[failed[0].id].message
 
 
-@pytest.mark.unit
 def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):
     """Its words are its own: what a submission raised or printed may be what was drawn."""
     client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
@@ -245,7 +243,6 @@ def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):
     assert all(test.measurement is None for test in grade.tests)
 
 
-@pytest.mark.unit
 def test_a_test_that_breaks_on_an_answer_is_the_answer_s_fault(tiny, folder, tmp_path):
     """The same test holds up when the reference answers: so it is not the grader's fault."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "fragile"))

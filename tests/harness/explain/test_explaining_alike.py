@@ -57,6 +57,7 @@ def without_costs(words: Words) -> Words:
     return replace(words, evidence=replace(words.evidence, mendings=mendings))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", SLIPS)
 def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_path):
     """Line for line and quote for quote, though it is neither asked nor mended."""

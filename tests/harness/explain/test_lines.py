@@ -24,7 +24,7 @@ from grader.suite.suite import Suite
 from grader.verdict import Grade, Verdict
 from grader.wire.calls import Call
 from tests.harness.conftest import write_files
-from tests.harness.grading import GradingJob
+from tests.harness.grading_jobs import GradingJob
 from tests.harness.seating import seated
 
 pytestmark = pytest.mark.unit
@@ -271,6 +271,7 @@ def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
     return marked
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", WRONG)
 def test_the_line_is_told_in_every_style(judged, kind):
     """Whatever the layout, and however the code is spread over lines, functions and files."""
@@ -281,6 +282,7 @@ def test_the_line_is_told_in_every_style(judged, kind):
     assert named == ({mistake} if mistake else set())
 
 
+@pytest.mark.process
 def test_of_an_overflow_the_first_line_that_has_it_is_told(judged):
     """The powers of large numbers, of which the NaN come that other tests meet first."""
     grade = judged(
@@ -295,6 +297,7 @@ def run_softmax(in_features, dim):
     assert {place.line for place in places} == {8}
 
 
+@pytest.mark.process
 def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
     """Cells of text do not count."""
     lines = WRONG["an operation in place"][2]["adapters.py"].splitlines(keepends=True)
@@ -318,6 +321,7 @@ def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
     assert (place.file, place.line) == ("mine.ipynb/cell 2", expected)
 
 
+@pytest.mark.process
 def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
     """No small change of one line mends both, but a student need not search in what is right."""
     _, exercise, files = WRONG["a module in another file"]
@@ -330,6 +334,7 @@ def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
     )
 
 
+@pytest.mark.process
 def test_the_steps_are_kept_with_their_shapes(judged):
     """For the report: the reference's beside the submission's, the first wrong one marked.
 
@@ -346,6 +351,7 @@ def test_the_steps_are_kept_with_their_shapes(judged):
     assert taken["projected"].right is None
 
 
+@pytest.mark.process
 def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(judged):
     """A program for inputs of three axes has one mistake more: what it raises is not about this."""
     files = astray("""
@@ -364,6 +370,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     assert not [v for v in raised if "alone makes" in v.message]
 
 
+@pytest.mark.process
 def test_of_what_raises_no_line_is_told_that_would_break_another_exercise(judged):
     """Positions get their axis before the tokens: right for heads, not for one axis of several."""
     grade = judged(
@@ -403,6 +410,7 @@ def run_multihead_self_attention_with_rope(
     assert not [v for v in raised if "alone makes" in v.message]
 
 
+@pytest.mark.process
 def test_where_no_line_mends_by_itself_none_is_told(judged):
     """But until where it is right can be told for certain."""
     verdicts = failed(
@@ -425,6 +433,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     assert told
 
 
+@pytest.mark.process
 def test_looking_on_never_decides_a_grade(judged):
     """A submission that answers rightly when it is looked at was wrong before."""
     grade = judged(

@@ -30,6 +30,7 @@ def test_every_slip_of_the_corpus_fits_its_program():
     assert len({told.slip.kind for told in corpus}) >= 100
 
 
+@pytest.mark.process
 def test_a_sample_is_told_as_a_tutor_would():
     """The sentence and the line, and nothing that leads elsewhere."""
     reads = in_class([told for told in load() if told.slip.id in SAMPLE], jobs=1)

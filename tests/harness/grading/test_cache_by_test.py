@@ -246,6 +246,7 @@ def test_words_stand_where_no_verdict_changed(changed: Changed) -> None:
     assert changed.after[WRONGLY].unexplained is None
 
 
+@pytest.mark.process
 def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
     """What is wrong now is explained with all exercises, as if all had been graded."""
     changed = changed_by(tmp_path, counts_are_one_more)
@@ -254,6 +255,7 @@ def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
         assert timeless(changed.after[name]) == timeless(changed.afresh[name])
 
 
+@pytest.mark.process
 def test_nothing_is_kept_where_time_ran_out(tmp_path: Path) -> None:
     """How far a submission comes in its time depends on all tests together."""
     course = Course(tmp_path).write({RIGHTLY: RIGHT})

@@ -5,7 +5,7 @@ import pytest
 from grader.intake import Entry
 from grader.settings import Settings
 from tests.harness.conftest import write_files
-from tests.harness.grading import GradingJob
+from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process
 

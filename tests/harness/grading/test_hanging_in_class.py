@@ -14,7 +14,7 @@ from grader.intake import Entry
 from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus, Status, Verdict, Where
 from tests.harness.conftest import write_files
-from tests.harness.grading import GradingJob
+from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process
 

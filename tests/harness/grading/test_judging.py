@@ -201,7 +201,6 @@ def test_memory_is_limited(grade):
     assert "memory" in verdict.message.lower()
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     "distraction",
     ["os.close(1); os.close(2)", "threading.Thread(target=flood, daemon=True).start()"],

@@ -13,7 +13,7 @@ from grader.intake import Entry
 from grader.report.complaints import complaints
 from grader.report.single import print_grade
 from grader.verdict import Grade, Status, Where
-from tests.harness.grading import GradingJob
+from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process
 

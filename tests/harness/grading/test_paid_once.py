@@ -315,7 +315,6 @@ TWO = TINY | {
 TRIPLED = {"adapters.py": "def run_double(x): return 3 * x\ndef run_count(x): return 3 * x + 1\n"}
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(("share", "points"), [("", [1.0]), (30, [0.3]), (0, [])])
 def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
     """All of it, unless `carry_over` says otherwise; the store and its lines hold it."""
@@ -334,7 +333,6 @@ def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
     assert [one.points for one in grade.carried] == points
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("builds_on", "said"),
     [
@@ -354,7 +352,6 @@ def test_a_false_foundation_is_the_author_s_to_mend(tmp_path, builds_on, said):
         grader.grade(Path(tom), assignment=course)
 
 
-@pytest.mark.unit
 def test_after_a_mended_test_what_comes_back_is_as_if_graded_anew(tmp_path):
     """Whether the test is of an exercise that is wrong, or of another one."""
     hidden = TWO["tests/public/test_tiny.py"]

@@ -24,7 +24,7 @@ from grader.testing.uses import in_words
 from grader.wire.calls import Use, uses_from_json
 from grader.wire.payload import BadFrame
 from grader.worker.observing.watching import Watch
-from tests.harness.grading import GradingJob
+from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process
 
@@ -386,7 +386,6 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 """
 
 
-@pytest.mark.unit
 def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
     """What the course makes of it is the course's business: by default it is only said."""
     exercise = "run_scaled_dot_product_attention"

@@ -81,6 +81,7 @@ def test_both_ends_begin_anew_together_before_they_remember_too_much(writer, rea
     assert [row["tests"]["known"] for row in rows] == [0, 3000, 0, 3000]
 
 
+@pytest.mark.process
 def test_a_judge_that_takes_the_place_of_a_lost_one_begins_with_nothing(tiny, tmp_path):
     """It is another process: what the lost one said before, it never said."""
     folder = write_files(tmp_path / "submission", {"adapters.py": RIGHT})

@@ -391,7 +391,6 @@ def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path
         grade(tmp_path / "right.py", assignment=tiny, seed=SEED)
 
 
-@pytest.mark.unit
 def test_a_call_s_seed_tells_nothing_of_its_test(tiny, tmp_path):
     """It is the same for all calls of a batch."""
     text = """

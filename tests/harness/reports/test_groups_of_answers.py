@@ -199,7 +199,6 @@ def test_a_mended_test_splits_no_group():
     assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
 
 
-@pytest.mark.unit
 def test_nothing_of_the_graded_draw_is_kept(tmp_path):
     """Two batches with two seeds keep the same answers: those to the inputs of home."""
     write_files(tmp_path / "course", TINY)

@@ -21,7 +21,7 @@ from grader.wire.importing import MAX_IMPORTS, imports_as_json, imports_from_jso
 from grader.wire.payload import BadFrame
 from grader.worker.packages import is_installed
 from tests.harness.conftest import RIGHT, TINY, write_files
-from tests.harness.grading import GradingJob
+from tests.harness.grading_jobs import GradingJob
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit
@@ -78,6 +78,7 @@ def test_the_seconds_of_an_import_are_known_by_its_name(grade):
     assert imports.lacking == ()
 
 
+@pytest.mark.process
 def test_what_is_loaded_ahead_costs_a_submission_nothing(graded):
     """Its import finds the module there; what cannot be loaded ahead is said, and stops nothing."""
     grade = graded(adapters=f"import {INSTALLED}\n{RIGHT}")
@@ -86,6 +87,7 @@ def test_what_is_loaded_ahead_costs_a_submission_nothing(graded):
     assert set(grade.imports.not_preloaded) == {"not_there_either"}
 
 
+@pytest.mark.process
 def test_a_module_of_the_submission_hides_what_was_loaded_ahead(graded):
     """At home it does, too."""
     adapters = f"from {INSTALLED} import run_double\ndef run_count(x):\n    return x.numel()\n"
@@ -94,6 +96,7 @@ def test_a_module_of_the_submission_hides_what_was_loaded_ahead(graded):
     assert grade.score == grade.max_score
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fixture", ["graded", "grade"])
 def test_a_package_that_is_absent_and_not_needed_costs_nothing(request, fixture):
     """Whether submissions may import it or not; the instructor hears that it is not there."""
@@ -104,6 +107,7 @@ def test_a_package_that_is_absent_and_not_needed_costs_nothing(request, fixture)
     assert judged.imports.lacking == (ABSENT,)
 
 
+@pytest.mark.process
 def test_an_exercise_that_imports_it_in_its_call_is_not_graded_alone(graded):
     """What the others answered is known."""
     grade = graded(adapters=LAZY)
@@ -139,6 +143,7 @@ def test_a_batch_says_what_the_environment_lacks(grader, prepared, tmp_path):
     assert f"lacks {ABSENT}: 2 submissions" in (tmp_path / "out/report/index.html").read_text()
 
 
+@pytest.mark.process
 def test_once_a_package_is_there_those_are_graded_who_lacked_it(tiny, tmp_path):
     """Nothing of theirs has changed, and yet their grade would be another one."""
     out = tmp_path / "out"

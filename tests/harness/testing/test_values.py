@@ -227,7 +227,6 @@ def get_optimizer_class():
 """
 
 
-@pytest.mark.unit
 def test_what_only_raises_no_more_proves_no_line(tmp_path):
     """A step answers None, whatever it does: to skip all parameters is no way to mend it."""
     submission = tmp_path / "class" / "one"

@@ -144,7 +144,6 @@ def test_the_batch_is_told_what_was_absent(harmless):
     assert harmless["provided_for"].imports.lacking == ()
 
 
-@pytest.mark.unit
 def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
     """One clear sentence; the exercise that does without gets its points."""
     programs = {
@@ -159,7 +158,6 @@ def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
             assert {test.exercise for test in wrong} == {"run_double"}, name
 
 
-@pytest.mark.unit
 def test_where_nothing_is_left_without_it_the_submission_is_unreadable(tmp_path, tiny):
     """Whoever forgot to hand in a file hears that, once, and not in every test."""
     own = "def run_count(x):\n    return count(x)\n"
