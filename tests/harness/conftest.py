@@ -6,11 +6,13 @@ import dataclasses
 import os
 import signal
 import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser
 
 from grader.intake import Entry
@@ -290,6 +292,19 @@ def warm() -> Iterator[Warm]:
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def attention_handout(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The handout of the attention assignment, made once for all processes of a run: copy it."""
+    shared = tmp_path_factory.getbasetemp()
+    folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "attention"
+    sys.audit("tests.forked", "grader handout")
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            done = grader("handout", folder)
+            assert done.returncode == 0, done.stderr
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -32,6 +32,30 @@ def kind_of(item: pytest.Item) -> str | None:
     """Returns the one of the three marks of a test that counts."""
     names = [mark.name for mark in item.iter_markers() if mark.name in KINDS]
     return "slow" if "slow" in names else next(iter(names), None)
+
+
+def rest_slow(values: Iterable[Any], sooner: int | Collection[Any]) -> list[Any]:
+    """Marks parameters as slow, except some values, or except the first of each so many."""
+    return [
+        value
+        if (number % sooner == 0 if isinstance(sooner, int) else value in sooner)
+        else pytest.param(value, marks=pytest.mark.slow)
+        for number, value in enumerate(values)
+    ]
+
+
+def asked_for(request: pytest.FixtureRequest, name: str) -> list[Any]:
+    """Returns the values of a parameter that those tests of this module have which are to run."""
+    chosen = [
+        item.callspec.params[name]
+        for item in request.session.items
+        if item.path == request.path and name in getattr(item, "callspec", _NoParameters).params
+    ]
+    return list(dict.fromkeys(chosen))
+
+
+class _NoParameters:
+    params: Mapping[str, Any] = {}
 
 
 class Marks:

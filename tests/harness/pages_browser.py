@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 FLAGS = [
@@ -23,6 +24,13 @@ FLAGS = [
 ]
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1440, "height": 900}
+# What pages look like to different people; a sweep looks at all of them.
+LOOKS = [
+    pytest.param("light", DESK, id="light-desk"),
+    pytest.param("light", PHONE, id="light-phone", marks=pytest.mark.slow),
+    pytest.param("dark", DESK, id="dark-desk", marks=pytest.mark.slow),
+    pytest.param("dark", PHONE, id="dark-phone", marks=pytest.mark.slow),
+]
 
 
 def chromium_executable() -> str | None:

@@ -16,6 +16,7 @@ import pytest
 from grader.edits.edit import Edit
 from grader.edits.generating import edits_of
 from tests.harness.corpus.programs import slips, texts
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.unit
 
@@ -345,7 +346,11 @@ class Example:
     edits: Sequence[Edit]
 
 
-@pytest.fixture(scope="module", params=EXAMPLES, ids=lambda file: file.relative_to(ROOT).as_posix())
+@pytest.fixture(
+    scope="module",
+    params=rest_slow(EXAMPLES, 4),
+    ids=lambda file: file.relative_to(ROOT).as_posix(),
+)
 def example(request: pytest.FixtureRequest) -> Example:
     """A program of the examples, whose edits are made once."""
     source = request.param.read_text(encoding="utf-8")
@@ -489,10 +494,11 @@ def test_all_lines_ends_and_alphabets_are_counted_alike():
     assert any(edit.applied(source).count("größe + 2") for edit in edits_of(source))
 
 
-def test_slips_of_the_corpus_lie_within_reach():
+@pytest.mark.parametrize("every", rest_slow([5, 1], [5]))
+def test_slips_of_the_corpus_lie_within_reach(every):
     """Of the wrong programs of one line each that the corpus holds, most are one edit away."""
     found = []
-    for slip in slips():
+    for slip in [*slips()][::every]:
         right, wrong = texts(slip.style), texts(slip.style, slip.edits)
         for file in right:
             pairs = list(zip(right[file].split("\n"), wrong[file].split("\n"), strict=False))

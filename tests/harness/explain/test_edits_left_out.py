@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.edits.generating import edits_of
+from tests.harness.marks import rest_slow
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit
@@ -377,11 +378,10 @@ def test_what_was_left_out_or_taken_for_another_is_undone(group, right, wrong, m
     assert_undone(LEFT_OUT, group, right, wrong, mended)
 
 
-# A third of them: the others are read whenever lines are looked for in the corpus.
-STYLES = sorted(path.parent for path in (ROOT / "benchmarks" / "slips").glob("*/slips.toml"))[::3]
+STYLES = sorted(path.parent for path in (ROOT / "benchmarks" / "slips").glob("*/slips.toml"))
 
 
-@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+@pytest.mark.parametrize("style", rest_slow(STYLES, 12), ids=lambda style: style.name)
 def test_whatever_style_a_program_has_it_has_edits(style):
     """One line of a style that nobody thought of must not cost a submission its explanation."""
     for file in sorted(style.rglob("*.py")):

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.messages import RIGHT, WRONG, in_class
 from benchmarks.messages_corpus import load
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.unit
 
@@ -31,10 +32,11 @@ def test_every_slip_of_the_corpus_fits_its_program():
 
 
 @pytest.mark.process
-def test_a_sample_is_told_as_a_tutor_would():
+@pytest.mark.parametrize("sample", rest_slow([SAMPLE[::3], SAMPLE], [SAMPLE[::3]]), ids=len)
+def test_a_sample_is_told_as_a_tutor_would(sample):
     """The sentence and the line, and nothing that leads elsewhere."""
-    reads = in_class([told for told in load() if told.slip.id in SAMPLE], jobs=1)
+    reads = in_class([told for told in load() if told.slip.id in sample], jobs=1)
     outcomes = {one.told.slip.id: one.outcome for one in reads}
-    assert len(outcomes) == len(SAMPLE)
+    assert len(outcomes) == len(sample)
     assert WRONG not in outcomes.values(), outcomes
-    assert list(outcomes.values()).count(RIGHT) >= 9, outcomes
+    assert list(outcomes.values()).count(RIGHT) >= len(sample) - 1, outcomes

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 
 from tests.harness.conftest import RIGHT
 from tests.harness.frozen_fixtures import differences
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -47,9 +48,12 @@ def test_another_processor_freezes_the_committed_fixtures(grader, tmp_path, assi
     assert differences(tmp_path / "handout" / public, ROOT / assignment / public) == []
 
 
-def test_another_processor_gives_the_same_grades_for_the_same_reasons(grader, tmp_path, request):
+@pytest.mark.parametrize("students", rest_slow([STUDENTS[:2], STUDENTS[2:]], 2), ids=len)
+def test_another_processor_gives_the_same_grades_for_the_same_reasons(
+    grader, tmp_path, request, students
+):
     """Verdicts, mistakes and lines; only by how much answers err differs."""
-    for name in STUDENTS:
+    for name in students:
         shutil.copytree(ROOT / "examples" / "class" / name, tmp_path / "class" / name)
 
     def graded(out: Path) -> list[dict]:

@@ -19,10 +19,12 @@ import pytest
 from tests.harness.conftest import ROOT
 from tests.harness.hostile import traces
 from tests.harness.hostile.ranks import Rank, rank
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
 RANKS = ("root", "an ordinary user", "root of a container without rights")
+OWN_RANK = RANKS[0] if os.geteuid() == 0 else RANKS[1]
 THREADS, SECONDS = 25, 20
 # A user of its own: what is done to all of a user's processes is done to no others.
 USER = 64_000 + os.getpid() % 1000
@@ -140,7 +142,7 @@ class Batch:
         ]
 
 
-@pytest.fixture(params=RANKS)
+@pytest.fixture(params=rest_slow(RANKS, [OWN_RANK]))
 def batch(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Callable[[int], Batch]]:
     """Starts a batch with so many seconds for each submission, and waits until two hold all."""
     root = Path(tempfile.mkdtemp(prefix="left-behind-"))

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.planted import OF_ONE_EXERCISE, RIGHT, SLIPS, WARMUP, Slip
+from tests.harness.marks import rest_slow
+from tests.harness.planted import LOOKED_AT_SOONER, OF_ONE_EXERCISE, RIGHT, SLIPS, WARMUP, Slip
 
 pytestmark = pytest.mark.process
 
@@ -33,11 +34,9 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def right(grader, tmp_path_factory) -> Path:
+def right(attention_handout, tmp_path_factory) -> Path:
     """The handout, with a right submission in it."""
-    folder = tmp_path_factory.mktemp("handout") / "attention"
-    done = grader("handout", folder)
-    assert done.returncode == 0, done.stderr
+    folder = Path(shutil.copytree(attention_handout, tmp_path_factory.mktemp("handout") / "mine"))
     shutil.copytree(RIGHT, folder, dirs_exist_ok=True)
     (folder / "conftest.py").write_text(CONFTEST)
     return folder
@@ -77,8 +76,8 @@ def assert_all_told(slip: Slip, *texts: str) -> None:
         assert not missing, text
 
 
-@pytest.mark.parametrize(("turn", "name"), list(enumerate(SLIPS)))
-def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, turn, name):
+@pytest.mark.parametrize("name", rest_slow(SLIPS, LOOKED_AT_SOONER))
+def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, name):
     """By its id; stopping at the first one; those that failed last; in a process of its own.
 
     In the terminal, in JUnit's XML, and in what editors are handed. However busy the machine is:
@@ -86,7 +85,7 @@ def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, turn, name):
     """
     run, slip, folder = with_slip(name), SLIPS[name], with_slip.folder
     ways = ((["-x"], ["--lf"]), ([slip.test], ["-n", "2", slip.test]))
-    for options in ways[turn % len(ways)]:
+    for options in ways[[*SLIPS].index(name) % len(ways)]:
         printed = run("--locate", *options).stdout
         assert "1 failed" in printed, printed
         panel = (folder / "panel.txt").read_text()
@@ -94,7 +93,7 @@ def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, turn, name):
         assert_all_told(slip, printed, panel, told)
 
 
-@pytest.mark.parametrize("name", SLIPS)
+@pytest.mark.parametrize("name", rest_slow(SLIPS, LOOKED_AT_SOONER))
 def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
     """However many exercises it fails; and every failure of a run has the sentence and the line."""
     run, slip = with_slip(name), SLIPS[name]

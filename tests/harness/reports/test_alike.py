@@ -22,7 +22,7 @@ from grader.pages.alike import write_alike
 from grader.store import Store
 from grader.submission import Unreadable
 from grader.verdict import Grade, GradeStatus
-from tests.harness.pages_browser import DESK, PHONE, opened
+from tests.harness.pages_browser import LOOKS, opened
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -181,8 +181,7 @@ def test_the_pages_show_both_sides_and_no_markup_of_theirs(tmp_path: Path):
     assert re.search(r'href="#b-1"', page)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "size"), LOOKS)
 def test_everybody_can_read_both_sides(chromium: Browser, tmp_path: Path, scheme: str, size: dict):
     """Axe finds no serious fault, and nothing is cut off on a phone."""
     programs = independent(3)

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from grader.pages import write_report
 from grader.store import Store
-from tests.harness.pages_browser import DESK, PHONE, opened
+from tests.harness.pages_browser import LOOKS, opened
 from tests.harness.pages_fixtures import a_class, regraded, store_class
 
 pytestmark = pytest.mark.process
@@ -27,8 +27,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [index, index.with_name("changes.html"), drawn, unreadable]
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "size"), LOOKS)
 def test_axe_finds_no_serious_fault(chromium: Browser, pages, scheme, size):
     """Contrast, names, roles, order of headings, focus: with everything unfolded."""
     for file in pages:

@@ -43,9 +43,11 @@ from tests.harness.hostile.staging import (
     lay_out,
     sample_files,
 )
+from tests.harness.marks import rest_slow
 
 JOBS, TIMEOUT, SEED = 2, 5, 7
 RANKS = ("root", "an ordinary user", "root of a container without rights")
+OWN_RANK = RANKS[0] if os.geteuid() == 0 else RANKS[1]
 # What only those workers cannot learn that see no other files and processes than their own.
 OF_A_TREE_OF_ITS_OWN = {
     "paths_of_hidden_files": "files",
@@ -101,7 +103,7 @@ class Outcome:
                 yield name, self.rows[name]
 
 
-@pytest.fixture(scope="module", params=RANKS)
+@pytest.fixture(scope="module", params=rest_slow(RANKS, [OWN_RANK]))
 def outcome(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Outcome]:
     """The whole corpus, graded as this user; as root, its most telling parts as others too.
 

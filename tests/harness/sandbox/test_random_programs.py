@@ -10,18 +10,19 @@ import pytest
 from grader.verdict import Status
 from tests.harness.hostile.random_grading import graded
 from tests.harness.hostile.random_programs import program
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
-COUNT, JOBS, TIMEOUT = 60, 2, 10.0
+SOME, MANY, JOBS, TIMEOUT = 20, 60, 2, 10.0
 # Quick to grade, and many ways to be wrong.
 EXERCISES = ("run_softmax", "run_scaled_dot_product_attention")
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
+@pytest.fixture(scope="module", params=rest_slow([SOME, MANY], [SOME]))
+def outcomes(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
-    return list(graded(range(COUNT), JOBS, TIMEOUT, folder, EXERCISES))
+    return list(graded(range(request.param), JOBS, TIMEOUT, folder, EXERCISES))
 
 
 def test_no_judge_ends_and_nothing_is_not_graded(outcomes):

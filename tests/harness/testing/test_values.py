@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from grader import Grade, batch
 from grader.store import Store
 from grader.verdict import Status
+from tests.harness.marks import asked_for, rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -155,6 +156,13 @@ ALSO_RIGHT = [
 ]  # fmt: skip
 
 
+OTHERS = {
+    f"{kind}-{number:02}-{row[0]}": (*row, "")[:3]
+    for kind, rows in (("wrong", WRONG), ("right", ALSO_RIGHT))
+    for number, row in enumerate(rows)
+}
+
+
 def wrong_program(function: str, body: str) -> str:
     """The right program, of which one function goes on from what is right."""
     name = f"get_{function}" if function in OBJECTS else f"run_{function}"
@@ -165,12 +173,14 @@ def wrong_program(function: str, body: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def grades(tmp_path_factory) -> Sequence[Grade]:
-    """The grades of the right program, and of each wrong one."""
+def grades(request, tmp_path_factory) -> Mapping[str, Grade]:
+    """The grades of the right program, and of each other one that a test is to look at."""
     folder = tmp_path_factory.mktemp("values")
-    others = [wrong_program(*one[:2]) for one in (*WRONG, *ALSO_RIGHT)]
-    for number, program in enumerate([RIGHT, *others]):
-        submission = folder / "class" / f"{number:03}"
+    programs = {"right": RIGHT}
+    for name in asked_for(request, "name"):
+        programs[name] = wrong_program(*OTHERS[name][:2])
+    for name, program in programs.items():
+        submission = folder / "class" / name
         submission.mkdir(parents=True)
         program = program.replace(
             "from adapters import Split", "from collections import namedtuple"
@@ -178,28 +188,30 @@ def grades(tmp_path_factory) -> Sequence[Grade]:
         split = 'Split = namedtuple("Split", "train rest share")'
         (submission / "adapters.py").write_text(f"{program}\n\n{split}\n", "utf-8")
     batch(folder / "class", out=folder / "out", assignment=ASSIGNMENT, seed=3)
-    return list(Store.read(folder / "out").grades())
+    return {grade.submission: grade for grade in Store.read(folder / "out").grades()}
 
 
 def test_right_programs_get_full_marks(grades):
     """Dicts, bytes, named tuples of arrays, sets, dtypes, None: in and out."""
-    right = grades[0]
+    right = grades["right"]
     assert [test for test in right.tests if test.status is not Status.PASSED] == []
     assert right.score == right.max_score
 
 
-@pytest.mark.parametrize("number", range(len(ALSO_RIGHT)), ids=lambda n: ALSO_RIGHT[n][0])
-def test_right_in_another_style_is_right(grades, number):
+@pytest.mark.parametrize("name", [name for name in OTHERS if name.startswith("right")])
+def test_right_in_another_style_is_right(grades, name):
     """Chance of numpy's or Python's own, lists in place of iterators, more than None."""
-    grade = grades[1 + len(WRONG) + number]
-    assert [test.message for test in grade.tests if test.status is not Status.PASSED] == []
+    tests = grades[name].tests
+    assert [test.message for test in tests if test.status is not Status.PASSED] == []
 
 
-@pytest.mark.parametrize("number", range(len(WRONG)), ids=lambda n: f"{WRONG[n][0]}-{n}")
-def test_a_wrong_value_is_told_by_its_place(grades, number):
+@pytest.mark.parametrize(
+    "name", rest_slow([name for name in OTHERS if name.startswith("wrong")], 3)
+)
+def test_a_wrong_value_is_told_by_its_place(grades, name):
     """Its own exercise fails, no other, and nobody else is blamed."""
-    function, _, says = WRONG[number]
-    wrong = [test for test in grades[number + 1].tests if test.status is not Status.PASSED]
+    function, _, says = OTHERS[name]
+    wrong = [test for test in grades[name].tests if test.status is not Status.PASSED]
     # What is saved is looked at by loading it, and the other way round.
     failed = {test.exercise.partition("_")[2] for test in wrong}
     assert failed
