@@ -221,8 +221,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """As many as there are processors; each needs a gigabyte of memory at times."""
-    return min(processors(), MOST_PROCESSES)
+    """One more than processors: tests wait at times. Each needs a gigabyte of memory."""
+    return min(processors() + 1, MOST_PROCESSES)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -318,7 +318,8 @@ def grader(warm: Warm) -> Run:
     def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         pooled = arguments[0] in ("batch", "explain") if arguments else False
         alone = pooled and not {"--jobs", "--scheduler"} & {*arguments}
-        return warm.run("grader", [*arguments, *(["--jobs", 1] if alone else [])], cwd, os.environ)
+        jobs = ["--jobs", 1] if alone else []
+        return warm.run(["-m", "grader", *arguments, *jobs], cwd, os.environ)
 
     return run
 
@@ -329,8 +330,8 @@ def home_pytest(warm: Warm) -> Run:
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        arguments = ("-p", "no:cacheprovider", *arguments)
-        return warm.run("pytest", arguments, folder, without | environment, finds_cwd=False)
+        command = ("-P", "-m", "pytest", "-p", "no:cacheprovider", *arguments)
+        return warm.run(command, folder, without | environment)
 
     return run
 

@@ -121,17 +121,15 @@ class Marks:
 
     def _false(self, item: pytest.Item) -> str | None:
         started = self._starts[self._before :]
-        used = [name for name in _fixtures(item) if self._uses(item, name)]
+        # Those that were asked for by name in the midst of a test are there as well.
+        active = getattr(item, "_request")._fixture_defs.values()  # noqa: B009 (pytest's own)
+        used = [one.argname for one in active if one in self._starting]
         kind = kind_of(item)
         if kind == "unit" and (started or used):
             return f"it is marked unit and starts a process: {_listed([*started, *used])}"
         if kind == "process" and not started and not used:
             return "it is marked process and starts none: mark it unit"
         return None
-
-    def _uses(self, item: pytest.Item, name: str) -> bool:
-        known = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 (pytest's own)
-        return any(one in self._starting for one in known.get(name, ()))
 
     def _hear(self, event: str, details: tuple[Any, ...]) -> None:
         if event in _STARTS:
@@ -157,11 +155,6 @@ class Budget:
         """Skips what is left."""
         if time.monotonic() > self._end:
             pytest.skip("the budget of seconds is spent")
-
-
-def _fixtures(item: pytest.Item) -> Iterable[str]:
-    names: Iterable[str] = getattr(item, "fixturenames", ())
-    return names
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -39,6 +39,8 @@ _DESCRIPTORS = 64
 _PARKED = 512
 _JOB = ("-m", "grader.job.process")
 _ZYGOTE = ("-I", "-c")
+# Packages that are plugins of pytest.
+_PLUGINS = ("grader", "jaxtyping")
 # torch reads these when it loads: a zygote that is told one starts an interpreter.
 _READ_AT_START = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 
@@ -73,15 +75,13 @@ class Warm:
 
     def run(
         self,
-        module: str,
         arguments: Sequence[object],
         cwd: Path,
         environment: Mapping[str, str],
-        finds_cwd: bool = True,
+        start_new_session: bool = False,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs `python -m module arguments`, or `python -P -m …` unless it `finds_cwd`."""
-        flags = [] if finds_cwd else ["-P"]
-        command = [sys.executable, *flags, "-m", module, *map(str, arguments)]
+        """Runs `python` with these arguments: `-m module …`, `-P -m module …` or `-c code …`."""
+        command = [sys.executable, *map(str, arguments)]
         with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as complained:
             process = ForkedPopen(
                 self.address("command"),
@@ -90,6 +90,7 @@ class Warm:
                 stderr=complained.fileno(),
                 env=environment,
                 cwd=cwd,
+                start_new_session=start_new_session,
             )
             code = process.wait(_SECONDS)
             texts = [_text(file) for file in (printed, complained)]
@@ -342,8 +343,8 @@ def _run(arguments: Sequence[str], cwd: str) -> int:
         found = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:0] = [*([] if "-P" in flags else [cwd]), *filter(None, found)]
     sys.argv = [program if kind == "-m" else "-c", *rest]
-    if program == "pytest":  # a student's has another engine, or meets this one's plugin first
-        for name in [name for name in sys.modules if name.partition(".")[0] == "grader"]:
+    if program == "pytest":  # it imports its plugins itself, and a student's has another engine
+        for name in [name for name in sys.modules if name.partition(".")[0] in _PLUGINS]:
             del sys.modules[name]
     try:
         if kind == "-m":

@@ -252,7 +252,11 @@ def run_parameter_count(d_in, d_out, qkv_bias, out_bias):
 """
 
 
-@pytest.mark.parametrize("greedy", [False, True], ids=["right", "greedy"])
+@pytest.mark.parametrize(
+    "greedy",
+    [False, pytest.param(True, marks=pytest.mark.slow)],
+    ids=["right", "greedy"],
+)
 def test_all_processes_fit_into_the_smallest_container(grader, tmp_path, greedy):
     """The attention assignment, with a submission that is right, and one that takes what it can.
 

@@ -13,6 +13,7 @@ import pytest
 
 from grader import Grade, batch
 from grader.verdict import Status
+from tests.harness.marks import asked_for, rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -64,12 +65,13 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def grades(tmp_path_factory) -> dict[str, Grade]:
-    """The grades of the programs and of all edits, by name."""
+def grades(request, tmp_path_factory) -> dict[str, Grade]:
+    """The grades of the programs and edits that tests look at, by name."""
     folder = tmp_path_factory.mktemp("text")
-    for style in STYLES:
+    for style in asked_for(request, "style"):
         shutil.copytree(PROGRAMS / style, folder / "class" / style)
-    for name, (style, file, before, after, *_) in WRONG.items():
+    for name in asked_for(request, "name"):
+        style, file, before, after, *_ = WRONG[name]
         shutil.copytree(PROGRAMS / style, folder / "class" / name)
         module = folder / "class" / name / file
         text = module.read_text("utf-8")
@@ -87,14 +89,14 @@ def grades(tmp_path_factory) -> dict[str, Grade]:
     return {grade.submission: grade for grade in results.grades()}
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", rest_slow(STYLES, ["heap"]))
 def test_a_right_program_gets_full_marks_in_any_style(grades, style):
     """Pools of processes, heaps, absent packages, decay first or last: all are right."""
     wrong = {test.id: test.message for test in grades[style].tests if test.status != Status.PASSED}
     assert wrong == {}
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", rest_slow(WRONG, 3))
 def test_a_wrong_program_hears_why(grades, name):
     """The mistake by its name, or the first step, merge or number that is another one."""
     exercise, says = WRONG[name][4:]

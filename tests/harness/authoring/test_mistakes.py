@@ -210,14 +210,12 @@ def test_a_variant_takes_the_adapter_s_keywords():
 # --- What comes of it ---------------------------------------------------------------------------
 
 
-@pytest.mark.process
 def test_every_variant_is_caught(examined):
     """By at least one test of the exercise that it makes wrong."""
     escaped = {str(v) for v in variants_of((*MISTAKES, *HABITS))} - examined.caught
     assert not escaped
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("exercise", solutions.__all__)
 def test_mistakes_tell_themselves_from_each_other(examined, exercise):
     """On the inputs that the tests draw, and from the right answer; none raises on all of them."""
@@ -235,7 +233,6 @@ def test_mistakes_tell_themselves_from_each_other(examined, exercise):
     assert alike == {row for row in ALIKE if row[0] == exercise}
 
 
-@pytest.mark.process
 def test_an_echo_is_like_another_mistake(examined):
     """Which is named instead, unless the one that echoes was found elsewhere."""
     alike = {"mask-ignored": "causal-missing", "rope-positions-ignored": "mha-positions-ignored"}
@@ -249,7 +246,6 @@ def test_an_echo_is_like_another_mistake(examined):
             assert not differ(one, other)
 
 
-@pytest.mark.process
 def test_two_mistakes_together_are_neither_of_them(examined):
     """No scale and no causal mask is a third result."""
     exercise = "run_multihead_self_attention"
@@ -283,7 +279,6 @@ def steps_of(exercise: str, call: Call, mistake: str | None = None) -> dict[str,
     return named_steps(function, {name: in_float64(v) for name, v in call.arguments.items()})
 
 
-@pytest.mark.process
 def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(examined):
     """In the order in which they are computed."""
     exercise = "run_multihead_self_attention_with_rope"
@@ -294,7 +289,6 @@ def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(examined):
     ]
 
 
-@pytest.mark.process
 def test_every_form_of_a_step_has_its_name(examined):
     """People keep angles, or a table of them, or their sines and cosines."""
     steps = steps_of("run_rope", examined.calls["run_rope"][0])
@@ -302,7 +296,6 @@ def test_every_form_of_a_step_has_its_name(examined):
     assert any(torch.equal(form, table.cos()) for form in steps["angles"])
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("mistake", "step"),
     [

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.process
 FEED_FORWARD = Path(__file__).parents[3] / "examples" / "feed_forward"
 
 
+@pytest.mark.slow
 def test_the_bundled_tests_catch_every_known_mistake_and_let_right_code_pass(grader, capsys):
     """And none is taken for another; the table tells which, for whoever changes tests."""
     done = grader("verify")

@@ -75,19 +75,19 @@ class Class:
     unknown: list[Judged] = field(default_factory=list)
 
 
-def drawn(every: bool) -> list[Slip]:
-    """Every wrong program; or every third known mistake in one style, and every third unknown."""
-    if every:
-        return list(slips())
+def drawn(part: int | None) -> list[Slip]:
+    """Returns a quarter of all wrong programs; or some: a fifth of the mistakes, in one style."""
+    if part is not None:
+        return list(slips())[part::4]
     made: dict[str, list[Slip]] = {}
     for slip in slips():
         made.setdefault(slip.mistake or "", []).append(slip)
     unknown = made.pop("")
     known = [ways[number % len(ways)] for number, ways in enumerate(made.values())]
-    return unknown[::3] + known[::3]
+    return unknown[::5] + known[::5]
 
 
-@pytest.fixture(scope="module", params=rest_slow(["some", "all"], ["some"]))
+@pytest.fixture(scope="module", params=rest_slow([None, 0, 1, 2, 3], [None]))
 def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Class:
     """The right programs and what is drawn of the wrong ones, judged in real workers."""
     folder = tmp_path_factory.mktemp("corpus")
@@ -106,7 +106,7 @@ def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             judges.put(judge)
             shutil.rmtree(place)
 
-    programs: Sequence[str | Slip] = [*STYLES, *drawn(request.param == "all")]
+    programs: Sequence[str | Slip] = [*STYLES, *drawn(request.param)]
     with ThreadPoolExecutor(JUDGES) as pool:
         grades = list(pool.map(grade, range(len(programs)), programs))
     while not judges.empty():
@@ -217,5 +217,5 @@ def test_few_lines_that_are_told_are_other_ones(graded):
 
 def test_no_program_is_given_a_name_that_is_not_its_own(graded):
     """To say nothing beats to mislead."""
-    assert len(graded.unknown) >= 10
+    assert len(graded.unknown) >= 6
     assert misnamed(graded) == {}

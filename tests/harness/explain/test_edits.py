@@ -357,14 +357,12 @@ def example(request: pytest.FixtureRequest) -> Example:
     return Example(source, edits_of(source))
 
 
-@pytest.mark.process
 def test_an_edit_changes_the_lines_that_it_names_and_no_other(example):
     """Lines are neither added nor taken away: a line's number means the same before and after."""
     for edit in example.edits:
         assert edit.lines == changed_lines(example.source, edit.applied(example.source)) != (), edit
 
 
-@pytest.mark.process
 def test_an_edit_keeps_a_program_well_formed_and_changes_what_it_does(example):
     """Neither a syntax error nor another spelling of the same teaches anything."""
     # What does not parse has no edits.

@@ -46,7 +46,9 @@ def commented(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[JobClient]:
-    client = JobClient(Settings(str(ROOT), 3, (), "adapters.py", 60.0, 2048, "suite"))
+    (client,) = JobClient.several(
+        Settings(str(ROOT), 3, (), "adapters.py", 60.0, 2048, "suite"), 1, submissions=1
+    )
     yield client
     client.close()
 

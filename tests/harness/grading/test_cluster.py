@@ -109,6 +109,7 @@ def test_grades_are_those_of_this_machine(
     assert "7 graded before and unchanged; 0 to grade" in again.stderr
 
 
+@pytest.mark.slow
 def test_only_the_exercise_that_changed_is_graded_there(
     cluster: Cluster, course: Path, tmp_path: Path
 ) -> None:

@@ -39,7 +39,7 @@ def another_processor(monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("another_processor")
-@pytest.mark.parametrize("assignment", [".", "examples/feed_forward"])
+@pytest.mark.parametrize("assignment", rest_slow(["examples/feed_forward", "."], 2))
 def test_another_processor_freezes_the_committed_fixtures(grader, tmp_path, assignment):
     """Whoever changes an assignment may do so on any machine."""
     done = grader("handout", tmp_path / "handout", cwd=ROOT / assignment)

@@ -15,6 +15,7 @@ import pytest
 
 from grader.store import Store
 from tests.harness.conftest import ROOT, write_files
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -72,7 +73,7 @@ def one_judge(batch: psutil.Process) -> None:
     judge.kill()
 
 
-@pytest.mark.parametrize("kill", [zygote, one_job, one_judge])
+@pytest.mark.parametrize("kill", rest_slow([one_job, zygote, one_judge], 3))
 def test_who_is_killed_costs_nobody_a_grade(tiny, handed_in, undisturbed, tmp_path, kill):
     """As by a machine without memory: what was under way is tried once more, the others go on."""
     assert graded(tiny, handed_in, tmp_path / "out", kill) == 0

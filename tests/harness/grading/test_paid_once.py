@@ -62,7 +62,9 @@ GradeProgram = Callable[[str], Grade]
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory) -> Iterator[GradeProgram]:
     """Grades a program against the assignment of this project; the same one only once."""
-    client = JobClient(Settings(str(ROOT), 7, (), "adapters.py", 480.0, 1024, "suite"))
+    (client,) = JobClient.several(
+        Settings(str(ROOT), 7, (), "adapters.py", 480.0, 1024, "suite"), 1, submissions=1
+    )
     known: dict[str, Grade] = {}
 
     def grade(program: str) -> Grade:

@@ -34,6 +34,7 @@ from grader.wire.calls import Answer, Call
 from tests.harness.conftest import RIGHT
 from tests.harness.corpus.remembered.answers import inputs_of, shapes_of
 from tests.harness.grading.test_no_work import ANSWERS, PROGRAM, TRIVIAL
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -323,6 +324,7 @@ def test_nothing_that_was_drawn_for_grading_is_written(grader, first_round, grad
     assert told & (graded_draw.triples() - home_draw.triples()) == set()
 
 
+@pytest.mark.slow
 def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, tmp_path):
     """With another seed the same is written, to the last digit, of whoever fails the same tests."""
     other = graded(grader, first_round.students, tmp_path / "results", OTHERWISE)
@@ -354,7 +356,7 @@ def passed(test: Verdict) -> bool:
     return test.status is Status.PASSED
 
 
-@pytest.mark.parametrize("name", ["zeros", "mistaken"])
+@pytest.mark.parametrize("name", rest_slow(["zeros", "mistaken"], 2))
 def test_a_public_failure_is_what_pytest_prints_at_home(first_round, handout, tmp_path, name):
     """Number for number, with the table of the worst ones."""
     mine = shutil.copytree(handout, tmp_path / "mine")

@@ -32,11 +32,32 @@ SENTENCE, HINT = "You take half of every number too much.", "How much is twice a
 @pytest.fixture
 def graded(tmp_path) -> Path:
     """The results of a small class, three of which answer alike."""
-    write_files(tmp_path / "course", TINY)
+    return graded_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory) -> Path:
+    """The same, for tests that name nobody."""
+    return graded_in(tmp_path_factory.mktemp("untouched"))
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory, grader) -> Path:
+    """The same, with a name for one group, for tests that change the file of names."""
+    folder = graded_in(tmp_path_factory.mktemp("named"))
+    group, *_ = groups(folder)
+    saying = ("--sentence", SENTENCE, "--hint", HINT)
+    grader("mistakes", "name", str(folder / "out"), group, "half", *saying)
+    return folder
+
+
+def graded_in(folder: Path) -> Path:
+    """Grades the class in an empty folder."""
+    write_files(folder / "course", TINY)
     for name, program in CLASS.items():
-        write_files(tmp_path / "class" / name, {"adapters.py": program})
-    batch(tmp_path)
-    return tmp_path
+        write_files(folder / "class" / name, {"adapters.py": program})
+    batch(folder)
+    return folder
 
 
 def batch(folder: Path) -> None:
@@ -58,14 +79,14 @@ def told(folder: Path) -> dict[str, set[str]]:
     }
 
 
-def test_who_answers_alike_is_grouped_whatever_the_text(graded):
+def test_who_answers_alike_is_grouped_whatever_the_text(untouched):
     """Nobody else is: emil's mistake has a name, fred has none, dora is alone."""
-    assert [*groups(graded).values()] == [["anna", "bert", "cleo"], ["dora"]]
+    assert [*groups(untouched).values()] == [["anna", "bert", "cleo"], ["dora"]]
 
 
-def test_groups_are_listed_with_their_smallest_case(graded, grader):
+def test_groups_are_listed_with_their_smallest_case(untouched, grader):
     """And with what may be wrong, as a suspicion."""
-    done = grader("mistakes", str(graded / "out"))
+    done = grader("mistakes", str(untouched / "out"))
     assert done.returncode == 0, done.stderr
     first, who, tests, case, *_ = done.stdout.splitlines()
     assert "3 submissions answer alike in run_double: " in first
@@ -119,15 +140,17 @@ def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
         (lambda text: text + text.partition("\n\n")[2], "'half' is there twice for run_double"),
     ],
 )
-def test_a_damaged_file_of_names_is_told_by_its_line(graded, grader, change, said):
+def test_a_damaged_file_of_names_is_told_by_its_line(named, grader, change, said):
     """Nobody is told another's mistake because of a slip in it."""
-    out, (group, *_) = graded / "out", groups(graded)
-    grader("mistakes", "name", str(out), group, "half", "--sentence", SENTENCE, "--hint", HINT)
-    file = out / "mistakes.toml"
-    file.write_text(change(file.read_text()))
-    with pytest.raises(BadNames, match=said):
-        read_names(out)
-    done = grader("mistakes", str(out))
+    out, file = named / "out", named / "out" / "mistakes.toml"
+    right = file.read_text()
+    try:
+        file.write_text(change(right))
+        with pytest.raises(BadNames, match=said):
+            read_names(out)
+        done = grader("mistakes", str(out))
+    finally:
+        file.write_text(right)
     assert (done.returncode, said in done.stderr) == (2, True)
 
 
@@ -138,10 +161,10 @@ def test_a_damaged_file_of_names_is_told_by_its_line(graded, grader, change, sai
         (("", "half"), "several groups have the id ''"),
     ],
 )
-def test_a_group_is_named_by_its_id(graded, grader, arguments, said):
+def test_a_group_is_named_by_its_id(untouched, grader, arguments, said):
     """Or by as much of it as tells it from others."""
     saying = ("--sentence", SENTENCE, "--hint", HINT)
-    done = grader("mistakes", "name", str(graded / "out"), *arguments, *saying)
+    done = grader("mistakes", "name", str(untouched / "out"), *arguments, *saying)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 

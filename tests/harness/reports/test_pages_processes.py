@@ -107,6 +107,7 @@ def test_the_pages_are_the_same_however_many_processes_write_them(batches, tmp_p
     assert written[1].changes == written[3].changes
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize("length", [1, 7, 60])
 def test_stretches_make_up_the_class(batches, length):
     """What was found in them, taken together, is what one look at all of it finds."""
@@ -133,6 +134,7 @@ def test_stretches_make_up_the_class(batches, length):
     assert joined_changes == changed
 
 
+@pytest.mark.unit
 def test_a_small_class_needs_no_other_process(batches, tmp_path):
     """To start one takes longer than to write a few pages."""
     own = psutil.Process()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import tomllib
 import zipfile
 from collections import Counter
@@ -28,6 +28,7 @@ from grader.decisions.opening import open_settling
 from grader.decisions.settlement import Settlement
 from grader.store import Store
 from tests.harness.conftest import TINY, write_files
+from tests.harness.warm import Warm
 
 pytestmark = pytest.mark.process
 
@@ -183,13 +184,13 @@ KILLS = {
 
 
 @pytest.fixture(scope="module")
-def disturbed(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def disturbed(grader: Run, warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The story with every step killed in the middle of its work, and run again."""
     place = tmp_path_factory.mktemp("disturbed")
 
     def step(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         for where, times in KILLS[called(words)]:
-            killed(where, times, words, cwd)
+            killed(warm, where, times, words, cwd)
             if words[0] == "batch" and where == GRADED:
                 assert_in_the_middle(place, times - 1, words)
         return checked(grader(*words, cwd=cwd))
@@ -207,12 +208,10 @@ def called(words: tuple[object, ...]) -> str:
     return "regrade" if "--no-explain" in words else "second batch" if downloads > 1 else "batch"
 
 
-def killed(where: str, times: int, words: tuple[object, ...], cwd: Path) -> None:
+def killed(warm: Warm, where: str, times: int, words: tuple[object, ...], cwd: Path) -> None:
     """Runs a command that is killed before it does something for the so manieth time."""
-    command = [sys.executable, "-c", KILLER, where, str(times), *map(str, words)]
-    done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, start_new_session=True, timeout=120
-    )
+    command = ["-c", KILLER, where, times, *words]
+    done = warm.run(command, cwd, os.environ, start_new_session=True)
     assert done.returncode == -signal.SIGKILL, f"{words}, {where}: {done.stdout}{done.stderr}"
 
 

@@ -14,7 +14,7 @@ from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
-SOME, MANY, JOBS, TIMEOUT = 20, 60, 2, 10.0
+SOME, MANY, JOBS, TIMEOUT = 12, 60, 2, 10.0
 # Quick to grade, and many ways to be wrong.
 EXERCISES = ("run_softmax", "run_scaled_dot_product_attention")
 
