@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
+from benchmarks.slips_archive import styles, submission
 from grader.edits.generating import edits_of
 from tests.harness.undoing import assert_undone, table_of
 
-ROOT = Path(__file__).parents[2]
 LEFT_OUT = """
 import copy
 import math
@@ -376,14 +375,11 @@ def test_what_was_left_out_or_taken_for_another_is_undone(group, right, wrong, m
 
 
 # A third of them: the others are read whenever lines are looked for in the corpus.
-STYLES = sorted(path.parent for path in (ROOT / "benchmarks" / "slips").glob("*/slips.toml"))[::3]
-
-
-@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+@pytest.mark.parametrize("style", styles()[::3])
 def test_whatever_style_a_program_has_it_has_edits(style):
     """One line of a style that nobody thought of must not cost a submission its explanation."""
-    for file in sorted(style.rglob("*.py")):
-        assert file.name == "__init__.py" or edits_of(file.read_text("utf-8"))
+    for path, text in submission(style).items():
+        assert not path.endswith(".py") or path.endswith("__init__.py") or edits_of(text)
 
 
 @pytest.mark.parametrize("statement", ODD)
