@@ -18,13 +18,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from alike_corpus import ROOT, by_hand, disguised, independent
-
+ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grader.alike.comparing import Comparison, compare_entries
-from grader.assignment import find_assignment
-from grader.intake import discover
+from benchmarks.alike_corpus import by_hand, disguised, independent  # noqa: E402
+from grader.alike.comparing import Comparison, compare_entries  # noqa: E402
+from grader.assignment import find_assignment  # noqa: E402
+from grader.intake import discover  # noqa: E402
 
 PROGRAMS, COPIES = 300, 10
 

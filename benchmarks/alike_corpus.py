@@ -1,7 +1,7 @@
 """A class for `benchmarks/alike.py`: independent programs, and copies of some of them in disguise.
 
-The independent programs are those of `benchmarks/slips` and `tests/harness/corpus/right`, each by a
-hand of its own, and beside them as many as are wanted that are put together of idioms: whoever
+The independent programs are those of `benchmarks/slips.zip` and `tests/harness/corpus/right`, each
+by a hand of its own, and beside them as many as are wanted that are put together of idioms: whoever
 writes one decides at each step how to, as students do, so that two of them have many lines in
 common and were not copied.
 """
@@ -17,8 +17,10 @@ from typing import TypeGuard
 
 from torch import Tensor
 
+from benchmarks.slips_archive import styles, submission
+
 ROOT = Path(__file__).parents[1]
-STYLES = [ROOT / "benchmarks" / "slips", ROOT / "tests" / "harness" / "corpus" / "right"]
+RIGHT = ROOT / "tests" / "harness" / "corpus" / "right"
 SCORES = [
     "scores = Q @ K.transpose(-2, -1)",
     "scores = torch.matmul(Q, K.transpose(-1, -2))",
@@ -323,12 +325,11 @@ def _multihead(draw: random.Random, linear: str, split: str, merge: str) -> dict
 
 
 def by_hand() -> dict[str, dict[str, str]]:
-    """The programs that people wrote, by their names: their files, by their paths."""
-    found: dict[str, dict[str, str]] = {}
-    for folder in STYLES:
-        for style in sorted(path for path in folder.iterdir() if path.is_dir()):
-            files = [f for f in sorted(style.rglob("*.*")) if f.suffix in (".py", ".ipynb")]
-            found[style.name] = {str(f.relative_to(style)): f.read_text("utf-8") for f in files}
+    """Returns the programs that people wrote, by their names: their files, by their paths."""
+    found = {style: submission(style) for style in styles()}
+    for style in sorted(path for path in RIGHT.iterdir() if path.is_dir()):
+        files = sorted(style.rglob("*.py"))
+        found[style.name] = {str(f.relative_to(style)): f.read_text("utf-8") for f in files}
     return found
 
 

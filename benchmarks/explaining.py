@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/explaining.py [--mistakes 60] [--times 5] [--jobs 2]
 
-Of each wrong program of `benchmarks/slips` that is taken there are several copies: the very same,
-and some with other comments, as when a class copies or works together.
+Each wrong program that is taken from `benchmarks/slips.zip` has several copies: the very same, and
+some with other comments, as when a class copies or works together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
-from benchmarks.slips_corpus import CORPUS, Slip, build, load  # noqa: E402
+from benchmarks.slips_corpus import Slip, build, load  # noqa: E402
 from grader.removal import remove  # noqa: E402
 from grader.store import Results, Store  # noqa: E402
 
@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
-    slips = [slip for slip in load(CORPUS) if not slip.aside and not slip.raises]
+    slips = [slip for slip in load() if not slip.aside and not slip.raises]
     chosen = random.Random(0).sample(slips, asked.mistakes)
     print(description())
     with tempfile.TemporaryDirectory() as scratch:
@@ -49,7 +49,7 @@ def _tell(scratch: Path, slips: Sequence[Slip], times: int, jobs: int) -> None:
     programs.mkdir()
     for number in range(times):
         for slip in slips:
-            built = build(slip, programs, CORPUS)
+            built = build(slip, programs)
             if number % 2:
                 _comment(built, number)
             built.rename(programs / f"{number}-{built.name}")

@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/lines.py [--half tuned|aside|both] [--raising] [--jobs 2] \\
         [--sample N] [--misses] [STYLE ...]
 
-The programs are those of `benchmarks/slips`, each a right submission with one slip. *Alone*: the
-guilty line is all that is told; *of two*: one of the two lines between which nothing decides.
+The programs are those of `benchmarks/slips.zip`, each a right submission with one slip. *Alone*:
+the guilty line is all that is told; *of two*: one of the two lines between which nothing decides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
-from benchmarks.slips_corpus import CORPUS, Line, Slip, build, load  # noqa: E402
+from benchmarks.slips_corpus import Line, Slip, build, load  # noqa: E402
 from grader import Grade, batch  # noqa: E402
 from grader.verdict import Status  # noqa: E402
 
@@ -71,7 +71,7 @@ def explained(slips: Sequence[Slip], jobs: int) -> list[Told]:
     with tempfile.TemporaryDirectory() as scratch:
         programs = Path(scratch, "programs")
         programs.mkdir()
-        wrong = {build(slip, programs, CORPUS).name: slip for slip in slips}
+        wrong = {build(slip, programs).name: slip for slip in slips}
         results = batch(programs, Path(scratch, "out"), assignment=ROOT, jobs=jobs, seed=1)
         grades = results.grades_of(wrong, whole=True)
         return [told_of(wrong[grade.submission], grade) for grade in grades]
@@ -139,7 +139,7 @@ def main() -> int:
     asked = parser.parse_args()
     slips = [
         slip
-        for slip in load(CORPUS, asked.styles)
+        for slip in load(asked.styles)
         if slip.raises == asked.raising and asked.half in ("both", HALVES[slip.aside])
     ]
     if asked.sample:

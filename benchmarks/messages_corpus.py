@@ -1,6 +1,6 @@
 """The corpus of messages: one-line slips of right programs, and what a tutor would say of each.
 
-A file of `benchmarks/messages` holds the slips of one style of `benchmarks/slips`. Each has the
+A file of `benchmarks/messages` holds the slips of one style of the corpus of slips. Each has the
 tutor's sentence, the line that the tutor would point to, and what of the sentence a message must
 hold: `says` is a list of groups, and of each group one phrase must stand in the message. Phrases
 of `must_not` would send the student elsewhere. Lines `elsewhere`, in other files, are as guilty.
@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.slips_corpus import CORPUS, DEFAULTS, BadSlip, Line, Slip, slip_of
+from benchmarks.slips_archive import submission
+from benchmarks.slips_corpus import DEFAULTS, BadSlip, Line, Slip, slip_of
 
 MESSAGES = Path(__file__).parent / "messages"
 
@@ -67,20 +68,17 @@ def load(chosen: Sequence[str] = ()) -> list[Told]:
     return found
 
 
-def _line(style: Path, file: str, text: str) -> Line:
-    found = [
-        at
-        for at, line in enumerate((style / file).read_text("utf-8").split("\n"), 1)
-        if line == text
-    ]
+def _line(style: str, file: str, text: str) -> Line:
+    lines = submission(style)[file].split("\n")
+    found = [at for at, line in enumerate(lines, 1) if line == text]
     if len(found) != 1:
         raise BadSlip(f"{text!r} stands {len(found)} times in {file}")
     return Line(file, found[0])
 
 
 def _told(style: str, name: str, row: dict[str, Any]) -> Told:
-    slip = slip_of(CORPUS / style, name, DEFAULTS | row)
-    others = tuple(_line(CORPUS / style, *place) for place in row.get("elsewhere", ()))
+    slip = slip_of(style, name, DEFAULTS | row)
+    others = tuple(_line(style, *place) for place in row.get("elsewhere", ()))
     slip = replace(slip, lines=(*slip.lines, *others))
     says = tuple(map(tuple, row["says"]))
     if not says or not all(says):

@@ -1,6 +1,6 @@
 """What grading a class again costs once a test was mended, beside grading it for the first time.
 
-The class is a sample of the wrong programs in `benchmarks/slips`, each of them another one. All
+The class is a sample of the wrong programs in `benchmarks/slips.zip`, each of them another one. All
 exercises are graded and explained. Then a test asks for another shape, and the same command is run
 again, and once more with nothing changed. What starting costs, the command over a class of one, is
 told beside them, not taken off.

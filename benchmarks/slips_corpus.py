@@ -1,7 +1,8 @@
 """The corpus of slips: right programs in many styles, and for each the small slips that break it.
 
-A style is a folder of `benchmarks/slips`: a right submission, and beside it `slips.toml`, which
-says for each slip which lines it changes, and which line of the wrong program is guilty.
+A style of `benchmarks/slips.zip` is a right submission with `slips.toml`, which says for each slip
+which lines it changes, and which line of the wrong program is guilty. `slips_archive.py` unpacks
+and packs them.
 
     .venv/bin/python benchmarks/slips_corpus.py check [STYLE…]    prints what does not hold
 """
@@ -10,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import tempfile
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,13 +20,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-CORPUS = ROOT / "benchmarks" / "slips"
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.slips_archive import labels, styles, submission  # noqa: E402
 from grader import Grade, batch  # noqa: E402
 from grader.verdict import GradeStatus, Status  # noqa: E402
 
-NOT_HANDED_IN = shutil.ignore_patterns("slips.toml", "__pycache__", ".*")
 DEFAULTS: dict[str, Any] = {"also": [], "raises": False}
 
 
@@ -62,22 +60,22 @@ class Slip:
     aside: bool
 
 
-def load(folder: Path = CORPUS, chosen: Sequence[str] = ()) -> list[Slip]:
-    """The slips of the chosen styles, by default of all.
+def load(chosen: Sequence[str] = ()) -> list[Slip]:
+    """Returns the slips of the chosen styles, by default of all.
 
     Raises:
         BadSlip: if texts do not stand in their programs exactly once.
     """
     slips, faults = [], []
-    for style in chosen or sorted(path.parent.name for path in folder.glob("*/slips.toml")):
+    for style in chosen or styles():
         seen: Counter[str] = Counter()
-        told = tomllib.loads((folder / style / "slips.toml").read_text("utf-8"))
+        told = labels(style)
         aside = {"aside": told.get("aside", False)}
         for row in told["slip"]:
             seen[row["kind"]] += 1
             name = f"{style}/{row['kind']}-{seen[row['kind']]}"
             try:
-                slips.append(slip_of(folder / style, name, DEFAULTS | aside | row))
+                slips.append(slip_of(style, name, DEFAULTS | aside | row))
             except (BadSlip, KeyError) as error:
                 faults.append(f"{name}: {error}")
     if faults:
@@ -85,37 +83,44 @@ def load(folder: Path = CORPUS, chosen: Sequence[str] = ()) -> list[Slip]:
     return slips
 
 
-def build(slip: Slip, folder: Path, corpus: Path = CORPUS) -> Path:
+def build(slip: Slip, folder: Path) -> Path:
     """Writes the wrong program into a folder of its own in `folder`, which it returns."""
-    built = folder / slip.id.replace("/", "--")
-    shutil.copytree(corpus / slip.style, built, ignore=NOT_HANDED_IN)
-    sources = _slipped(_sources(built, slip.file), slip.right, slip.wrong)
-    content, file = "".join(sources.values()), built / slip.file
-    if file.suffix == ".ipynb":
-        notebook = json.loads(file.read_text("utf-8"))
+    program = submission(slip.style)
+    sources = _slipped(_sources(program, slip.file), slip.right, slip.wrong)
+    content = "".join(sources.values())
+    if slip.file.endswith(".ipynb"):
+        notebook = json.loads(program[slip.file])
         for cell, source in zip(_code_cells(notebook), sources.values(), strict=True):
             cell["source"] = source
         content = json.dumps(notebook)
-    file.write_text(content, "utf-8")
-    return built
+    return _written(program | {slip.file: content}, folder / slip.id.replace("/", "--"))
 
 
-def slip_of(style: Path, name: str, row: Mapping[str, Any]) -> Slip:
-    """The slip that a row of a TOML file tells of a right submission.
+def slip_of(style: str, name: str, row: Mapping[str, Any]) -> Slip:
+    """Returns the slip that a row of a TOML file tells of a style's right submission.
 
     Raises:
         BadSlip: if its texts do not stand in the program exactly once.
     """
     right, wrong, line = (row[key].removesuffix("\n") for key in ("right", "wrong", "line"))
-    sources = _slipped(_sources(style, row["file"]), right, wrong)
+    sources = _slipped(_sources(submission(style), row["file"]), right, wrong)
     lines = (_line(sources, line, row.get("number")), *(_line(sources, x) for x in row["also"]))
-    place = style.name, row["kind"], row["file"]
+    place = style, row["kind"], row["file"]
     return Slip(name, *place, right, wrong, line, lines, row["raises"], row.get("aside", False))
 
 
-def _sources(style: Path, file: str) -> dict[str, str]:
-    """The text of a file or of each code cell, by the names that the grader has for them."""
-    content = (style / file).read_text("utf-8")
+def _written(program: Mapping[str, str], folder: Path) -> Path:
+    """Writes a program into a new folder, which it returns."""
+    folder.mkdir(parents=True)
+    for path, text in program.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    return folder
+
+
+def _sources(program: Mapping[str, str], file: str) -> dict[str, str]:
+    """Returns the text of a file or of each code cell, by the names that the grader gives."""
+    content = program[file]
     if not file.endswith(".ipynb"):
         return {file: content}
     return {
@@ -154,7 +159,7 @@ def check(slips: Sequence[Slip]) -> list[str]:
     with tempfile.TemporaryDirectory() as scratch:
         programs, out = Path(scratch, "programs"), Path(scratch, "out")
         for style in {slip.style for slip in slips}:
-            shutil.copytree(CORPUS / style, programs / style, ignore=NOT_HANDED_IN)
+            _written(submission(style), programs / style)
         wrong = {build(slip, programs).name: slip for slip in slips}
         results = batch(programs, out, assignment=ROOT, jobs=2, explain=False)
         faults = [(name := g.submission, _fault(g, wrong.get(name))) for g in results.grades()]
@@ -186,7 +191,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("verb", choices=["check"])
     parser.add_argument("styles", nargs="*", metavar="STYLE")
-    slips = load(CORPUS, parser.parse_args().styles)
+    slips = load(parser.parse_args().styles)
     print(f"{len({s.style for s in slips})} styles, {len({s.kind for s in slips})} kinds, ", end="")
     raising, aside = sum(slip.raises for slip in slips), sum(slip.aside for slip in slips)
     print(f"{len(slips)} slips, {raising} raise, {aside} are kept aside")

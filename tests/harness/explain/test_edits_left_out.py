@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
+from benchmarks.slips_archive import styles, submission
 from grader.edits.generating import edits_of
 from tests.harness.marks import rest_slow
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit
 
-ROOT = Path(__file__).parents[3]
 LEFT_OUT = """
 import copy
 import math
@@ -378,14 +377,11 @@ def test_what_was_left_out_or_taken_for_another_is_undone(group, right, wrong, m
     assert_undone(LEFT_OUT, group, right, wrong, mended)
 
 
-STYLES = sorted(path.parent for path in (ROOT / "benchmarks" / "slips").glob("*/slips.toml"))
-
-
-@pytest.mark.parametrize("style", rest_slow(STYLES, 12), ids=lambda style: style.name)
+@pytest.mark.parametrize("style", rest_slow(styles(), 12))
 def test_whatever_style_a_program_has_it_has_edits(style):
     """One line of a style that nobody thought of must not cost a submission its explanation."""
-    for file in sorted(style.rglob("*.py")):
-        assert file.name == "__init__.py" or edits_of(file.read_text("utf-8"))
+    for path, text in submission(style).items():
+        assert not path.endswith(".py") or path.endswith("__init__.py") or edits_of(text)
 
 
 @pytest.mark.parametrize("statement", ODD)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.slips_corpus import CORPUS, build, load
+from benchmarks.slips_corpus import build, load
 from grader.dispatch.job_client import JobClient
 from grader.dispatch.task import Question
 from grader.dispatch.turns import Turns
@@ -65,9 +65,7 @@ def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_
     """Line for line and quote for quote, though it is neither asked nor mended."""
     style, _, name = SLIPS[kind].partition("/")
     slip = next(
-        one
-        for one in load(CORPUS, [style])
-        if one.id.endswith(name) and one.raises == (kind == "raises")
+        one for one in load([style]) if one.id.endswith(name) and one.raises == (kind == "raises")
     )
     first = Entry("first", build(slip, tmp_path / "first"))
     copy = Entry("copy", commented(build(slip, tmp_path / "copy")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 from playwright.sync_api import Browser
 
+from benchmarks.alike_corpus import by_hand, disguised, independent
 from grader.alike.client import SourcesClient
 from grader.alike.comparing import compare, compare_entries
 from grader.alike.tokens import tokens
@@ -24,13 +24,9 @@ from grader.submission import Unreadable
 from grader.verdict import Grade, GradeStatus
 from tests.harness.pages_browser import LOOKS, opened
 
-ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-from alike_corpus import by_hand, disguised, independent  # noqa: E402
-
 pytestmark = pytest.mark.process
 
+ROOT = Path(__file__).parents[3]
 ASSIGNMENT = find_assignment(ROOT)
 
 

@@ -1,1 +1,0 @@
-"""CS336 assignment 1, attention part. Second attempt."""

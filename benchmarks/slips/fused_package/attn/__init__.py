@@ -1,1 +1,0 @@
-"""Attention, in three parts."""

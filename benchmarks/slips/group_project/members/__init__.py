@@ -1,1 +1,0 @@
-"""The group: Anna, Bilal and Chen, a file each."""

@@ -1,1 +1,0 @@
-"""Attention components, wired together by the factories in `factory`."""

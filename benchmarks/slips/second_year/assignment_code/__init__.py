@@ -1,1 +1,0 @@
-"""My solution of the attention assignment (layers.py, rope.py, attention.py)."""

@@ -1,1 +1,0 @@
-"""My building blocks for the attention assignment, organised as in the lectures."""

@@ -1,1 +1,0 @@
-"""Attention in small, pure, checked functions."""
