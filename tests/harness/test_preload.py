@@ -25,7 +25,7 @@ from tests.harness.grading import GradingJob
 from tests.harness.storing import add
 
 # Installed with the grader, and loaded in no worker that did not ask for it.
-INSTALLED = "nbformat"
+INSTALLED = "jinja2"
 ABSENT = "surely_not_installed"
 KEYS = f'preload = ["{INSTALLED}", "not_there_either"]\npackages = ["{ABSENT}"]'
 LAZY = f"""
