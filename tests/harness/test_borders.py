@@ -149,6 +149,7 @@ LAYERS = [
         "grader.late_rule",
         "grader.processors",
         "grader.settings",
+        "grader.toml_values",
         "grader",
     },
 ]
