@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-
 from grader.decisions.decision import BadDecisions, Decision, Decisions
 from grader.decisions.form import FORMS, complaints, decision_of
+from grader.toml_values import toml_value
 
 NAME = "decisions.toml"
 _HEADER = re.compile(r"\s*\[\[")
@@ -92,7 +91,8 @@ def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
     read_decisions(file)
     before = "\n".join(_lines(file)) or _HEAD.rstrip()
     order = ["who", *(key for key in FORMS[kind].keys if key not in ("who", "when")), "when"]
-    written = tomlkit.dumps({key: table[key] for key in order if table.get(key) is not None})
+    given = [key for key in order if table.get(key) is not None]
+    written = "".join(f"{key} = {toml_value(table[key])}\n" for key in given)
     text = f"{before.rstrip()}\n\n[[{kind}]]  # {secrets.token_hex(3)}\n{written}"
     _write(file, text)
     return len(before.rstrip().split("\n")) + 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from grader.groups.grouping import LENIENCY
 from grader.refusal import Refusal
 from grader.store import Store
+from grader.toml_values import toml_value
 from grader.verdict import Diagnosis
 from grader.wrong_answers import WrongAnswer, WrongAnswers
 
@@ -180,19 +180,8 @@ def _lines_of(text: str) -> list[int]:
 def _in_toml(one: NamedMistake) -> str:
     said = one.diagnosis
     texts = zip(_TEXTS, (said.mistake, one.exercise, said.explanation, said.hint), strict=True)
-    lines = ["[[mistake]]", *(f"{key} = {_text(value)}" for key, value in texts)]
+    lines = ["[[mistake]]", *(f"{key} = {toml_value(value)}" for key, value in texts)]
     for answer in one.answers.answers:
         lines += ["", "[[mistake.answer]]"]
-        lines += [f"{key} = {_value(value)}" for key, value in answer.as_json().items()]
+        lines += [f"{key} = {toml_value(value)}" for key, value in answer.as_json().items()]
     return "\n".join(lines) + "\n"
-
-
-def _value(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    return _text(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _text(value: str) -> str:
-    """A basic string, whose escapes are those of JSON but for one letter."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -11,7 +11,9 @@ from grader.intake.naming import shortened, size_in_words
 from grader.intake.notebooks.cells import as_python
 from grader.submission import Unreadable
 
-_VERSION = 4
+_NEWEST = 4  # version of nbformat
+# What nbformat calls a code cell's source, in versions 4, 3 and 2, and 1.
+_SOURCES = ("source", "input", "code")
 _LONGEST_PARSED = 1 << 18  # characters of one notebook
 _MOST_CELLS = 10_000  # of every kind; the largest notebooks have some hundreds
 
@@ -23,7 +25,7 @@ def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
     the bytes are no notebook, or one for another language, hold no code, or more of it than
     allowed for source files.
     """
-    document = _upgraded(_document(notebook))
+    document = _document(notebook)
     language = _language(document)
     if not language.casefold().startswith(("python", "ipython")):
         raise Unreadable(
@@ -46,7 +48,7 @@ def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
 
 
 def _document(notebook: bytes) -> dict[str, Any]:
-    """The notebook as it was saved, without its outputs, which may be large."""
+    """Parses the notebook as it was saved, of whatever version that is read here."""
     # Before it is parsed: each may take a thousand times the memory. What quotes a cell, as an
     # output may, has backslashes there.
     if notebook.count(b'"cell_type"') > _MOST_CELLS:
@@ -60,36 +62,12 @@ def _document(notebook: bytes) -> dict[str, Any]:
         ) from error
     if not isinstance(document, dict) or not document.keys() & {"cells", "worksheets"}:
         raise Unreadable("the file is JSON but no notebook: it has no cells")
-    for sheet in (document, *_listed(document, "worksheets")):
-        for cell in _listed(sheet, "cells"):
-            if isinstance(cell, dict) and "outputs" in cell:
-                cell["outputs"] = []
-    return document
-
-
-def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
-    """The notebook in the version of nbformat that is read here."""
-    version = document.get("nbformat", _VERSION if "cells" in document else _VERSION - 1)
-    if version == _VERSION:
-        return document
-    if isinstance(version, int) and version > _VERSION:
+    version = document.get("nbformat")
+    if isinstance(version, int) and version > _NEWEST:
         raise Unreadable(
-            f"the notebook is of version {version} of nbformat: save it as version {_VERSION}"
+            f"the notebook is of version {version} of nbformat: save it as version {_NEWEST}"
         )
-    for cell in (
-        cell for sheet in _listed(document, "worksheets") for cell in _listed(sheet, "cells")
-    ):
-        if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            cell.setdefault("outputs", [])
-    document.setdefault("metadata", {})
-    try:
-        import nbformat  # most submissions are none, and it brings a schema checker with it
-
-        node = nbformat.from_dict(document | {"nbformat": version})  # type: ignore[no-untyped-call]
-        return dict(nbformat.convert(node, _VERSION))  # type: ignore[no-untyped-call]
-    except Exception as error:  # the converters trust what they read
-        reason = shortened(str(error).partition("\n")[0])
-        raise Unreadable(f"the notebook is damaged: {reason}") from error
+    return document
 
 
 def _language(document: dict[str, Any]) -> str:
@@ -104,10 +82,11 @@ def _language(document: dict[str, Any]) -> str:
 
 
 def _sources(document: dict[str, Any]) -> Iterator[str]:
-    """The sources of the code cells, whatever else the cells are."""
-    for cell in _listed(document, "cells"):
+    """Yields the sources of the code cells, whatever else the cells are."""
+    sheets = [document] if "cells" in document else _listed(document, "worksheets")
+    for cell in (cell for sheet in sheets for cell in _listed(sheet, "cells")):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            source = cell.get("source", "")
+            source = next((cell[key] for key in _SOURCES if key in cell), "")
             lines = source if isinstance(source, list) else [source]
             yield "".join(line for line in lines if isinstance(line, str))
 

@@ -153,6 +153,7 @@ LAYERS = [
         "grader.late_rule",
         "grader.processors",
         "grader.settings",
+        "grader.toml_values",
         "grader",
     },
 ]

@@ -231,7 +231,7 @@ def _dotted_keys(place: Path, _secret: Path, _marker: str) -> None:
 
 
 def _notebook_of_many_old_cells(place: Path, _secret: Path, _marker: str) -> None:
-    """Of a version that is converted first."""
+    """Cells in a worksheet, as version 3 of nbformat has them."""
     right = json.dumps({"cell_type": "code", "input": RIGHT, "language": "python"})
     cells = ",".join([right, *['{"cell_type":"code"}'] * 300_000])
     text = f'{{"worksheets":[{{"cells":[{cells}]}}],"metadata":{{}},"nbformat":3}}'

@@ -27,7 +27,7 @@ from tests.harness.storing import add
 pytestmark = pytest.mark.unit
 
 # Installed with the grader, and loaded in no worker that did not ask for it.
-INSTALLED = "nbformat"
+INSTALLED = "jinja2"
 ABSENT = "surely_not_installed"
 KEYS = f'preload = ["{INSTALLED}", "not_there_either"]\npackages = ["{ABSENT}"]'
 LAZY = f"""

@@ -1,0 +1,23 @@
+"""What the grader writes as TOML is what it reads."""
+
+import datetime
+import tomllib
+
+import pytest
+
+from grader.toml_values import Value, toml_value
+
+pytestmark = pytest.mark.unit
+
+TEXTS = ["", 'a "word"', "C:\\new", "two\nlines\r\n", "\x00\x1f\x7f", "'''", "é 名 😀", "# a"]
+NUMBERS = [True, False, 0, -7, 0.1, -1e300, 1e16]
+MOMENT = datetime.datetime(2026, 10, 3, 23, 59, 0, 5, datetime.UTC)
+LISTS = [[], [1.5, 2.0], ["a", 'b"'], [[1, 2], []]]
+
+
+@pytest.mark.parametrize(
+    "value", [*TEXTS, *NUMBERS, MOMENT, MOMENT.replace(tzinfo=None), *LISTS], ids=repr
+)
+def test_a_value_is_read_back_as_it_was(value: Value) -> None:
+    """Characters that end a text, that no text may hold as they are, and whole lists."""
+    assert tomllib.loads(f"key = {toml_value(value)}\n") == {"key": value}
