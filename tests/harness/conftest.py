@@ -19,6 +19,7 @@ from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from tests.harness.grading import GradingJob
 from tests.harness.pages_browser import chromium_executable, running_chromium
+from tests.harness.waiting import PATIENCE
 from tests.harness.warm import Warm
 
 ROOT = Path(__file__).parents[2]
@@ -281,13 +282,18 @@ def grader(warm: Warm) -> Run:
     """Runs the command `grader` in a folder, and returns what it printed.
 
     A class of two or three is graded by one judge, unless a test says otherwise: starting another
-    one takes longer than all of them.
+    one takes longer than all of them. A busy machine has the time to explain all of it.
     """
 
     def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         pooled = arguments[0] in ("batch", "explain") if arguments else False
         alone = pooled and not {"--jobs", "--scheduler"} & {*arguments}
-        return warm.run("grader", [*arguments, *(["--jobs", 1] if alone else [])], cwd, os.environ)
+        explains = arguments[0] in ("batch", "run") if arguments else False
+        added = [
+            *(["--jobs", 1] if alone else []),
+            *(["--explain-timeout", PATIENCE] if explains else []),
+        ]
+        return warm.run("grader", [*arguments, *added], cwd, os.environ)
 
     return run
 

@@ -21,6 +21,7 @@ from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus, Where
 from grader.words import Told, Words
 from tests.harness.conftest import write_files
+from tests.harness.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 # With a package, a notebook, several files, an exception on its way.
@@ -44,7 +45,9 @@ def commented(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[JobClient]:
-    client = JobClient(Settings(str(ROOT), 3, (), "adapters.py", 60.0, 2048, "suite"))
+    client = JobClient(
+        Settings(str(ROOT), 3, (), "adapters.py", 60.0, 2048, "suite", explain_seconds=PATIENCE)
+    )
     yield client
     client.close()
 
