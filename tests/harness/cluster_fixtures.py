@@ -8,23 +8,16 @@ import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
-_SECONDS = 60.0
+from tests.harness.waiting import PATIENCE, until
+
+_SECONDS_TO_END = 60.0
 # Nothing in these tests takes long; a process that outlives its test is ended by the system.
-_LIFE = "900"
-
-
-def eventually(holds: Callable[[], object], what: str) -> None:
-    """Waits until something holds, but not for ever."""
-    deadline = time.monotonic() + _SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"it never came that {what}"
-        time.sleep(0.1)
+_LIFE = "3600"
 
 
 class Cluster:
@@ -36,7 +29,7 @@ class Cluster:
         self.workers: list[psutil.Popen] = []
         place = folder / "scheduler.json"
         self._start("scheduler", "--port", "0", "--scheduler-file", place)
-        eventually(lambda: place.exists() and place.read_text(), "the scheduler listens")
+        until(lambda: place.exists() and place.read_text(), "the scheduler listens")
         self.address = json.loads(place.read_text())["address"]
 
     def worker(
@@ -49,7 +42,7 @@ class Cluster:
         worker = self._start("worker", self.address, *arguments, **paths)
         self.workers.append(worker)
         if wait:
-            eventually(lambda: self.address_of(name), f"worker {name} is registered")
+            until(lambda: self.address_of(name), f"worker {name} is registered")
         return worker
 
     def address_of(self, name: str) -> str:
@@ -93,12 +86,12 @@ class Cluster:
 def _wait_for(process: psutil.Popen) -> None:
     """Waits until a process has ended; one that does not is killed with what it started."""
     try:
-        process.wait(timeout=20)
+        process.wait(timeout=_SECONDS_TO_END)
     except psutil.TimeoutExpired:
         for child in [*process.children(recursive=True), process]:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
-        process.wait(timeout=20)
+        process.wait(timeout=PATIENCE)
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from grader.verdict import Grade, Verdict
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import KINDS, Budget, Marks
 from tests.harness.pages_browser import chromium_executable, running_chromium
+from tests.harness.waiting import PATIENCE
 from tests.harness.warm import Warm
 
 ROOT = Path(__file__).parents[2]
@@ -312,14 +313,19 @@ def grader(warm: Warm) -> Run:
     """Runs the command `grader` in a folder, and returns what it printed.
 
     A class of two or three is graded by one judge, unless a test says otherwise: starting another
-    one takes longer than all of them.
+    one takes longer than all of them. A busy machine has the time to explain all of it.
     """
 
     def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         pooled = arguments[0] in ("batch", "explain") if arguments else False
         alone = pooled and not {"--jobs", "--scheduler"} & {*arguments}
-        jobs = ["--jobs", 1] if alone else []
-        return warm.run(["-m", "grader", *arguments, *jobs], cwd, os.environ)
+        explains = arguments[0] in ("batch", "run") if arguments else False
+        patient = explains and "--explain-timeout" not in arguments
+        added = [
+            *(["--jobs", 1] if alone else []),
+            *(["--explain-timeout", PATIENCE] if patient else []),
+        ]
+        return warm.run(["-m", "grader", *arguments, *added], cwd, os.environ)
 
     return run
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+
 from grader.dispatch.job_client import Follow, JobClient
 from grader.intake import Entry
 from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from grader.words import explained
+from tests.harness.waiting import PATIENCE
 
 
 class GradingJob:
     """Grades of one submission after another, with their words.
 
     One job is the judge and another the explainer: nothing that either remembers is lost between.
+    A busy machine is given the time to explain all that an idle one does.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.judge, self.explainer = JobClient.several(settings, 2, submissions=1)
+        patient = dataclasses.replace(settings, explain_seconds=PATIENCE)
+        self.judge, self.explainer = JobClient.several(patient, 2, submissions=1)
 
     def grade(
         self,

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.harness.conftest import RIGHT, ROOT, write_files
+from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
 
@@ -66,7 +67,7 @@ class Container:
 
     def graded(self, environment: Mapping[str, str] = {}) -> dict[str, Any]:
         """The results of a run to the end; its exit code is 0 whatever happens."""
-        assert self.start(environment).wait(timeout=300) == 0
+        assert self.start(environment).wait(PATIENCE) == 0
         return self.results()
 
 
@@ -221,9 +222,11 @@ def test_killed_half_way_it_leaves_what_was_reached(container):
     endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"
     write_files(container.root / "submission", {"adapters.py": endless})
     process = container.start()
-    while not (reached := [t for t in reached_in(container) if t["score"] == 40.0]):
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=0.02)
+    reached = until(
+        lambda: [test for test in reached_in(container) if test["score"] == 40.0],
+        "the points of the first exercise are written",
+        pause=0.02,
+    )
     for pid in [process.pid, *descendants(process.pid)]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

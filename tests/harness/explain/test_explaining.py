@@ -24,6 +24,7 @@ from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus, Status
 from grader.words import PENDING, Words
 from tests.harness.conftest import write_files
+from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.process
 
@@ -174,9 +175,9 @@ def run_batch(
     if disturb is not None:
         thread = threading.Thread(target=disturb, args=(out, process.pid))
         thread.start()
-        process.wait(120)
-        thread.join(120)
-    return process.wait(120)
+        process.wait(PATIENCE)
+        thread.join(PATIENCE)
+    return process.wait(PATIENCE)
 
 
 def kill_explainers(out: Path, batch: int) -> None:
@@ -199,7 +200,7 @@ def slow(tiny: Path, tmp_path: Path) -> Path:
     """The tiny assignment, one of whose known mistakes takes its time."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "slow"))
     mistakes = assignment / "solutions" / "mistakes.py"
-    slowly = "import time\n\ndef slowly(x):\n    time.sleep(60)\n    return x\n\n"
+    slowly = "import time\n\ndef slowly(x):\n    time.sleep(3600)\n    return x\n\n"
     text = mistakes.read_text().replace("(lambda x: x + 2,)", "(slowly,)")
     assert "slowly" in text
     mistakes.write_text(slowly + text)
@@ -219,10 +220,8 @@ def graded_and_explained(assignment: Path, folder: Path, **chosen: Any) -> tuple
 
 def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, folder):
     """The bound is kept from outside: nothing in the explainer need look at a clock for it."""
-    started = time.monotonic()
-    grade, words = graded_and_explained(slow, folder / "bob", explain_seconds=2.0)
-    assert time.monotonic() - started < 55
-    assert words.missing == "the explainer took longer than 2 seconds and was stopped"
+    grade, words = graded_and_explained(slow, folder / "bob", explain_seconds=8.0)
+    assert words.missing == "the explainer took longer than 8 seconds and was stopped"
     failed = [test for test in grade.tests if test.status is Status.FAILED]
     assert failed
     assert words.tests.keys() >= {test.id for test in failed}

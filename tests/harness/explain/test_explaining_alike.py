@@ -21,6 +21,7 @@ from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus, Where
 from grader.words import Told, Words
 from tests.harness.conftest import write_files
+from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.unit
 
@@ -46,9 +47,10 @@ def commented(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[JobClient]:
-    (client,) = JobClient.several(
-        Settings(str(ROOT), 3, (), "adapters.py", 60.0, 2048, "suite"), 1, submissions=1
+    settings = Settings(
+        str(ROOT), 3, (), "adapters.py", 60.0, 2048, "suite", explain_seconds=PATIENCE
     )
+    (client,) = JobClient.several(settings, 1, submissions=1)
     yield client
     client.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from tests.harness.grading_jobs import GradingJob
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
-EXPLAIN_SECONDS = 20.0
 
 START = """
 import os, sys, time, torch
@@ -94,11 +92,13 @@ def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
 
 
 @pytest.mark.parametrize("way", RESISTING)
-def test_resisting_changes_no_verdict_and_is_over_in_time(graded, way):
-    """Whatever it does, every test of values is failed, and the explainer goes on to others."""
-    started = time.monotonic()
+def test_resisting_changes_no_verdict_and_keeps_no_explainer(graded, way):
+    """Whatever it does, every test of values is failed, and the explainer ends by its own bounds.
+
+    It is not late: so that nothing else ends it, it has far more time than on a common day.
+    """
     grade = graded(RESISTING[way])
-    assert time.monotonic() - started < 3 * EXPLAIN_SECONDS
+    assert grade.unexplained is None
     values = [test for test in grade.tests if test.aspect == "values"]
     assert {str(test.status) for test in values} == {"failed"}
     assert {test.score for test in values} == {0.0}

@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.conftest import Run
+from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
 
@@ -242,11 +242,7 @@ def start_batch(tiny: Path, submissions: Path, out: Path) -> subprocess.Popen[by
 
 def wait_for_grades(out: Path, count: int) -> None:
     """Until at least so many grades are stored."""
-    for _ in range(600):
-        time.sleep(0.1)
-        if stored(out) >= count:
-            return
-    pytest.fail(f"{count} grades did not arrive")
+    until(lambda: stored(out) >= count, f"{count} grades are stored")
 
 
 def stored(out: Path) -> int:
@@ -290,7 +286,7 @@ def test_ctrl_c_ends_a_batch_cleanly(tiny, submissions, tmp_path):
     batch = start_batch(tiny, submissions, out)
     wait_for_grades(out, 3)
     os.kill(batch.pid, signal.SIGINT)
-    assert batch.wait(timeout=20) == 130
+    assert batch.wait(PATIENCE) == 130
     assert len(rows(out)) == stored(out) >= 3
     assert not processes_that_mention(str(tiny)), "a judge or a worker is still running"
 

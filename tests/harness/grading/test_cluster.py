@@ -26,8 +26,9 @@ from grader.dispatch.task import Graded, Task
 from grader.intake import Entry
 from grader.store import Store
 from grader.verdict import Grade, GradeStatus
-from tests.harness.cluster_fixtures import Cluster, eventually, jobs_of, running_cluster
+from tests.harness.cluster_fixtures import Cluster, jobs_of, running_cluster
 from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
+from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
 
@@ -174,7 +175,7 @@ def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_p
     assert sorted(arrived) == [f"student-{number}" for number in range(6)]
     assert {(grade.status, grade.score) for grade in results.grades()} == {("graded", 5.0)}
     assert len(ended) == 2
-    eventually(lambda: not any(judge.is_running() for judge in ended), "its judges are gone")
+    until(lambda: not any(judge.is_running() for judge in ended), "its judges are gone")
 
 
 def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
@@ -193,14 +194,14 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
                 break
         assert any(jobs_of(worker) for worker in cluster.workers)
         running.send_signal(signal.SIGINT)
-        assert running.wait(timeout=60) == 130
+        assert running.wait(PATIENCE) == 130
         assert "what was graded is kept" in running.stderr.read()
     finally:
         running.kill()
         running.communicate()
     assert not any(jobs_of(worker) for worker in cluster.workers)
     done = subprocess.run(
-        command, cwd=tiny, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=tiny, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"\d+ graded before and unchanged; \d+ to grade", done.stderr)
@@ -216,7 +217,7 @@ def test_a_cluster_of_strangers_is_one_sentence(
     with running_cluster(tmp_path) as cluster:
         cluster.worker("older", stranger, wait=False)
         cluster.worker("without", nothing)
-        eventually(lambda: cluster.address_of("older"), "both are there")
+        until(lambda: cluster.address_of("older"), "both are there")
         arguments = ("batch", handed_in, "--out", tmp_path / "out", "--scheduler", cluster.address)
         done = grader(*arguments, cwd=tiny)
         assert done.returncode == 2
@@ -258,7 +259,7 @@ def test_without_the_package_one_sentence_says_what_to_install(tiny: Path, tmp_p
         cwd=tiny,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 2
@@ -288,7 +289,7 @@ def test_this_machine_alone_needs_nothing_of_dask(tiny: Path) -> None:
         cwd=tiny,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stdout == "Coordinator []\n", done.stderr

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,11 +15,11 @@ import pytest
 from grader.store import Store
 from tests.harness.conftest import ROOT, write_files
 from tests.harness.marks import rest_slow
+from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
 
 JOB, ZYGOTE = "grader.job.process", "grader.worker.zygote"
-SECONDS = 120
 SLOW = "import time; time.sleep(0.3)\n"
 COUNT = "def run_count(x):\n    return x.numel()\n"
 PROGRAMS = (
@@ -57,7 +56,7 @@ def zygote(batch: psutil.Process) -> None:
     """Kills the process that fork servers are forked from, and no fork server, until it is gone."""
     (one,) = _zygotes(batch)
     one.kill()
-    psutil.wait_procs([one], SECONDS)
+    psutil.wait_procs([one], PATIENCE)
 
 
 def one_job(batch: psutil.Process) -> None:
@@ -91,13 +90,10 @@ def graded(tiny: Path, handed_in: Path, out: Path, kill: Callable[[psutil.Proces
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + SECONDS
-        while _stored(out) < 3:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(lambda: process.poll() is not None or _stored(out) >= 3, "three grades are stored")
+        assert process.poll() is None
         kill(psutil.Process(process.pid))
-        return process.wait(SECONDS)
+        return process.wait(PATIENCE)
     finally:
         process.kill()
         process.wait()

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +19,13 @@ from tests.harness.conftest import ROOT
 from tests.harness.hostile import traces
 from tests.harness.hostile.ranks import Rank, rank
 from tests.harness.marks import rest_slow
+from tests.harness.waiting import until
 
 pytestmark = pytest.mark.process
 
 RANKS = ("root", "an ordinary user", "root of a container without rights")
 OWN_RANK = RANKS[0] if os.geteuid() == 0 else RANKS[1]
-THREADS, SECONDS = 25, 20
+THREADS = 25
 # A user of its own: what is done to all of a user's processes is done to no others.
 USER = 64_000 + os.getpid() % 1000
 JOB = b"grader.job.process"
@@ -122,6 +122,11 @@ class Batch:
         below = traces.descendants(self.process.pid)
         return [pid for pid in below if _is_worker(pid) and _field(pid, b"Threads") >= THREADS]
 
+    def is_over(self) -> bool:
+        """Looks once more; whether it has ended."""
+        self.look()
+        return self.process.poll() is not None
+
     def judges(self) -> list[int]:
         """The jobs' children that grade."""
         jobs = [
@@ -152,13 +157,9 @@ def batch(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Callable[[int]
     def start(seconds: int) -> Batch:
         own = rank(request.param, root, USER)
         started.append(_start(root, tiny, own, seconds))
-        deadline = time.monotonic() + 120
-        while len(started[0].holding()) < 2:
-            started[0].look()
-            if started[0].process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"nothing was held: {(root / 'said').read_text()[-2000:]}")
-            time.sleep(0.05)
-        started[0].look()
+        until(lambda: started[0].is_over() or len(started[0].holding()) >= 2, "two hold all")
+        said = (root / "said").read_text()[-2000:]
+        assert started[0].process.poll() is None, f"nothing was held: {said}"
         return started[0]
 
     try:
@@ -175,9 +176,7 @@ def batch(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Callable[[int]
 def test_nothing_is_left_of_a_batch(batch):
     """Its own end, among submissions that had to be killed."""
     running = batch(4)
-    while running.process.poll() is None:
-        running.look()
-        time.sleep(0.1)
+    until(running.is_over, "the batch has ended")
     assert not _soon(running.left)
     assert not running.lowered
 
@@ -198,9 +197,7 @@ def test_nothing_is_left_of_a_judge_that_was_killed(batch):
     for pid in judges:
         os.kill(pid, signal.SIGKILL)
     assert not _soon(lambda: [pid for pid in [*held, *judges] if _is_alive(pid)])
-    while running.process.poll() is None:
-        running.look()
-        time.sleep(0.1)
+    until(running.is_over, "the batch has ended")
     assert not _soon(running.left)
     assert not running.lowered
 
@@ -212,9 +209,7 @@ def test_nothing_is_left_of_a_fork_server_that_was_killed(batch):
     for pid in {_parent(pid) for pid in held}:
         os.kill(pid, signal.SIGKILL)
     assert not _soon(lambda: [pid for pid in held if _is_alive(pid)])
-    while running.process.poll() is None:
-        running.look()
-        time.sleep(0.1)
+    until(running.is_over, "the batch has ended")
     assert not _soon(running.left)
 
 
@@ -257,11 +252,10 @@ def _end(batch: Batch) -> None:
 
 
 def _soon(found: Callable[[], list[str]] | Callable[[], list[int]]) -> list[str] | list[int]:
-    """What is still found after some seconds; at once if nothing is."""
-    deadline = time.monotonic() + SECONDS
-    while (left := found()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return left
+    """What is still found after a while; at once if nothing is."""
+    with contextlib.suppress(pytest.fail.Exception):
+        until(lambda: not found(), "nothing is found")
+    return found()
 
 
 def _said(pid: int, name: str) -> bytes:

@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from grader.store import Store, StoreError
 from grader.verdict import Grade
 from tests.harness.conftest import ROOT
 from tests.harness.pages_fixtures import a_class, regraded, store_class
+from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
 
@@ -71,10 +71,13 @@ def pages_of(folder: Path) -> dict[str, str]:
 
 def processes_of(process: psutil.Process) -> list[psutil.Process]:
     """Those that it has started, as soon as there are two."""
-    while len(found := process.children(recursive=True)) < 2:
+
+    def started() -> list[psutil.Process]:
         assert process.status() != psutil.STATUS_ZOMBIE
-        time.sleep(0.005)
-    return found
+        found = process.children(recursive=True)
+        return found if len(found) >= 2 else []
+
+    return until(started, "two processes write", pause=0.005)
 
 
 @pytest.fixture
@@ -171,7 +174,7 @@ def test_a_process_that_is_lost_is_one_sentence(writing, tmp_path):
     first.kill()
     _, told = running.communicate()
     assert re.fullmatch(r"the report cannot be .*: a process .* was lost \(SIGKILL\).*\n", told)
-    assert psutil.wait_procs(others, timeout=30)[1] == []
+    assert psutil.wait_procs(others, PATIENCE)[1] == []
     assert not [*tmp_path.iterdir()]
 
 
@@ -183,7 +186,7 @@ def test_ctrl_c_leaves_nothing_behind(writing, tmp_path):
     _, told = running.communicate()
     assert running.returncode == -signal.SIGINT
     assert told.count("Traceback") == 1, "of the process that was told to stop, and of no other"
-    assert psutil.wait_procs(others, timeout=30)[1] == []
+    assert psutil.wait_procs(others, PATIENCE)[1] == []
     assert not [*tmp_path.iterdir()]
 
 
@@ -193,4 +196,4 @@ def test_no_process_outlives_the_one_that_started_it(writing):
     others = processes_of(running)
     running.kill()
     assert running.communicate()[1] == ""
-    assert psutil.wait_procs(others, timeout=30)[1] == []
+    assert psutil.wait_procs(others, PATIENCE)[1] == []

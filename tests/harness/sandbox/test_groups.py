@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from grader.sandbox.groups import Bounds, Ground, Group, NoGround, find_ground, 
 from grader.sandbox.groups.hierarchies import Hierarchy, hierarchies
 from grader.sandbox.groups.v2 import parents
 from grader.sandbox.limits.usage import is_alive
+from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
 MB = 1 << 20
 BOUNDS = Bounds(memory=64 * MB, tasks=50)
-SECONDS = 60.0
 # A member does nothing before it is told that it is one.
 BEGIN = "import mmap, os, resource, sys, threading; sys.stdin.readline()\n"
 
@@ -70,15 +69,8 @@ def member(group: Group, script: str, *args: str) -> Iterator[subprocess.Popen[s
 def run(group: Group, script: str, *args: str) -> tuple[int, str]:
     """The exit code of a member, and what it printed."""
     with member(group, script, *args) as process:
-        printed, complaints = process.communicate(timeout=SECONDS)
+        printed, complaints = process.communicate(timeout=PATIENCE)
     return process.returncode, printed + complaints
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not what():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.01)
 
 
 def charged(group: Group) -> int:
@@ -206,9 +198,9 @@ def test_a_fork_bomb_is_killed_as_a_whole(new_group):
     """Nobody escapes by being started while others are killed."""
     group = new_group()
     with member(group, FORK_BOMB) as process:
-        wait_for(lambda: was_refused_tasks(group))
+        until(lambda: was_refused_tasks(group), "a task is refused")
         assert group.kill()
-        assert process.wait(SECONDS) == -signal.SIGKILL
+        assert process.wait(PATIENCE) == -signal.SIGKILL
     assert group.remove()
     assert not any(folder.exists() for folder in group.folders)
 
@@ -219,7 +211,7 @@ def test_two_at_once_do_not_disturb_each_other(new_group):
     with member(honest, "sys.stdin.readline(); print('still here')") as process:
         assert run(greedy, PRIVATE)[0] == -signal.SIGKILL
         assert greedy.kill()
-        assert process.communicate("go on\n", timeout=SECONDS)[0] == "still here\n"
+        assert process.communicate("go on\n", timeout=PATIENCE)[0] == "still here\n"
     assert honest.killed_for_memory() == 0
 
 
@@ -245,7 +237,7 @@ def test_names_are_taken_once(ground):
 def test_a_process_that_is_gone_is_not_added(new_group):
     """The judge learns that its worker ended before it began."""
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as process:
-        process.wait(SECONDS)
+        process.wait(PATIENCE)
     for gone in (process.pid, 0, -1):
         with pytest.raises(ProcessLookupError):
             new_group().add(gone)
@@ -282,7 +274,7 @@ def test_the_ground_of_a_living_process_is_left_alone():
         sweep()
         assert is_alive(pid)
         assert all(folder.exists() for folder in folders)
-        process.communicate("end\n", timeout=SECONDS)
+        process.communicate("end\n", timeout=PATIENCE)
     assert not is_alive(pid)
     assert not any(folder.exists() for folder in folders)
 
@@ -292,7 +284,7 @@ def test_the_ground_of_a_process_that_was_killed_is_removed():
     """Its workers are ended with it."""
     with finder() as (process, pid, folders):
         process.kill()
-        process.wait(SECONDS)
+        process.wait(PATIENCE)
         assert is_alive(pid)
         sweep()
         assert not is_alive(pid)

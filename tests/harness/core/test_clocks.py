@@ -1,0 +1,118 @@
+"""No test asserts on a wall clock: that would fail on a busy machine.
+
+Assert on an event, or on processor time (`time.process_time`, `resource.getrusage`). What takes how
+long on the wall is a figure, and `benchmarks/` prints it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+PLACES = ("tests/**/*.py", "examples/*/tests/**/*.py")
+CLOCKS = {"monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns"}
+# Seconds that the grader or another part of the tests measured on the wall.
+MEASURED = {"duration_s", "seconds"}
+ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def clocks_asserted(source: str) -> Iterator[int]:
+    """Yields the lines of the assertions that bound what a wall clock told."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef):
+            told = _told(function)
+            for one in ast.walk(function):
+                if isinstance(one, ast.Assert) and _bounds_any(one.test, told):
+                    yield one.lineno
+
+
+def _told(function: ast.FunctionDef) -> set[str]:
+    """Returns the variables of a function that hold what a clock told."""
+    told: set[str] = set()
+    values = [
+        (one.targets if isinstance(one, ast.Assign) else [one.target], one.value)
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
+    ]
+    known = -1
+    while len(told) > known:  # each round finds what is made of the variables of the round before
+        known = len(told)
+        for targets, value in values:
+            if value is not None and _is_told(value, told):
+                told |= {at.id for to in targets for at in ast.walk(to) if isinstance(at, ast.Name)}
+    return told
+
+
+def _bounds_any(test: ast.expr, told: Container[str]) -> bool:
+    """Tells whether a measured time is compared; to be more than nothing, it needs no luck."""
+    for one in ast.walk(test):
+        if isinstance(one, ast.Compare) and any(isinstance(by, ORDERS) for by in one.ops):
+            sides = [one.left, *one.comparators]
+            has_zero = any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
+            if not has_zero and any(_is_told(side, told) for side in sides):
+                return True
+    return False
+
+
+def _is_told(value: ast.expr, told: Container[str]) -> bool:
+    """Tells whether what a clock told is in an expression."""
+    for one in ast.walk(value):
+        match one:
+            case ast.Name(id=name) if name in told or name in CLOCKS:
+                return True
+            case ast.Attribute(attr=name) if name in CLOCKS or name in MEASURED:
+                return True
+            case ast.Attribute(value=ast.Name(id="time"), attr="time"):
+                return True
+            case ast.Constant(value=str(key)) if key in MEASURED:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_test_asserts_on_a_wall_clock(place):
+    """Events and processor time are the same on a busy machine."""
+    found = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in sorted(ROOT.glob(place))
+        for line in clocks_asserted(file.read_text("utf-8"))
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert time.monotonic() < end",
+        "began = time.perf_counter(); work(); assert time.perf_counter() - began < 5",
+        "began = time.time(); took = time.time() - began; assert ready and took <= 5, took",
+        "if (took := monotonic() - began) > 1: assert 1 < took < 5",
+        "assert max(row['duration_s'] for row in rows) < 10",
+        "assert outcome.seconds <= allowed",
+    ],
+)
+def test_a_wall_clock_is_found_in_an_assertion(body):
+    """Directly, through variables, or as it was measured elsewhere."""
+    assert [*clocks_asserted(f"def test():\n    {body}\n")] == [2]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "began = time.process_time(); work(); assert time.process_time() - began < 5",
+        "assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime < 100",
+        "end = time.monotonic() + 60; assert found",
+        "if time.monotonic() > end: pytest.fail('it never came')",
+        "assert imports.seconds['torch'] > 0",
+        "assert kept == row['duration_s']",
+    ],
+)
+def test_what_a_busy_machine_does_not_change_may_be_asserted(body):
+    """Processor time, deadlines that end a broken test, and that something was measured."""
+    assert not [*clocks_asserted(f"def test():\n    {body}\n")]
