@@ -201,13 +201,13 @@ def _verification(suite: Suite) -> Verification:
     ]
     narrow = [
         (variant.name, verdict.id)
-        for variant in _listed_in("solutions.variants", "VARIANTS")
+        for variant in listed_in("solutions.variants", "VARIANTS")
         for verdict in judge.grade(Functions(root, variant.functions, solutions), variant.functions)
         if verdict.status is not Status.PASSED
     ]
     trials: list[Trial] = []
     failed: set[str] = set()
-    for functions in _side_by_side(_wrong_functions(), references.together):
+    for functions in _side_by_side(wrong_functions(), references.together):
         wrong = {exercise: one.function for exercise, one in functions.items()}
         examinee = Functions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
@@ -239,7 +239,7 @@ def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
 
 def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
     """What was seen in classes and is not yet what a variant answers, by mistake and exercise."""
-    known = {one.id: one.variants for one in _listed_in("solutions.mistakes", "MISTAKES")}
+    known = {one.id: one.variants for one in listed_in("solutions.mistakes", "MISTAKES")}
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
         variants = known.get(mistake, {}).get(exercise, ())
@@ -274,11 +274,11 @@ def _unnamed(raises: bool, cases: int) -> str:
     return f"it shows in {seen} of values or generality{more}"
 
 
-def _wrong_functions() -> dict[str, list[Wrong]]:
+def wrong_functions() -> dict[str, list[Wrong]]:
     """By exercise, the functions that make a mistake or have a habit."""
     wrong: dict[str, list[Wrong]] = defaultdict(list)
     for kind in ("MISTAKES", "HABITS"):
-        for entry in _listed_in("solutions.mistakes", kind):
+        for entry in listed_in("solutions.mistakes", kind):
             for exercise, functions in entry.variants.items():
                 # There it is another mistake, and known as that.
                 if exercise not in getattr(entry, "echoes", ()):
@@ -290,7 +290,7 @@ def _wrong_functions() -> dict[str, list[Wrong]]:
     return wrong
 
 
-def _listed_in(module: str, name: str) -> Sequence[Any]:
+def listed_in(module: str, name: str) -> Sequence[Any]:
     """What a list in a module of the course holds; nothing where there is none."""
     if importlib.util.find_spec(module) is None:
         return ()

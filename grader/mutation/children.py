@@ -32,8 +32,8 @@ class Children(Generic[Task, Result]):
     """Children of this process that know all it knows, and do tasks of one kind.
 
     One that takes more than `seconds` for a task, or more of a processor than it `may_take` (0:
-    any), is ended, and another takes its place, as of one that has done many. What the work raises
-    comes out as a RuntimeError.
+    any), is ended, and another takes its place, as of one that has done `most_tasks`. What the work
+    raises comes out as a RuntimeError.
     """
 
     def __init__(
@@ -42,11 +42,13 @@ class Children(Generic[Task, Result]):
         jobs: int,
         seconds: float,
         may_take: Callable[[Task], float] = lambda _: 0.0,
+        most_tasks: int = _MOST_TASKS,
     ) -> None:
         self._work = work
         self._jobs = jobs
         self._seconds = seconds
         self._may_take = may_take
+        self._most_tasks = most_tasks
         self._processes: list[ForkProcess] = []
         self._context = multiprocessing.get_context("fork")
 
@@ -91,7 +93,7 @@ class Children(Generic[Task, Result]):
     def _after(self, one: _Busy) -> _Child:
         """Who does the next task."""
         one.child.tasks += 1
-        return one.child if one.child.tasks < _MOST_TASKS else self._replaced(one)
+        return one.child if one.child.tasks < self._most_tasks else self._replaced(one)
 
     def _replaced(self, one: _Busy) -> _Child:
         self._let_go(one.child)

@@ -2,8 +2,8 @@
 
 import itertools
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .pretokens import cut_at, longest_first, words
@@ -13,6 +13,46 @@ Word = tuple[bytes, ...]
 Learnt = tuple[dict[int, bytes], list[Pair]]
 
 
+class Counts:
+    """How often each two tokens follow each other within the words of a text.
+
+    A merge changes the counts of the words that have the pair, and looks at no other word.
+    """
+
+    def __init__(self, counted: Mapping[Word, int]) -> None:
+        self.words: list[Sequence[bytes]] = list(counted)
+        self.numbers = list(counted.values())
+        self.pairs: Counter[Pair] = Counter()
+        # The words that have or had a pair: a dict, which keeps the order, in the place of a set.
+        self.places: defaultdict[Pair, dict[int, None]] = defaultdict(dict)
+        for place in range(len(self.words)):
+            self.count(place)
+
+    def pairs_of(self, place: int) -> Iterator[Pair]:
+        """The neighbours in a word."""
+        return itertools.pairwise(self.words[place])
+
+    def count(self, place: int) -> None:
+        """Adds the pairs of a word."""
+        for pair in self.pairs_of(place):
+            self.pairs[pair] += self.numbers[place]
+            self.places[pair][place] = None
+
+    def discount(self, place: int) -> None:
+        """Takes the pairs of a word away."""
+        for pair in self.pairs_of(place):
+            self.pairs[pair] -= self.numbers[place]
+            if not self.pairs[pair]:
+                del self.pairs[pair]
+
+    def merge(self, pair: Pair) -> None:
+        """Makes one token of a pair, wherever a word has it."""
+        for place in self.places.pop(pair):
+            self.discount(place)
+            self.words[place] = merge(self.words[place], pair)
+            self.count(place)
+
+
 class Training:
     """Learns a vocabulary and its merges from a text.
 
@@ -20,6 +60,7 @@ class Training:
     """
 
     specials_first = True
+    counts: type[Counts] = Counts
 
     def __call__(
         self,
@@ -27,16 +68,16 @@ class Training:
         vocab_size: int,
         special_tokens: list[str],
     ) -> Learnt:
-        """What `run_train_bpe` returns: the vocabulary, and the merges in order."""
+        """Returns the vocabulary, and the merges in order."""
         text = Path(input_path).read_text("utf-8")
         counted = Counter(self.first_tokens(word) for word in self.words(text, special_tokens))
+        counts = self.counts(counted)
         merges: list[Pair] = []
         for _ in range(self.merges_wanted(vocab_size, special_tokens)):
-            pairs = self.pairs(counted)
-            if not pairs:
+            if not counts.pairs:
                 break
-            merges.append(self.best(pairs))
-            counted = self.after(counted, merges[-1])
+            merges.append(self.best(counts.pairs))
+            counts.merge(merges[-1])
         specials = [special.encode() for special in special_tokens]
         letters = [bytes([byte]) for byte in range(256)]
         first = [*specials, *letters] if self.specials_first else [*letters, *specials]
@@ -56,24 +97,10 @@ class Training:
         """How many tokens are left to be learnt."""
         return vocab_size - 256 - len(special_tokens)
 
-    def pairs(self, counted: Mapping[Word, int]) -> Counter[Pair]:
-        """How often each two tokens follow each other within a word."""
-        pairs: Counter[Pair] = Counter()
-        for word, count in counted.items():
-            for pair in itertools.pairwise(word):
-                pairs[pair] += count
-        return pairs
-
     def best(self, pairs: Counter[Pair]) -> Pair:
         """The most frequent pair; of several, the lexicographically greatest."""
-        return max(pairs, key=lambda pair: (pairs[pair], pair))
-
-    def after(self, counted: Mapping[Word, int], pair: Pair) -> Counter[Word]:
-        """The words once a pair is merged."""
-        changed: Counter[Word] = Counter()
-        for word, count in counted.items():
-            changed[tuple(merge(word, pair))] += count
-        return changed
+        most = max(pairs.values())
+        return max(pair for pair, number in pairs.items() if number == most)
 
 
 train_bpe = Training()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ import rich.progress
 from rich.console import Console
 from rich.table import Table
 
-from grader.assignment import find_assignment
+from grader.assignment import Assignment, find_assignment
 from grader.cli.options import assignment_option
 from grader.processors import processors
 
@@ -27,21 +29,32 @@ if TYPE_CHECKING:
 @click.option("--tests", "by_test", is_flag=True, help="Also print what each test catches.")
 @click.option("--edits", is_flag=True, help="Try small edits of the right programs instead.")
 @click.option(
+    "--seeds",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Grade right and wrong functions under N seeds instead, and print what hangs on the seed.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
     show_default="one for each processor",
-    help="How many edits are tried at a time.",
+    help="With --edits or --seeds: how many are tried at a time.",
 )
 @click.option(
     "--exercise",
     "exercises",
     multiple=True,
     metavar="NAME",
-    help="With --edits: this exercise only; may be repeated.",
+    help="With --edits or --seeds: this exercise only; may be repeated.",
 )
 def verify_command(
-    assignment_folder: Path, by_test: bool, edits: bool, jobs: int | None, exercises: Sequence[str]
+    assignment_folder: Path,
+    by_test: bool,
+    edits: bool,
+    seeds: int | None,
+    jobs: int | None,
+    exercises: Sequence[str],
 ) -> None:
     """Runs references, right variants and known mistakes through the tests, and prints what came.
 
@@ -55,18 +68,30 @@ def verify_command(
     exits with 1 if there is one. Why one of them need not be caught can be said in
     solutions/edits.toml.
 
+    With --seeds N, the references, right variants and known mistakes are graded under the seeds
+    1 to N. Prints which tests a right function fails or a wrong one fails with some of the seeds
+    only, and exits with 1 if a right function fails a test, if a wrong one passes all of them, or
+    if a score is not the same under all seeds.
+
     \b
     Examples:
       grader verify
       grader verify --tests
+      grader verify --seeds 50
+      grader verify --seeds 2 --exercise run_rope
       grader verify --edits --jobs 4
       grader verify --edits --exercise run_rope
       grader verify --assignment examples/feed_forward
     """
-    if edits:
-        sys.exit(_try_edits(assignment_folder, jobs or processors(), exercises))
+    if edits and seeds:
+        raise click.UsageError("--edits and --seeds ask for two things: take one of them")
+    if edits or seeds:
+        trying = functools.partial(_try_seeds, seeds=seeds) if seeds else _try_edits
+        sys.exit(trying(assignment_folder, jobs or processors(), exercises))
     if exercises:
-        raise click.UsageError("--exercise goes with --edits: without, all are looked at together")
+        raise click.UsageError(
+            "--exercise goes with --edits or --seeds: without, all are looked at together"
+        )
     from grader.verification import verify  # torch takes a second to load
 
     verification = verify(find_assignment(assignment_folder))
@@ -90,24 +115,49 @@ def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> 
     from grader.mutation.mutation import mutate  # torch takes a second to load
     from grader.mutation.wording import in_words
 
+    assignment = _assignment_with(assignment_folder, exercises)
+    with _shown("edits") as progress:
+        mutations = mutate(assignment, jobs, progress, exercises)
+    for line in in_words(mutations):
+        click.echo(line)
+    return 0 if mutations.holds else 1
+
+
+def _try_seeds(assignment_folder: Path, jobs: int, exercises: Sequence[str], seeds: int) -> int:
+    """Tries seeds, prints what hangs on them, and returns how the command is to end."""
+    from grader.seeds import steadiness  # torch takes a second to load
+
+    assignment = _assignment_with(assignment_folder, exercises)
+    with _shown("seeds") as progress:
+        found = steadiness(assignment, seeds, jobs, progress, exercises)
+    for line in found.in_words():
+        click.echo(line)
+    return 0 if found.holds else 1
+
+
+def _assignment_with(assignment_folder: Path, exercises: Sequence[str]) -> Assignment:
+    """The assignment in a folder, if it has the exercises.
+
+    Raises:
+        click.UsageError: if it lacks one.
+    """
     assignment = find_assignment(assignment_folder)
     unknown = [name for name in exercises if name not in assignment.points]
     if unknown:
         known = ", ".join(assignment.points)
         raise click.UsageError(f"the assignment has no exercise {unknown[0]}: {known}")
+    return assignment
+
+
+@contextlib.contextmanager
+def _shown(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows on a terminal how many of all are done."""
     console = Console(stderr=True)
-    shown = rich.progress.Progress(console=console, transient=True, disable=not console.is_terminal)
-    with shown:
-        task = shown.add_task("edits")
-        mutations = mutate(
-            assignment,
-            jobs,
-            lambda done, total: shown.update(task, completed=done, total=total),
-            exercises,
-        )
-    for line in in_words(mutations):
-        click.echo(line)
-    return 0 if mutations.holds else 1
+    with rich.progress.Progress(
+        console=console, transient=True, disable=not console.is_terminal
+    ) as shown:
+        task = shown.add_task(what)
+        yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
 def _table(kind: str, trials: Sequence[Trial]) -> Table:

@@ -120,6 +120,7 @@ LAYERS = [
         "grader.handout",
         "grader.verification",
         "grader.mutation",
+        "grader.seeds",
         "grader.new",
     },
     {"grader.decisions", "grader.alike"},

@@ -1,14 +1,15 @@
 """Mistakes in the tokenizer's training."""
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..pretokens import cut_at, longest_first
 from ..pretokens import words as words_of
-from ..tokenizer import Pair
-from ..tokenizer_training import Learnt, Training, Word
+from ..tokenizer import Pair, merge
+from ..tokenizer_training import Counts, Training, Word
 from .mistake import Mistake
 
 
@@ -81,40 +82,45 @@ def _one_too_few(_training: Training, vocab_size: int, special_tokens: list[str]
     return vocab_size - 256 - len(special_tokens) - 1
 
 
-def _last_place_only(_training: Training, counted: Mapping[Word, int], pair: Pair) -> Counter[Word]:
-    changed: Counter[Word] = Counter()
-    for word, count in counted.items():
-        places = [n for n in range(len(word) - 1) if word[n : n + 2] == pair]
-        first = places[0] if places else len(word)
-        joined = (word[first] + word[first + 1],) if places else ()
-        changed[word[:first] + joined + word[first + 2 :]] += count
-    return changed
+class _Recounted(Counts):
+    """Counts all words anew after each merge."""
+
+    def merge(self, pair: Pair) -> None:
+        self.words = [self.after(word, pair) for word in self.words]
+        self.pairs = Counter()
+        for place in range(len(self.words)):
+            self.count(place)
+
+    def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
+        """A word once a pair is merged."""
+        return merge(word, pair)
 
 
-class _Stale(Training):
+class _LastPlaceOnly(_Recounted):
+    """Merges a pair at its first place in a word."""
+
+    def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
+        places = [n for n, own in enumerate(itertools.pairwise(word)) if own == pair]
+        if not places:
+            return word
+        return [*word[: places[0]], b"".join(pair), *word[places[0] + 2 :]]
+
+
+class _Stale(Counts):
     """Counts the pairs once, and never again."""
 
-    def __call__(self, input_path: Any, vocab_size: int, special_tokens: list[str]) -> Learnt:
-        self.left: Counter[Pair] | None = None
-        return super().__call__(input_path, vocab_size, special_tokens)
-
-    def pairs(self, counted: Mapping[Word, int]) -> Counter[Pair]:
-        if self.left is None:
-            self.left = super().pairs(counted)
-        return self.left
-
-    def after(self, counted: Mapping[Word, int], pair: Pair) -> Counter[Word]:
-        assert self.left is not None
-        del self.left[pair]
-        return Counter(counted)
+    def merge(self, pair: Pair) -> None:
+        del self.pairs[pair]
 
 
-def _single_bytes_only(_training: Training, counted: Mapping[Word, int]) -> Counter[Pair]:
-    pairs = Training.pairs(_training, counted)
-    return Counter({pair: n for pair, n in pairs.items() if len(b"".join(pair)) == 2})
+class _SingleBytesOnly(Counts):
+    """Counts no pair of which a merged token is one half."""
+
+    def pairs_of(self, place: int) -> Iterator[Pair]:
+        return (pair for pair in super().pairs_of(place) if len(b"".join(pair)) == 2)
 
 
-def _training(**replaced: Callable[..., Any]) -> type[Training]:
+def _training(**replaced: Any) -> type[Training]:
     """The training with some of its methods replaced."""
     return type("Training", (Training,), dict(replaced))
 
@@ -132,6 +138,7 @@ MISTAKES = (
         "where the lexicographically greatest is asked for.",
         "What does `max` return, if several have the largest count?",
         _training(best=_first_seen),
+        _training(best=_first_seen, counts=_Recounted),
     ),
     _mistake(
         "bpe-ties-smallest",
@@ -210,13 +217,13 @@ MISTAKES = (
         "bpe-counts-stale",
         "Your counts are those of the text's bytes: after a merge they are not brought up to date.",
         "Which pairs are there after a merge that were not there before, and which are rarer?",
-        _Stale,
-        _training(pairs=_single_bytes_only),
+        _training(counts=_Stale),
+        _training(counts=_SingleBytesOnly),
     ),
     _mistake(
         "bpe-merged-once-a-word",
         "A pair that stands in a word twice is merged there once.",
         "What is left of (b'a', b'n') in `banana` after it is merged?",
-        _training(after=_last_place_only),
+        _training(counts=_LastPlaceOnly),
     ),
 )
