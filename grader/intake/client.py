@@ -111,6 +111,11 @@ class IntakeClient:
         """Ends the process, whatever it is at; the next submission has a new one started."""
         self._end()
 
+    def processor_seconds(self) -> float:
+        """Returns what the process has used, also when it has ended (Linux; elsewhere 0)."""
+        fields = self._status()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
     def _order(self, order: dict[str, Any]) -> None:
         """Sends an order to a process that begins with it.
 
@@ -142,7 +147,7 @@ class IntakeClient:
         """
         bounds = self._bounds
         try:
-            line = self._line(time.monotonic() + bounds.seconds, self._processor_seconds())
+            line = self._line(time.monotonic() + bounds.seconds, self.processor_seconds())
             answer = json.loads(line)
         except TimeoutError as error:
             raise self._lost(f"taking it in took longer than {bounds.seconds} seconds") from error
@@ -194,14 +199,9 @@ class IntakeClient:
         """Raises _TooMuchProcessorTime if it has used more than it may, or ended of that."""
         if used_before is None:
             return
-        used = self._processor_seconds() - used_before
+        used = self.processor_seconds() - used_before
         if used > self._bounds.processor_seconds or self._ended_by() == signal.SIGPROF:
             raise _TooMuchProcessorTime
-
-    def _processor_seconds(self) -> float:
-        """What the process has used, also when it has ended (Linux; elsewhere 0)."""
-        fields = self._status()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
     def _ended_by(self) -> int:
         """The signal that ended the process; 0 if none did, or nobody can tell."""

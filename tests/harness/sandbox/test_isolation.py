@@ -6,10 +6,14 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from typing import ClassVar
 
 import pytest
 
+from grader.intake import IntakeClient
+from grader.sandbox.probing import intake
 from grader.sandbox.probing.probe import examine_confinement
+from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.process
 
@@ -113,6 +117,20 @@ def test_a_home_that_may_not_be_looked_into_is_no_obstacle(tmp_path):
     assert done.stdout == "prepared\n", done.stderr
 
 
+class Waiting(IntakeClient):
+    """A process that takes a notebook in, once the machine has let it wait."""
+
+    boot: ClassVar[str] = f"import time; time.sleep(4)\n{IntakeClient.boot}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what a process used")
+def test_a_busy_machine_does_not_make_a_notebook_costly(tmp_path):
+    """It holds up who takes it in; the seconds that one computes are the same."""
+    notebook = intake._notebook(tmp_path)
+    with Waiting() as client:
+        assert not intake._costs_much(client, tmp_path, notebook)
+
+
 WITHOUT_LANDLOCK = """
 import errno, pathlib, sys
 import pyseccomp
@@ -132,7 +150,7 @@ def test_a_container_that_forbids_landlock_has_none_and_grades(tmp_path):
         [sys.executable, "-c", WITHOUT_LANDLOCK, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stdout == "none\n", done.stderr
