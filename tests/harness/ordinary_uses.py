@@ -258,7 +258,7 @@ def run_locks_of_files():
     if have("filelock"):
         import filelock
 
-        with filelock.FileLock(place / "filelock", timeout=1):
+        with filelock.FileLock(place / "filelock", timeout=60):
             pass
     return told("granted")
 
@@ -372,7 +372,7 @@ def run_queues():
         made = "made"
     except OSError:
         made = "refused"
-    return told((line.get(timeout=2), made))
+    return told((line.get(timeout=60), made))
 
 
 def run_pipes_of_multiprocessing():

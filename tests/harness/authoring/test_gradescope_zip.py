@@ -214,7 +214,8 @@ def test_an_endless_loop_costs_its_own_exercise(container):
     write_files(container.root / "submission", {"adapters.py": endless})
     found = container.graded()
     assert [test["score"] for test in found["tests"]] == [40.0, 0.0]
-    assert "after 2 s still running adapters.py, line " in found["tests"][1]["output"]
+    running = r"after (2|6) s still running adapters\.py, line "  # 6 where the machine is busy
+    assert re.search(running, found["tests"][1]["output"])
 
 
 def test_killed_half_way_it_leaves_what_was_reached(container):

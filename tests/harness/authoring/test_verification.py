@@ -9,6 +9,7 @@ import pytest
 
 from grader.mutation.children import DIED, ENDED, Children
 from tests.harness.conftest import TINY, write_files
+from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.process
 
@@ -147,7 +148,7 @@ def _own(number: int) -> tuple[int, int]:
 
 def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
     """`torch.zeros(n ** n)` is an edit, too; what it got would be the machine's."""
-    assert dict(Children(_greedy, jobs=1, seconds=60.0).done([0, 64])) == {
+    assert dict(Children(_greedy, jobs=1, seconds=PATIENCE).done([0, 64])) == {
         0: "0 bytes",
         1: "too much",
     }
@@ -155,14 +156,14 @@ def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
 
 def test_who_has_done_much_makes_room_for_another():
     """Thousands of programs that are loaded one after another leave some of themselves behind."""
-    came = dict(Children(_own, jobs=1, seconds=20.0).done(list(range(600))))
+    came = dict(Children(_own, jobs=1, seconds=PATIENCE).done(list(range(600))))
     assert [came[number][0] for number in range(600)] == list(range(600))
     assert len({process for _, process in came.values()}) == 3
 
 
 def test_work_that_never_ends_is_ended_and_the_rest_is_done():
     """`while i < n: i -= 1` is an edit, too."""
-    came = dict(Children(_slow, jobs=2, seconds=2.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))
+    came = dict(Children(_slow, jobs=2, seconds=8.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))
     assert came == {0: 0.0, 1: ENDED, 2: 0.1, 3: ENDED, 4: 0.0}
 
 
@@ -174,13 +175,17 @@ def test_what_is_endless_is_ended_by_what_it_takes_of_a_processor():
 
 def test_work_that_kills_its_process_costs_nobody_else_anything():
     """An edit may ask for more memory than there is."""
-    assert dict(Children(_deadly, jobs=2, seconds=20.0).done([0, 1, 2])) == {0: 0, 1: DIED, 2: 2}
+    assert dict(Children(_deadly, jobs=2, seconds=PATIENCE).done([0, 1, 2])) == {
+        0: 0,
+        1: DIED,
+        2: 2,
+    }
 
 
 def test_a_fault_of_the_work_itself_is_not_taken_for_an_edit_that_is_caught():
     """What cannot be tried was not caught."""
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        dict(Children(lambda number: 1 // number, jobs=1, seconds=20.0).done([1, 0]))
+        dict(Children(lambda number: 1 // number, jobs=1, seconds=PATIENCE).done([1, 0]))
 
 
 def numbers(line: str) -> list[int]:

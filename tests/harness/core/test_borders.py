@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.waiting import PATIENCE
+
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[3]
@@ -284,7 +286,7 @@ def in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
         [sys.executable, "-I", "-c", SCRIPT, str(ROOT), str(submission), *modules],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.harness.conftest import ROOT
+
 pytestmark = pytest.mark.unit
 
-ROOT = Path(__file__).parents[3]
 PLACES = ("tests/**/*.py", "examples/*/tests/**/*.py")
 CLOCKS = {"monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns"}
 # Seconds that the grader or another part of the tests measured on the wall.

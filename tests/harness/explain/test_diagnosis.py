@@ -184,7 +184,7 @@ def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
     (handout / "adapters.py").write_text(
         (handout / "adapters.py").read_text().replace("assignment.double(x)", "3 * x")
     )
-    printed = home_pytest(handout, "-v").stdout
+    printed = home_pytest(handout, "-v", "--locate").stdout
     assert "Every number is tripled.\nHint: How often is x added?" in printed
     assert "3 * x" not in (handout / "tests/public/fixtures/test_tiny.safetensors").read_text(
         errors="replace"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ from tests.harness.grading_jobs import GradingJob
 pytestmark = pytest.mark.process
 
 RIGHT_COUNT = "\n\ndef run_count(x):\n    return x.numel()\n"
+# Seconds of its own, or on the wall of a machine that has no processor to spare.
+A_CALL = r"0\.[39]"
 LOOP = "    n = 0\n    while True:\n        n += 1\n"
 
 
@@ -101,7 +104,7 @@ def test_a_worker_that_lies_about_where_it_is_has_no_line_and_nothing_worse(grad
     assert graded.unexplained is None
     assert {test.status for test in of(graded)} == {Status.TIMEOUT}
     assert {test.where for test in of(graded)} == {None}
-    assert "took longer than 0.3 seconds" in of(graded)[0].message
+    assert re.search(f"took longer than {A_CALL} seconds", of(graded)[0].message)
     assert {test.status for test in of(graded, "run_count")} == {Status.PASSED}
 
 
@@ -119,15 +122,17 @@ def test_an_endless_loop_is_told_with_its_line(grade):
     verdicts = of(graded)
     (where,) = {test.where for test in verdicts}
     assert where in (Where("adapters.py", 3), Where("adapters.py", 4))
-    said = f"after 0.3 s still running adapters.py, line {where.line}"
+    said = rf"after {A_CALL} s still running adapters\.py, line {where.line}"
     source = {3: "while True:", 4: "n += 1"}[where.line]
     rest = "Does it end at all? Look at what the loops and calls around this line wait for."
-    assert verdicts[0].message == f"{said}\n    {source}\n{rest}"
-    assert verdicts[1].message.startswith(f"{said}, as before\n")
-    assert verdicts[2].message.startswith(f"run_double{NOT_CALLED}{said}\n")
+    first, second, third = (test.message for test in verdicts[:3])
+    assert re.match(f"{said}\n", first)
+    assert first.endswith(f"\n    {source}\n{rest}")
+    assert re.match(f"{said}, as before\n", second)
+    assert re.match(f"{re.escape(f'run_double{NOT_CALLED}')}{said}\n", third)
     assert {test.status for test in of(graded, "run_count")} == {Status.PASSED}
     (cause,) = causes(FailedTest.of(test) for test in verdicts)
-    assert cause.headline == said
+    assert re.fullmatch(said, cause.headline)
     (excerpt,) = graded.evidence.excerpts
     assert (excerpt.file, excerpt.first) == ("adapters.py", 1)
 
@@ -200,8 +205,8 @@ def test_an_import_that_never_ends_is_told_with_its_line(grade):
     graded = grade(f"import time\n\nwhile True:\n    time.sleep(0.1)\n{RIGHT_COUNT}")
     assert graded.status is GradeStatus.UNREADABLE
     headline, line, *_ = graded.message.splitlines()
-    said = "it cannot be imported: after 4 s still running adapters.py, line 4"
-    assert headline == f"{said} (the submission has 4 s in all)"
+    said = r"it cannot be imported: after (4|20) s still running adapters\.py, line 4"
+    assert re.fullmatch(rf"{said} \(the submission has 4 s in all\)", headline)
     assert line.strip() == "time.sleep(0.1)"
     assert {test.where for test in graded.tests} == {Where("adapters.py", 4)}
     assert graded.unexplained is None

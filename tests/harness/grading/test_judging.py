@@ -177,7 +177,8 @@ def test_an_endless_loop_times_out_and_leaves_time_for_the_rest(grade):
     graded = grade(with_double("while True: pass"))
     assert graded.statuses("run_double") == {"timeout"}
     assert graded.statuses("run_count") == {"passed"}
-    assert "after 2 s still running adapters.py, line " in graded["test_doubles"].message
+    running = r"after (2|6) s still running adapters\.py, line "  # 6 where the machine is busy
+    assert re.search(running, graded["test_doubles"].message)
     said = [test.message for test in graded.grade.tests if test.exercise == "run_double"]
     assert len([text for text in said if "was not called again" not in text]) == 2
 
@@ -186,7 +187,7 @@ def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
     """The limit of a submission holds for its import as well."""
     graded = grade("while True: pass\n")
     assert {str(v.status) for v in graded.grade.tests} == {"timeout"}
-    assert "cannot be imported: after 8 s still running" in graded.grade.message
+    assert re.search(r"cannot be imported: after (8|40) s still running", graded.grade.message)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no such folder")
@@ -262,7 +263,7 @@ def test_what_a_worker_started_dies_with_it(grade, tmp_path):
     body = (
         "import os, subprocess, sys; "
         "subprocess.Popen([sys.executable, '-c', "
-        f"'import os, time; open({str(alive)!r}, \"w\").write(str(os.getpid())); time.sleep(60)'"
+        f"'import os, time; open({str(alive)!r}, \"w\").write(str(os.getpid())); time.sleep(600)'"
         "], start_new_session=True); "
         "import time; time.sleep(1); return 2 * x"
     )

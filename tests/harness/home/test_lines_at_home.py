@@ -208,17 +208,17 @@ def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
 
 def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
     """What an author decides holds at home as well: the handout says so."""
-    assert "For instance:" not in at_home(VALUE)
+    assert "For instance:" not in at_home(VALUE, "--locate")
     project = at_home.folder / "pyproject.toml"
     text = project.read_text()
     project.write_text(text.replace("show_edits = false", "show_edits = true"))
-    assert "For instance: y = scaled(x, 2)" in at_home(VALUE)
+    assert "For instance: y = scaled(x, 2)" in at_home(VALUE, "--locate")
 
 
 def test_one_test_is_enough(at_home):
     """Students run what they are at."""
     test = "tests/public/test_tiny.py::test_doubles[(2, 3)]"
-    assert told_at(VALUE) in at_home(VALUE, test)
+    assert told_at(VALUE) in at_home(VALUE, "--locate", test)
 
 
 def test_with_several_processes_the_same_is_told(at_home):

@@ -294,7 +294,7 @@ from grader.store import Store
 
 with Store.open(Path(sys.argv[1]), "attention"):
     print("open", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 

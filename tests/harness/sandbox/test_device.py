@@ -17,6 +17,7 @@ from grader.dispatch.options import Options, chosen_otherwise
 from grader.sandbox.device import turn_on
 from grader.sandbox.forkserver import ForkServerLost
 from tests.harness.conftest import ROOT
+from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.process
 
@@ -143,7 +144,7 @@ def test_workers_take_turns_on_a_device():
         other.start()
         mine.wait()
         assert not got_it.wait(0.2)
-    other.join(timeout=30)
+    other.join(PATIENCE)
     assert got_it.is_set()
 
 

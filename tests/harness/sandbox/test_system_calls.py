@@ -284,7 +284,7 @@ def test_without_the_list_what_is_denied_is_refused_and_the_isolation_says_so():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.stdout.splitlines() == [
