@@ -5,8 +5,6 @@ ONLY ?=
 # Seconds after which `make sweep` begins no other test.
 BUDGET ?= 7200
 PYTEST := $(BIN)/pytest tests/harness/$(ONLY) --numprocesses auto --dist loadfile --no-loadscope-reorder
-# The tests write and read file names and programs' output as UTF-8, whatever the locale says.
-export PYTHONUTF8 = 1
 
 .PHONY: setup demo quick test sweep check format lint types units bench clean
 
@@ -24,21 +22,23 @@ demo: setup
 quick: setup
 	@$(MAKE) --no-print-directory --jobs 2 check units
 
+# The tests write and read file names and programs' output as UTF-8, whatever the locale says.
+test sweep units: export PYTHONUTF8 = 1
 test: setup
 	$(PYTEST) --kind unit --kind process
 
 sweep: setup
 	$(PYTEST) --kind slow --budget $(BUDGET)
 
-check: setup format lint types
+check: format lint types
 
-format:
+format: setup
 	$(BIN)/ruff format --check .
 
-lint:
+lint: setup
 	$(BIN)/ruff check .
 
-types:
+types: setup
 	$(BIN)/mypy
 
 units: setup

@@ -32,7 +32,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class SeedResult:
     """What came of a subject under one seed: the points, and the tests that it failed."""
 
     score: float
@@ -43,17 +43,17 @@ class Came:
 class Steadiness:
     """What came of each subject, seed by seed; `problems` are tasks that were not done."""
 
-    came: tuple[tuple[Subject, tuple[Came, ...]], ...]
+    came: tuple[tuple[Subject, tuple[SeedResult, ...]], ...]
     seeds: int
     problems: tuple[str, ...] = ()
 
     @property
-    def unjust(self) -> list[tuple[Subject, Sequence[Came]]]:
+    def unjust(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """The right functions that fail a test."""
         return [(one, came) for one, came in self.came if one.is_right and any(_failed(came))]
 
     @property
-    def uncaught(self) -> list[tuple[Subject, Sequence[Came]]]:
+    def uncaught(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """The wrong functions that pass every test under some seed."""
         return [
             (one, came)
@@ -62,7 +62,7 @@ class Steadiness:
         ]
 
     @property
-    def varying(self) -> list[tuple[Subject, Sequence[Came]]]:
+    def varying(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """The wrong functions whose score is another one under another seed."""
         return [
             (one, came)
@@ -108,7 +108,7 @@ class Steadiness:
         return f"{number} of {self.seeds} seeds ({number / self.seeds:.0%})"
 
 
-def _failed(came: Sequence[Came]) -> Counter[str]:
+def _failed(came: Sequence[SeedResult]) -> Counter[str]:
     """By test, under how many seeds it was failed."""
     return Counter(test for each in came for test in each.failed)
 
@@ -142,7 +142,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
         if subject.exercise in subjects:
             subjects[subject.exercise].append(subject)
 
-    def examine(task: tuple[str, int]) -> list[Came]:
+    def examine(task: tuple[str, int]) -> list[SeedResult]:
         exercise, seed = task
         judge = Judge(suite, seed)
         return [
@@ -153,7 +153,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
     # The costliest exercises come first, so that no processor waits for the last one.
     first = sorted(subjects, key=lambda exercise: -len(subjects[exercise]))
     tasks = [(exercise, seed) for exercise in first for seed in range(1, seeds + 1)]
-    came: dict[str, list[list[Came]]] = {exercise: [] for exercise in subjects}
+    came: dict[str, list[list[SeedResult]]] = {exercise: [] for exercise in subjects}
     problems = []
     # A function that keeps something between calls must not find what another seed left.
     results = Children(examine, jobs, _SECONDS, most_tasks=1).done(tasks)
@@ -185,7 +185,7 @@ def _subjects(references: Mapping[str, Callable[..., object]]) -> Iterator[Subje
             yield Subject(name, exercise, False, {exercise: one.function})
 
 
-def _came(judge: Judge, functions: Functions, exercise: str) -> Came:
+def _came(judge: Judge, functions: Functions, exercise: str) -> SeedResult:
     verdicts = list(judge.grade(functions, (exercise,)))
     failed = tuple(one.id for one in verdicts if one.status is not Status.PASSED)
-    return Came(round(total(one.score for one in verdicts), 2), failed)
+    return SeedResult(round(total(one.score for one in verdicts), 2), failed)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.authoring.test_verification import numbers
+
 pytestmark = pytest.mark.process
 
 ASSIGNMENT = Path(__file__).parents[3] / "examples" / "language_model"
@@ -40,7 +42,7 @@ def test_tests_of_some_exercises_catch_their_known_mistakes(grader, some_exercis
     missed = set(re.findall(r"in (\w+) passes every test", done.stdout))
     assert missed
     assert not missed & set(SOME)
-    _, caught, _, misnamed, _, _ = numbers(done.stdout)
+    _, caught, _, misnamed, _, _ = numbers(done.stdout.splitlines()[-1])
     assert caught > 20
     assert misnamed == 0
 
@@ -50,11 +52,6 @@ def test_its_tests_catch_every_known_mistake_and_only_those(grader):
     """More than sixty mistakes, most of them in every exercise that builds on what is wrong."""
     done = grader("verify", cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stdout + done.stderr
-    wrong, caught, named, misnamed, habits, caught_of_them = numbers(done.stdout)
+    wrong, caught, named, misnamed, habits, caught_of_them = numbers(done.stdout.splitlines()[-1])
     assert (caught, misnamed, caught_of_them) == (wrong, 0, habits)
     assert named > 0.8 * wrong
-
-
-def numbers(printed: str) -> list[int]:
-    """Returns the figures of the last line."""
-    return [int(one) for one in re.findall(r"\d+", printed.splitlines()[-1])]

@@ -10,7 +10,7 @@ from grader.toml_values import Value, toml_value
 pytestmark = pytest.mark.unit
 
 TEXTS = ["", 'a "word"', "C:\\new", "two\nlines\r\n", "\x00\x1f\x7f", "'''", "é 名 😀", "# a"]
-NUMBERS = [True, False, 0, -7, 0.1, -1e300, 1e16]
+NUMBERS = [True, False, 0, -7, 0.1, -1e300, 1e16, float("inf"), float("-inf")]
 MOMENT = datetime.datetime(2026, 10, 3, 23, 59, 0, 5, datetime.UTC)
 LISTS = [[], [1.5, 2.0], ["a", 'b"'], [[1, 2], []]]
 

@@ -1,0 +1,71 @@
+"""`grader verify --seeds`: no score of a known function hangs on what is drawn."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.harness.conftest import TINY, write_files
+
+pytestmark = pytest.mark.process
+
+SEEDS = 6
+# Right for the numbers that are not negative: one drawn number is so with some seeds only.
+UNSIGNED = """
+MISTAKES = (
+    *MISTAKES,
+    Mistake("unsigned", "The sign is lost.", "What is twice -1?",
+            {"run_double": (lambda x: 2 * x.abs(),)}),
+)
+"""
+ONE_NUMBER = """
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_double")
+    def test_doubles(student, reference, draw):
+        '''A number is doubled.'''
+        x = draw(1)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_count")
+    def test_counts(student, reference, draw):
+        '''The numbers are counted.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+"""
+
+
+@pytest.fixture
+def unsteady(tmp_path) -> Path:
+    """An assignment whose one test of `run_double` draws one number."""
+    files = {name: text for name, text in TINY.items() if "hidden" not in name}
+    files["solutions/mistakes.py"] = textwrap.dedent(TINY["solutions/mistakes.py"]) + UNSIGNED
+    return write_files(tmp_path / "unsteady", files | {"tests/public/test_tiny.py": ONE_NUMBER})
+
+
+def test_where_nothing_hangs_on_the_seed_it_says_so(grader, tiny):
+    """References pass and mistakes are caught, with one score under all seeds."""
+    done = grader("verify", "--seeds", SEEDS, "--assignment", tiny)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{SEEDS} seeds: " in done.stdout
+    assert "0 with points lost" in done.stdout
+    assert "0 not always caught, 0 with a score that hangs on the seed" in done.stdout
+
+
+def test_what_only_some_seeds_catch_is_told_with_their_share(grader, unsteady):
+    """The mistake, the exercise, the test, and with how many seeds."""
+    done = grader("verify", "--seeds", SEEDS, "--assignment", unsteady)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "unsigned, way 1, in run_double passes every test with " in done.stdout
+    assert f"of {SEEDS} seeds (" in done.stdout
+    assert "tests/public/test_tiny.py::test_doubles with " in done.stdout
+    assert "1 not always caught" in done.stdout
+
+
+def test_seeds_and_edits_are_not_tried_together(grader, tiny):
+    """Each is a question of its own."""
+    done = grader("verify", "--seeds", SEEDS, "--edits", "--assignment", tiny)
+    assert done.returncode == 2
+    assert "take one of them" in done.stderr

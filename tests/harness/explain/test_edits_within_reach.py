@@ -1,0 +1,29 @@
+"""How many slips of the corpus one edit undoes."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.edits.generating import edits_of
+from tests.harness.corpus.programs import slips, texts
+from tests.harness.marks import rest_slow
+
+pytestmark = pytest.mark.unit
+
+WITHIN_REACH = 0.5
+
+
+@pytest.mark.parametrize("every", rest_slow([5, 1], [5]))
+def test_slips_of_the_corpus_lie_within_reach(every):
+    """Of the wrong programs of one line each that the corpus holds, most are one edit away."""
+    found = []
+    for slip in [*slips()][::every]:
+        right, wrong = texts(slip.style), texts(slip.style, slip.edits)
+        for file in right:
+            pairs = list(zip(right[file].split("\n"), wrong[file].split("\n"), strict=False))
+            changed = {place for place, (one, other) in enumerate(pairs, 1) if one != other}
+            if len(changed) == 1:
+                wanted = right[file].replace(" ", "")
+                edits = edits_of(wrong[file], changed)
+                found.append(any(e.applied(wrong[file]).replace(" ", "") == wanted for e in edits))
+    assert sum(found) >= WITHIN_REACH * len(found)
