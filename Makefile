@@ -4,7 +4,7 @@ BIN := .venv/bin
 ONLY ?=
 # Seconds after which `make sweep` begins no other test.
 BUDGET ?= 7200
-PYTEST := $(BIN)/pytest tests/harness/$(ONLY) --numprocesses auto --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest tests/harness/$(ONLY) --dist loadfile --no-loadscope-reorder
 
 .PHONY: setup demo quick test sweep check format lint types units bench clean
 
@@ -22,13 +22,16 @@ demo: setup
 quick: setup
 	@$(MAKE) --no-print-directory --jobs 2 check units
 
-# The tests write and read file names and programs' output as UTF-8, whatever the locale says.
+# The tests write and read file names and programs' output as UTF-8, whatever the locale says. Each of
+# their processes computes on one processor, and keeps what it compiled for the next one.
 test sweep units: export PYTHONUTF8 = 1
+test sweep units: export OMP_NUM_THREADS = 1
+test sweep units: export PYTHONDONTWRITEBYTECODE =
 test: setup
-	$(PYTEST) --kind unit --kind process
+	$(PYTEST) --numprocesses auto --kind unit --kind process
 
 sweep: setup
-	$(PYTEST) --kind slow --budget $(BUDGET)
+	$(PYTEST) --numprocesses auto --kind slow --budget $(BUDGET)
 
 check: format lint types
 
@@ -42,7 +45,7 @@ types: setup
 	$(BIN)/mypy
 
 units: setup
-	$(PYTEST) --kind unit
+	$(PYTEST) --numprocesses 2 --kind unit
 
 bench: setup
 	$(BIN)/python benchmarks/throughput.py

@@ -43,7 +43,7 @@ TINY = {
     "pyproject.toml": """
         [tool.grader]
         name = "tiny"
-        call_timeout = 2
+        call_timeout = 1
         [tool.grader.exercises]
         run_double = 4
         run_count = 1
@@ -264,8 +264,8 @@ class Graded:
 
 @pytest.fixture(scope="session")
 def judge(tiny: Path) -> Iterator[GradingJob]:
-    """A judge of the tiny assignment: 2 seconds a call, 8 a submission, 512 MB."""
-    settings = Settings(str(tiny), 1, (), "adapters.py", 8.0, 512, "suite")
+    """A judge of the tiny assignment: one second a call, 5 a submission, 512 MB."""
+    settings = Settings(str(tiny), 1, (), "adapters.py", 5.0, 512, "suite")
     client = GradingJob(settings)
     yield client
     client.close()

@@ -20,9 +20,14 @@ class GradingJob:
     A busy machine is given the time to explain all that an idle one does.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        patient = dataclasses.replace(settings, explain_seconds=PATIENCE)
-        self.judge, self.explainer = JobClient.several(patient, 2, submissions=1)
+    def __init__(self, settings: Settings, jobs: Sequence[JobClient] = ()) -> None:
+        self.judge, self.explainer = jobs or _patient(settings, 2)
+
+    @classmethod
+    def several(cls, settings: Settings, count: int) -> list[GradingJob]:
+        """Starts so many, which share one collection of tests."""
+        jobs = _patient(settings, 2 * count)
+        return [cls(settings, jobs[2 * place : 2 * place + 2]) for place in range(count)]
 
     def grade(
         self,
@@ -39,3 +44,8 @@ class GradingJob:
         """Ends the jobs."""
         self.judge.close()
         self.explainer.close()
+
+
+def _patient(settings: Settings, count: int) -> list[JobClient]:
+    patient = dataclasses.replace(settings, explain_seconds=PATIENCE)
+    return JobClient.several(patient, count, submissions=1)

@@ -15,6 +15,7 @@ import random
 import sys
 import time
 from collections.abc import Collection, Generator, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ KINDS = {
     "process": "starts processes, or looks at what they left",
     "slow": "claims over all of a kind what another test of its module claims over some",
 }
+# A module with a test of a kind says one of these.
+_SAID = {kind: (f"mark.{kind}",) for kind in KINDS} | {"slow": ("mark.slow", "rest_slow")}
 # `warm.py` raises the last one: a process that is forked elsewhere is a process as well.
 _STARTS = ("os.fork", "os.posix_spawn", "subprocess.Popen", "tests.forked")
 
@@ -71,6 +74,15 @@ class Marks:
         """Declares the marks."""
         for name, meaning in KINDS.items():
             config.addinivalue_line("markers", f"{name}: {meaning}")
+
+    def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
+        """Imports no module whose marks are all of kinds that nobody asked for."""
+        wanted = config.getoption("--kind")
+        if not wanted or collection_path.suffix != ".py":
+            return None
+        text = collection_path.read_text(encoding="utf-8")
+        there = {kind for kind in KINDS if any(said in text for said in _SAID[kind])}
+        return True if there and there.isdisjoint(wanted) else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(

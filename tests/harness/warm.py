@@ -19,6 +19,7 @@ import json
 import os
 import runpy
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -95,6 +96,11 @@ class Warm:
             code = process.wait(_SECONDS)
             texts = [_text(file) for file in (printed, complained)]
         return subprocess.CompletedProcess(command, code, *texts)
+
+    def program(self, *arguments: str) -> str:
+        """Returns a shell script that is `python` with these arguments and its own."""
+        here = [sys.executable, "-I", "-S", __file__, "run", os.fspath(self.address("command"))]
+        return f'#!/bin/sh\nexec {shlex.join([*here, *arguments])} "$@"\n'
 
     def serve_this_process(self) -> None:
         """Has jobs and zygotes that this process starts be forked from the templates."""
@@ -361,5 +367,15 @@ def _run(arguments: Sequence[str], cwd: str) -> int:
     return 0
 
 
+def run_here(address: str, arguments: Sequence[str]) -> int:
+    """Runs `python` with these arguments in place of this process, for a shell; its exit code."""
+    process = ForkedPopen(
+        Path(address), [sys.executable, *arguments], stdin=0, stdout=1, stderr=2, env=os.environ
+    )
+    return process.wait() % 256
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "run":
+        sys.exit(run_here(sys.argv[2], sys.argv[3:]))
     main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -99,12 +99,14 @@ def test_the_report_is_written(results):
     assert all(exercise in page for exercise in POINTS)
 
 
+@pytest.mark.slow
 def test_the_handout_is_ready_to_be_filled_in(handout, home_pytest):
     """Nothing of the solutions is in it, and `pytest` says what is to be done."""
     assert not list(handout.rglob("solutions")) + list(handout.rglob("hidden"))
     assert home_pytest(handout).stdout.count("not implemented yet") == len(POINTS)
 
 
+@pytest.mark.slow
 def test_right_code_passes_at_home(handout, home_pytest, tmp_path):
     """On fixture tensors, without the references beside the tests."""
     mine = shutil.copytree(handout, tmp_path / "mine")

@@ -96,7 +96,7 @@ def test_a_right_program_gets_full_marks_in_any_style(grades, style):
     assert wrong == {}
 
 
-@pytest.mark.parametrize("name", rest_slow(WRONG, 3))
+@pytest.mark.parametrize("name", rest_slow(WRONG, 4))
 def test_a_wrong_program_hears_why(grades, name):
     """The mistake by its name, or the first step, merge or number that is another one."""
     exercise, says = WRONG[name][4:]

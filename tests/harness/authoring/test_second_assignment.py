@@ -37,6 +37,7 @@ def pytest_in(home_pytest) -> Callable[[Path], str]:
     return run
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass(pytest_in):
     """Its class of nine gets what it deserves: right in two styles, wrong, missing, raising."""
     printed = pytest_in(ASSIGNMENT)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.warm import Warm
+
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[3]
@@ -65,13 +67,15 @@ def copy(tmp_path: Path) -> Path:
 
 
 def printed_by(
-    commands: list[Command], folder: Path, programs: Path
+    commands: list[Command], folder: Path, programs: Path, warm: Warm
 ) -> list[tuple[int, list[str]]]:
     """The exit code and the lines of each command, run by one shell."""
     programs.mkdir()
-    for name, arguments in {"python": "", "grader": "-m grader", "pytest": "-m pytest"}.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
-        (programs / name).chmod(0o755)
+    (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for name in ("grader", "pytest"):
+        (programs / name).write_text(warm.program("-m", name))
+    for program in programs.iterdir():
+        program.chmod(0o755)
     lines = [f'{one.line}\ncode=$?; echo; echo "@@ $code"' for one in commands]
     script = "\n".join(["exec 2>&1", *lines])
     path = os.pathsep.join([str(programs), os.environ["PATH"]])
@@ -98,10 +102,10 @@ def printed_by(
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if commands_of(page)], ids=lambda page: page.name
 )
-def test_what_a_page_says_to_run_runs_and_prints_what_is_shown(page, copy, tmp_path):
+def test_what_a_page_says_to_run_runs_and_prints_what_is_shown(page, copy, tmp_path, warm):
     """Also the numbers that it shows are those of today."""
     commands = commands_of(page)
-    printed = printed_by(commands, copy, tmp_path / "programs")
+    printed = printed_by(commands, copy, tmp_path / "programs", warm)
     for command, (code, lines) in zip(commands, printed, strict=True):
         assert code == 0 or command.shown, f"{command.line}: {lines}"
         left = iter(lines)

@@ -76,7 +76,7 @@ class Class:
 
 
 def drawn(part: int | None) -> list[Slip]:
-    """Returns a quarter of all wrong programs; or some: a fifth of the mistakes, in one style."""
+    """Returns a quarter of all wrong programs; or some: an eighth of the mistakes, in one style."""
     if part is not None:
         return list(slips())[part::4]
     made: dict[str, list[Slip]] = {}
@@ -84,7 +84,7 @@ def drawn(part: int | None) -> list[Slip]:
         made.setdefault(slip.mistake or "", []).append(slip)
     unknown = made.pop("")
     known = [ways[number % len(ways)] for number, ways in enumerate(made.values())]
-    return unknown[::5] + known[::5]
+    return unknown[::6] + known[::8]
 
 
 @pytest.fixture(scope="module", params=rest_slow([None, 0, 1, 2, 3], [None]))
@@ -92,8 +92,9 @@ def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """The right programs and what is drawn of the wrong ones, judged in real workers."""
     folder = tmp_path_factory.mktemp("corpus")
     judges: queue.Queue[GradingJob] = queue.Queue()
-    for _ in range(JUDGES):
-        judges.put(GradingJob(Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")))
+    settings = Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")
+    for job in GradingJob.several(settings, JUDGES):
+        judges.put(job)
 
     def grade(number: int, program: str | Slip) -> Grade:
         place = folder / str(number)

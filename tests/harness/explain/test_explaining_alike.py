@@ -21,6 +21,7 @@ from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus, Where
 from grader.words import Told, Words
 from tests.harness.conftest import write_files
+from tests.harness.marks import rest_slow
 from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.unit
@@ -62,7 +63,7 @@ def without_costs(words: Words) -> Words:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", SLIPS)
+@pytest.mark.parametrize("kind", rest_slow(SLIPS, 3))
 def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_path):
     """Line for line and quote for quote, though it is neither asked nor mended."""
     style, _, name = SLIPS[kind].partition("/")

@@ -12,6 +12,7 @@ from grader.settings import Settings
 from grader.verdict import Grade
 from tests.harness.conftest import write_files
 from tests.harness.grading_jobs import GradingJob
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -91,7 +92,7 @@ def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
     return grade
 
 
-@pytest.mark.parametrize("way", RESISTING)
+@pytest.mark.parametrize("way", rest_slow(RESISTING, 2))
 def test_resisting_changes_no_verdict_and_keeps_no_explainer(graded, way):
     """Whatever it does, every test of values is failed, and the explainer ends by its own bounds.
 

@@ -170,6 +170,7 @@ def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_p
             tmp_path / "out",
             assignment=tiny,
             scheduler=cluster.address,
+            explain=False,
             on_grade=kill,
         )
     assert sorted(arrived) == [f"student-{number}" for number in range(6)]
@@ -184,7 +185,7 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
     """Ctrl-C leaves nothing running on other machines; what is left may be graded at home."""
     handed_in = a_class(tmp_path / "class", SLOW, 12)
     command = [sys.executable, "-m", "grader", "batch", str(handed_in), "--out"]
-    command += [str(tmp_path / "out"), "--jobs", "1"]
+    command += [str(tmp_path / "out"), "--jobs", "1", "--no-explain"]
     there = [*command, "--scheduler", cluster.address]
     running = subprocess.Popen(there, cwd=tiny, stderr=subprocess.PIPE, text=True)
     try:

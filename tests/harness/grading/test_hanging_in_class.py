@@ -16,6 +16,7 @@ from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus, Status, Verdict, Where
 from tests.harness.conftest import write_files
 from tests.harness.grading_jobs import GradingJob
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -31,7 +32,7 @@ def hasty(tiny, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("hasty") / "tiny"
     shutil.copytree(tiny, folder)
     settings = folder / "pyproject.toml"
-    settings.write_text(settings.read_text().replace("call_timeout = 2", "call_timeout = 0.3"))
+    settings.write_text(settings.read_text().replace("call_timeout = 1", "call_timeout = 0.3"))
     return folder
 
 
@@ -96,7 +97,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("does", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("does", rest_slow(HOSTILE.values(), 2), ids=HOSTILE)
 def test_a_worker_that_lies_about_where_it_is_has_no_line_and_nothing_worse(grade, does):
     """The verdicts are those of any endless loop, in the judge's words, and the rest is graded."""
     graded = grade(LIAR.format(does=does) + RIGHT_COUNT)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import itertools
-import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -299,11 +296,11 @@ def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables)
     assert earned == {}
 
 
-def test_the_table_is_good_at_home(tables, home_draw, handout, tmp_path):
+def test_the_table_is_good_at_home(tables, home_draw, handout, home_pytest, tmp_path):
     """It knows all that it was made of, and fails for nothing but the draw."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(tables / "zeros", mine, dirs_exist_ok=True)
-    printed = pytest_at_home(mine, "-v").stdout
+    printed = home_pytest(mine, "-v").stdout
     passed = set(re.findall(r"^(tests/\S+) PASSED", printed, re.MULTILINE))
     assert {test for test in home_draw.values if BY_CHANCE not in test} <= passed
 
@@ -357,11 +354,13 @@ def passed(test: Verdict) -> bool:
 
 
 @pytest.mark.parametrize("name", rest_slow(["zeros", "mistaken"], 2))
-def test_a_public_failure_is_what_pytest_prints_at_home(first_round, handout, tmp_path, name):
+def test_a_public_failure_is_what_pytest_prints_at_home(
+    first_round, handout, home_pytest, tmp_path, name
+):
     """Number for number, with the table of the worst ones."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(first_round.students / name, mine, dirs_exist_ok=True)
-    printed = pytest_at_home(mine, "-v").stdout
+    printed = home_pytest(mine, "-v").stdout
     public = [test for test in first_round[name].tests if test.visibility is Visibility.PUBLIC]
     wrong = [test for test in public if not passed(test)]
     assert len(wrong) > 10
@@ -414,19 +413,3 @@ def test_a_call_s_seed_tells_nothing_of_its_test(tiny, tmp_path):
     own = grade(tmp_path / "own.py", assignment=tiny, seed=GRADED)
     assert {test.status for test in own.tests if test.aspect is Aspect.VALUES} == {Status.PASSED}
     assert own.score == own.max_score
-
-
-def pytest_at_home(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """What pytest says in a student's copy."""
-    environment = {name: v for name, v in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *options],
-        cwd=folder,
-        env=environment | {"PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        timeout=600,
-        check=False,
-    )

@@ -42,9 +42,8 @@ class Graded:
 class _Jobs:
     """A judge, and an explainer for what it has graded."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._judge = JobClient(settings)
-        self._explainer = JobClient(settings)
+    def __init__(self, judge: JobClient, explainer: JobClient) -> None:
+        self._judge, self._explainer = judge, explainer
 
     def graded(self, number: int, place: Path) -> Graded:
         entry, started = Entry(place.name, place), time.monotonic()
@@ -77,10 +76,12 @@ def graded(
 ) -> Iterator[Graded]:
     """The programs of some numbers, each once, with a judge and an explainer for each job."""
     settings = Settings(
-        str(ROOT), 1, tuple(exercises), "adapters.py", timeout, _MEMORY_MB, "random"
+        *(str(ROOT), 1, tuple(exercises), "adapters.py", timeout, _MEMORY_MB, "random"),
+        explain_seconds=timeout,
     )
     free: queue.LifoQueue[_Jobs] = queue.LifoQueue()
-    pairs = [_Jobs(settings) for _ in range(jobs)]
+    started = JobClient.several(settings, 2 * jobs, submissions=1)
+    pairs = [_Jobs(*both) for both in zip(started[::2], started[1::2], strict=True)]
     for pair in pairs:
         free.put(pair)
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.process
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The class, what changed, a submission with pictures, one that is unreadable."""
     folder = tmp_path_factory.mktemp("accessible")
-    before = Store.read(store_class(folder / "before", a_class(40)))
-    after = Store.read(store_class(folder / "after", regraded(a_class(40))))
+    before = Store.read(store_class(folder / "before", a_class(12)))
+    after = Store.read(store_class(folder / "after", regraded(a_class(12))))
     index = write_report(after, folder / "pages", before).index
     submissions = [(page, page.read_text()) for page in index.parent.glob("submissions/*")]
     drawn = next(page for page, text in submissions if 'class="picture"' in text)

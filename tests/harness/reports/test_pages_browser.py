@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from grader.pages import write_report
 from grader.store import Store
+from tests.harness.marks import rest_slow
 from tests.harness.pages_browser import DESK, PHONE, opened
 from tests.harness.pages_fixtures import a_class, regraded, store_class, with_a_shared_mistake
 
@@ -36,7 +37,7 @@ def names(page: Page) -> list[str]:
     return page.locator("#list tbody th a").all_inner_texts()
 
 
-@pytest.mark.parametrize("width", ["desk", "phone"])
+@pytest.mark.parametrize("width", rest_slow(["desk", "phone"], 2))
 def test_every_page_opens_from_disk_in_silence(chromium: Browser, report: Path, width):
     """No server, no network, nothing in the console, nothing wider than the window."""
     files = [report / "index.html", report / "changes.html", with_pictures(report)]
