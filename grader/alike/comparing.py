@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from grader.assignment import Assignment
 from grader.intake import CopyFailed, Entry, NothingToGrade, discover, single
 from grader.intake.naming import several
 from grader.refusal import Refusal
+from grader.scratch import new_scratch
 from grader.store import Results, Store
 from grader.store.database import FILE
 from grader.submission import Author, Unreadable
@@ -266,7 +266,7 @@ def _read(
         NotCompared: if this machine has no room to read it in.
     """
     try:
-        with tempfile.TemporaryDirectory() as into:
-            return client.read(entry, Path(into), given, texts)
+        with new_scratch() as into:
+            return client.read(entry, into, given, texts)
     except (CopyFailed, OSError) as error:
         raise NotCompared(f"nothing can be compared: {error}") from error

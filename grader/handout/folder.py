@@ -19,7 +19,7 @@ from grader.handout.installing import ENVIRONMENT, REQUIREMENTS, Installation
 from grader.handout.readme import PAGE, readme
 from grader.handout.workflow import PLACE, WORKFLOW
 from grader.home.contract import CONTRACT
-from grader.home.fixtures import FIXTURES
+from grader.home.fixtures import FIXTURES, remove_frozen
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
 _PARTS = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
@@ -100,7 +100,7 @@ def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for part in _PARTS:
             _copy(root / part, folder / part)
-        shutil.rmtree(tests / FIXTURES, ignore_errors=True)
+        remove_frozen(tests / FIXTURES)
         shutil.copytree(frozen, tests, dirs_exist_ok=True)
     wheel = write_wheel(folder.rglob("*.py"), folder)
     constraints = _CONSTRAINTS if (root / _CONSTRAINTS).is_file() else None

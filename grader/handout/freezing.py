@@ -24,6 +24,7 @@ from grader.home.fixtures import (
     FrozenTest,
     fixture_file,
     freeze,
+    remove_frozen,
 )
 from grader.home.predictions import row_of
 from grader.suite.suite import Suite
@@ -93,8 +94,7 @@ def _write(assignment: Assignment, rehearsal: Rehearsal, into: Path) -> list[Pat
             case, points, answers.get(test.id, {}), steps.get(test.id, {})
         )
         exercises[module][test.exercise] = None
-    for old in (into / FIXTURES).glob("*.safetensors"):
-        old.unlink()
+    remove_frozen(into / FIXTURES)
     written = []
     for module in tests:
         place = (assignment.root / module).relative_to(assignment.public_tests)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from grader.testing.cases import Case
@@ -117,6 +117,22 @@ def thaw(file: Path) -> FrozenModule:
         metadata["ignored_by"],
         metadata["echoed_in"],
     )
+
+
+def remove_frozen(folder: Path) -> None:
+    """Removes the files in a folder that `freeze` wrote; whatever else lies there stays."""
+    for file in folder.glob("*.safetensors"):
+        if _is_frozen(file):
+            file.unlink()
+
+
+def _is_frozen(file: Path) -> bool:
+    try:
+        with safe_open(file, framework="pt") as stored:
+            metadata = json.loads(stored.metadata()["module"])
+            return isinstance(metadata, dict) and {"points", "dropped_from"} <= metadata.keys()
+    except (OSError, SafetensorError, TypeError, KeyError, ValueError):
+        return False
 
 
 def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from grader.imports import ClassNeeds, Needs
 from grader.intake.client import IntakeClient
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
 from grader.processors import processors
-from grader.removal import removed_afterwards
+from grader.scratch import new_scratch
 from grader.submission import Unreadable
 
 
@@ -39,7 +37,7 @@ def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:
     """The needs of those that can be read, told by a process of their own."""
     with IntakeClient() as client:
         for entry in entries:
-            with removed_afterwards(Path(tempfile.mkdtemp(prefix="grader-"))) as folder:
+            with new_scratch() as folder:
                 copies = folder / "taken-in"
                 copies.mkdir()
                 with contextlib.suppress(Unreadable, CopyFailed):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,8 +31,8 @@ from grader.parentage import end_with_parent
 from grader.removal import remove
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
-from grader.sandbox.scratch import new_scratch
 from grader.sandbox.zygote import Zygote
+from grader.scratch import new_scratch
 from grader.settings import Settings
 from grader.suite.suite import Suite
 
@@ -52,15 +53,17 @@ class Collected:
 def work(collected: Collected, lines: Lines) -> None:
     """Is one job, until nobody is there to tell it what to be."""
     scratch = new_scratch()
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "inductor")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch.path / "inductor")
+    # Of what references and tests write, too, a killed job leaves nothing behind.
+    tempfile.tempdir = str(scratch.path)
     here = os.getpid()
-    servers = ForkServers(collected.zygote, scratch, collected.settings.device)
+    servers = ForkServers(collected.zygote, scratch.path, collected.settings.device)
     try:
         with servers, IntakeClient() as intake:
-            Job(collected, lines, servers, intake, scratch).serve()
+            Job(collected, lines, servers, intake, scratch.path).serve()
     finally:
         if os.getpid() == here:
-            remove(scratch)
+            scratch.remove()
 
 
 class Job:

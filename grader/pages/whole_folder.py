@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.refusal import Refusal
+from grader.scratch import new_scratch
 
 INDEX = "index.html"
 HEAD = 4096
@@ -29,19 +30,18 @@ def whole_folder(
     Raises:
         NotWritten: if something else lies there, or the disk refuses.
     """
-    partial = folder.with_name(f".{folder.name}.partial")
     try:
         _refuse_foreign(folder, folder / marked, mark, what)
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        yield partial
-        if folder.exists():
-            shutil.rmtree(folder)
-        partial.rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with new_scratch(folder.parent) as scratch:
+            partial = scratch / folder.name
+            partial.mkdir()
+            yield partial
+            if folder.exists():
+                shutil.rmtree(folder)
+            partial.rename(folder)
     except OSError as error:
         raise NotWritten(f"the {what} cannot be written to {folder}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _refuse_foreign(folder: Path, marked: Path, mark: bytes, what: str) -> None:

@@ -15,8 +15,8 @@ from grader.assignment import BadAssignment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.replies import opened
-from grader.sandbox.scratch import PASSABLE
 from grader.sandbox.worker import Worker, WorkerLost
+from grader.scratch import PASSABLE
 from grader.settings import CPU
 from grader.submission import Submission
 from grader.wire.calls import Call

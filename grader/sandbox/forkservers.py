@@ -73,5 +73,6 @@ class ForkServers:
     def _start(self) -> None:
         self._started_by = os.getpid()
         if self._zygote.has_ended:
-            self._zygote = Zygote(self._zygote.preload, self._zygote.granted)
+            lost = self._zygote
+            self._zygote = Zygote(lost.preload, lost.granted, temporary=lost.temporary)
         self._server = ForkServer(self._zygote, self._scratch, self._device, self._ground)

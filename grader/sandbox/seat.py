@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.assignment import Assignment
-from grader.intake import Entry, IntakeClient
+from grader.intake import CopyFailed, Entry, IntakeClient
 from grader.removal import removed_afterwards
 from grader.sandbox.device import turn_on
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkservers import ForkServers
 from grader.sandbox.replies import Unremarkable
-from grader.sandbox.scratch import PASSABLE
 from grader.sandbox.sitting import Limits, Sitting
 from grader.sandbox.uses import Uses
+from grader.scratch import PASSABLE
 from grader.submission import Submission
 from grader.testing.wording import Wording
 
@@ -61,10 +61,11 @@ class Seats:
             CopyFailed: if this machine has no room for it.
             ForkServerLost: if nobody knows whose turn it is on the device.
         """
-        with self._folder() as folder:
+        with self._folder() as folder, _unless_gone(folder) as kept:
             copies = folder / "taken-in"
             copies.mkdir()
             submission = self._intake.take_in(entry, copies, self._adapters)
+            kept += [submission.root, submission.root / submission.adapters]
             uses = Uses(self._assignment.forbidden, submission.root)
             environment = Environment(self._assignment, submission.root)
             sitting = Sitting(
@@ -82,6 +83,32 @@ class Seats:
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:
-        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._scratch))) as folder:
+        try:
+            made = Path(tempfile.mkdtemp(dir=self._scratch))
+        except OSError as error:
+            raise CopyFailed(f"cannot make a scratch folder: {error.strerror}") from error
+        with removed_afterwards(made) as folder:
             folder.chmod(PASSABLE)
             yield folder
+
+
+@contextlib.contextmanager
+def _unless_gone(folder: Path) -> Iterator[list[Path]]:
+    """Refuses all that comes of a submission whose folder, or files noted later, others removed.
+
+    Raises:
+        CopyFailed: if so; no worker may remove them.
+    """
+    kept = [folder]
+    try:
+        yield kept
+    except Exception as problem:
+        _require_all(kept, problem)
+        raise
+    _require_all(kept)
+
+
+def _require_all(kept: Sequence[Path], problem: Exception | None = None) -> None:
+    if not all(path.exists() for path in kept):
+        said = "somebody else removed its scratch folder while it was graded"
+        raise CopyFailed(said) from problem

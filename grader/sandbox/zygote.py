@@ -10,13 +10,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.removal import remove
 from grader.sandbox.groups import Ground
-from grader.sandbox.scratch import new_scratch
+from grader.scratch import new_scratch
 
 _SECONDS_TO_END = 10.0
 _COMPLAINT = 1 << 12
@@ -38,7 +38,7 @@ class Zygote:
     calls that workers may make beside those that every worker may, `ground` is where fork servers
     make their control groups, `submissions` are about how many to expect. Processes that were
     forked from the one that started it may ask it as well; when all of them were killed, it ends,
-    and removes the ground.
+    and removes the ground. Its home lies below `temporary`, by default where temporary files go.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Zygote:
         granted: Sequence[str] = (),
         ground: Ground | None = None,
         submissions: int = 1,
+        temporary: Path | None = None,
     ) -> None:
         self.preload = tuple(preload)
         self.granted = tuple(granted)
@@ -54,7 +55,9 @@ class Zygote:
         self._started_by = os.getpid()
         self._is_asked = False
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._home = home = new_scratch()
+        self.temporary = temporary or Path(tempfile.gettempdir())
+        self._home = new_scratch(self.temporary)
+        home = self._home.path
         order = {
             "control": theirs.fileno(),
             "home": os.fspath(home),
@@ -114,7 +117,7 @@ class Zygote:
             self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        remove(self._home)
+        self._home.remove()
 
 
 def _environment(home: Path) -> dict[str, str]:

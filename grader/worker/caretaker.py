@@ -49,9 +49,10 @@ def take_care(
     if os.WIFSIGNALED(status):
         print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
     if _were_killed(life):
-        from grader.removal import remove  # no worker is ever forked from a process that has it
+        # No worker is ever forked from a process that has it.
+        from grader.scratch import remove_scratch
 
-        remove(Path(order["scratch"]))
+        remove_scratch(Path(order["scratch"]))
         for ground in order["groups"]:
             for group in Path(ground).glob(f"{order['prefix']}*"):
                 remove_group(group)

@@ -43,8 +43,8 @@ class Workshop:
     def new_place(self, name: str) -> Path:
         """A path that nothing else of the script has, in a folder that exists."""
         if self._folder is None:
-            # Of a judge that was killed, the next one removes it: `grader/sandbox/scratch.py`.
-            self._folder = Path(tempfile.mkdtemp(prefix=f"grader-{os.getpid()}-given-"))
+            # A job's temporary files go into its scratch folder, which outlives no killed job.
+            self._folder = Path(tempfile.mkdtemp(prefix="given-"))
             self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()

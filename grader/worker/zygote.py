@@ -47,9 +47,10 @@ def main(settings: str) -> None:
         for descriptor in descriptors:
             os.close(descriptor)
     _reap()
-    from grader.removal import remove  # no worker is ever forked from a process that has it
+    # No worker is ever forked from a process that has it.
+    from grader.scratch import remove_scratch
 
-    remove(Path(told["home"]))
+    remove_scratch(Path(told["home"]))
     for group in told["groups"]:
         remove_group(Path(group))
 

@@ -9,18 +9,17 @@ from pathlib import Path
 from grader.assignment import Assignment
 from grader.explaining.wording import InFull
 from grader.intake import Entry, IntakeClient
-from grader.removal import removed_afterwards
 from grader.sandbox.forkservers import ForkServers, warm_zygote
-from grader.sandbox.scratch import new_scratch
 from grader.sandbox.seat import Seat, Seats
 from grader.sandbox.sitting import Limits
+from grader.scratch import new_scratch
 
 
 @contextlib.contextmanager
 def seated(assignment: Assignment, folder: Path, limits: Limits) -> Iterator[Seat]:
     """The submission in a folder, with a worker of its own."""
     with (
-        removed_afterwards(new_scratch()) as scratch,
+        new_scratch() as scratch,
         warm_zygote() as zygote,
         ForkServers(zygote, scratch) as servers,
         IntakeClient() as intake,

@@ -17,8 +17,8 @@ from grader.sandbox.limits.allowance import Patience
 from grader.sandbox.probing.intake import tried_while_taken_in
 from grader.sandbox.probing.trials import ALLOWED, TRIALS, Trial
 from grader.sandbox.replies import opened
-from grader.sandbox.scratch import PASSABLE, new_scratch
 from grader.sandbox.worker import Worker, WorkerLost
+from grader.scratch import PASSABLE, new_scratch
 from grader.submission import Submission
 from grader.wire.calls import Call
 
@@ -69,7 +69,7 @@ def examine_confinement() -> Examination:
         ForkServerLost: if no worker can be had.
     """
     with (
-        removed_afterwards(new_scratch()) as scratch,
+        new_scratch() as scratch,
         _canary(),
         warm_zygote() as zygote,
         ForkServers(zygote, scratch) as servers,

@@ -9,8 +9,11 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from grader.handout.handing_in import Platform, section
+from grader.home.fixtures import FrozenModule, freeze, remove_frozen
 from tests.harness.frozen_fixtures import differences
 
 pytestmark = pytest.mark.process
@@ -150,6 +153,18 @@ def test_the_committed_fixtures_are_those_that_the_references_make(handout):
     """`grader freeze` was run after the last change of a public test, reference or mistake."""
     committed = ROOT / "tests" / "public" / "fixtures"
     assert differences(handout / "tests" / "public" / "fixtures", committed) == []
+
+
+@pytest.mark.unit
+def test_only_files_that_were_frozen_are_replaced(tmp_path):
+    """An author's own tensors beside them stay, and so does what is no file of tensors."""
+    freeze(tmp_path / "test_old.safetensors", FrozenModule({}))
+    save_file({"weights": torch.ones(2)}, tmp_path / "weights.safetensors")
+    save_file({"x": torch.ones(2)}, tmp_path / "own.safetensors", metadata={"module": "[1]"})
+    (tmp_path / "notes.safetensors").write_text("none")
+    remove_frozen(tmp_path)
+    left = sorted(path.stem for path in tmp_path.iterdir())
+    assert left == ["notes", "own", "weights"]
 
 
 def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):

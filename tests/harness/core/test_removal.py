@@ -12,7 +12,6 @@ import pytest
 
 from grader.removal import remove
 from grader.sandbox.limits.disk import Room, fits
-from grader.sandbox.scratch import new_scratch
 
 pytestmark = pytest.mark.unit
 
@@ -128,46 +127,6 @@ def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path):
     file.touch()
     assert remove(file)
     assert not file.exists()
-
-
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """The folder where judges keep their own."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return tmp_path
-
-
-@pytest.mark.process
-def test_a_judge_starts_whatever_lies_in_the_temporary_folder(temporary):
-    """Names that no process can have, deep folders, links, files, pipes: none keeps it."""
-    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
-                          capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
-    deep = temporary / f"grader-{gone}-deep"
-    deep.mkdir()
-    nested(deep, 50, "d" * 200)
-    stay = ["grader-99999999999999999999-x", "grader-999999999-", "grader-٣-x", "grader--x",
-            "grader-1-" + "x" * 200, "grader-0-x", "grader-1-\udcff\n"]  # fmt: skip
-    for name in stay[:1] + stay[2:]:
-        (temporary / name).mkdir()
-    (temporary / f"grader-{gone}-file").touch()
-    (temporary / f"grader-{gone}-link").symlink_to("/etc")
-    os.mkfifo(temporary / f"grader-{gone}-pipe")
-    scratch = new_scratch()
-    assert scratch.is_dir()
-    left = {path.name for path in temporary.iterdir()}
-    assert deep.name not in left
-    assert {*stay[:1], *stay[2:], f"grader-{gone}-file", f"grader-{gone}-link"} <= left
-
-
-@pytest.mark.usefixtures("temporary")
-def test_a_judge_starts_where_folders_may_not_be_listed(monkeypatch):
-    """Others' folders are no business of a judge, nor is what it may not see."""
-
-    def refused(_path):
-        raise PermissionError
-
-    monkeypatch.setattr("os.scandir", refused)
-    assert new_scratch().is_dir()
 
 
 def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):

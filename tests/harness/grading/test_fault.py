@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from grader.assignment import find_assignment
 from grader.intake import CopyFailed
 from grader.judge.service import JudgeService
 from grader.sandbox import zygote
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.forkservers import warm_zygote
+from grader.sandbox.sitting import Limits
 from grader.submission import Unreadable
+from grader.testing.outcome import StudentFault
 from grader.verdict import GradeStatus
+from tests.harness.conftest import write_files
+from tests.harness.seating import seated
 
 pytestmark = pytest.mark.unit
 
@@ -83,3 +90,24 @@ def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
 def test_whatever_else_goes_wrong_is_the_submissions_own(problem):
     """Else whoever finds an exception in the grader has a term without grades."""
     assert outcome_of(problem) is GradeStatus.UNREADABLE
+
+
+RIGHT_TO_BE_ASKED = "def run_double(x):\n    return 2 * x\n"
+
+
+def graded_without(above: int, tiny: Path, tmp_path: Path) -> StudentFault | None:
+    """Removes the folder so far above a submission's private copy, then has it imported."""
+    folder = write_files(tmp_path / "alice", {"adapters.py": RIGHT_TO_BE_ASKED})
+    limits = Limits(20.0, 10.0, 100.0, 1 << 30)
+    with seated(find_assignment(tiny), folder, limits) as seat:
+        root = seat.submission.root
+        shutil.rmtree([root, *root.parents][above])
+        return seat.sitting.open()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("above", [0, 2, 3])
+def test_scratch_that_is_gone_is_not_the_submissions_fault(tiny, tmp_path, above):
+    """Whoever clears the temporary folder takes the files that a worker was to import."""
+    with pytest.raises(CopyFailed, match="removed its scratch folder"):
+        graded_without(above, tiny, tmp_path)

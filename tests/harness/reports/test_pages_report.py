@@ -50,7 +50,7 @@ def test_a_report_is_written_and_written_again(grader, tmp_path):
     assert grader("report", results).returncode == 0
     assert len([*(results / "report" / "submissions").iterdir()]) == 3
     assert (results / "results.sqlite").read_bytes() == before
-    assert not [*results.glob(".*partial*")]
+    assert not [*results.glob("grader-scratch*")]
 
 
 @pytest.mark.process

@@ -19,13 +19,12 @@ import pytest
 
 from grader.assignment import BadAssignment, find_assignment
 from grader.dispatch.fingerprints import hashes_by_test
-from grader.removal import remove
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.forkservers import warm_zygote
 from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.replies import opened
-from grader.sandbox.scratch import PASSABLE, new_scratch
 from grader.sandbox.worker import Worker
+from grader.scratch import PASSABLE, new_scratch
 from grader.submission import Submission
 from grader.wire.calls import Call
 from grader.worker.confinement.seccomp.allowed import allowed_names
@@ -76,20 +75,20 @@ class Confined:
 @contextmanager
 def confined(module: Path, granted: Sequence[str] = ()) -> Iterator[Confined]:
     """A worker that has loaded a submission of one module."""
-    scratch = new_scratch()
-    try:
-        with warm_zygote(granted=granted) as zygote, ForkServer(zygote, scratch) as server:
-            folder = Path(tempfile.mkdtemp(dir=scratch))
-            folder.chmod(PASSABLE)
-            root = folder / "submission"
-            root.mkdir()
-            (root / "adapters.py").write_bytes(module.read_bytes())
-            worker = Worker.in_new_folder(server, folder, Allowance(MEMORY))
-            worker.load(Submission("calls", root, "adapters.py", "adapters"), PATIENCE)
-            yield Confined(worker)
-            worker.end()
-    finally:
-        remove(scratch)
+    with (
+        new_scratch() as scratch,
+        warm_zygote(granted=granted) as zygote,
+        ForkServer(zygote, scratch) as server,
+    ):
+        folder = Path(tempfile.mkdtemp(dir=scratch))
+        folder.chmod(PASSABLE)
+        root = folder / "submission"
+        root.mkdir()
+        (root / "adapters.py").write_bytes(module.read_bytes())
+        worker = Worker.in_new_folder(server, folder, Allowance(MEMORY))
+        worker.load(Submission("calls", root, "adapters.py", "adapters"), PATIENCE)
+        yield Confined(worker)
+        worker.end()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,147 @@
+"""Scratch folders: what the grader made and left is removed, and nothing else ever is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from grader import scratch as module
+from grader.scratch import new_scratch
+
+pytestmark = pytest.mark.unit
+
+HOLDS = """
+import os, sys, time
+from pathlib import Path
+from grader.scratch import new_scratch
+scratch = new_scratch(Path(sys.argv[1]))
+(scratch.path / "deep").mkdir()
+if sys.argv[2] == "child" and os.fork():
+    os._exit(0)  # its child lives on
+print(scratch.path, os.getpid(), flush=True)
+time.sleep(600)
+"""
+SAID_BY_NAME = ["grader-2026-fall", "grader-1-x", "grader-999999999-notes", "grader-scratch-0-old"]
+
+
+@contextmanager
+def another_grader(temporary: Path, holder: str = "itself") -> Iterator[tuple[Path, int]]:
+    """A process that keeps a scratch folder, and the process id of whoever holds it."""
+    command = [sys.executable, "-c", HOLDS, temporary, holder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        place, pid = process.stdout.readline().split()
+        try:
+            yield Path(place), int(pid)
+        finally:
+            _kill(int(pid), process)
+
+
+def _kill(pid: int, process: subprocess.Popen[str]) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
+    assert process.stdout is not None
+    assert process.stdout.read() == ""  # who held it is gone
+
+
+def test_folders_of_the_users_stay_whatever_they_are_called(tmp_path):
+    """Nothing is removed by its name: beside the grader's own folder, and within it."""
+    with new_scratch(tmp_path) as first:
+        house = first.parent.parent
+        for place in (tmp_path, house):
+            for name in SAID_BY_NAME:
+                (place / name).mkdir()
+                (place / name / "grades.csv").write_text("alice,20\n")
+        (house / "file").touch()
+        (house / "link").symlink_to("/etc")
+        os.mkfifo(house / "pipe")
+        before = {path for path in tmp_path.rglob("*") if "scratch" not in path.parts}
+        new_scratch(tmp_path).remove()
+        assert before <= set(tmp_path.rglob("*"))
+    assert not first.exists()
+
+
+def test_a_copy_of_a_scratch_folder_stays(tmp_path):
+    """The mark in it names another folder."""
+    with new_scratch(tmp_path) as kept:
+        entry = kept.parent
+        (kept / "grades.csv").touch()
+        copied = entry.with_name("copied")
+        shutil.copytree(entry, copied)
+    new_scratch(tmp_path).remove()
+    assert (copied / "scratch" / "grades.csv").exists()
+
+
+def test_nothing_is_left_of_a_scratch_folder_that_is_removed(tmp_path):
+    """The grader's own folder goes with the last one."""
+    with new_scratch(tmp_path), new_scratch(tmp_path):
+        assert len(list(tmp_path.iterdir())) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.process
+def test_what_a_killed_grader_left_is_removed_by_the_next(tmp_path):
+    """The kernel lets go of its lock, however it ended."""
+    with another_grader(tmp_path) as (left, pid):
+        with new_scratch(tmp_path):
+            assert (left / "deep").exists()
+        os.kill(pid, signal.SIGKILL)
+    with new_scratch(tmp_path):
+        assert not left.parent.exists()
+
+
+@pytest.mark.process
+def test_a_scratch_folder_is_kept_while_anybody_holds_it(tmp_path):
+    """Process numbers prove nothing: its maker is gone, and containers see other ones."""
+    with another_grader(tmp_path, "child") as (held, _), new_scratch(tmp_path):
+        assert (held / "deep").exists()
+    with new_scratch(tmp_path):
+        assert not held.parent.exists()
+
+
+@pytest.mark.process
+def test_what_another_machine_holds_is_kept_for_a_week(tmp_path, monkeypatch):
+    """Its locks may be invisible here; nobody grades for a week."""
+    with another_grader(tmp_path) as (left, _):
+        pass
+    lock = left.with_name("lock")
+    first, folder, _start = lock.read_bytes().splitlines()
+    monkeypatch.setattr(module, "_mark", lambda _: b"%s\n%s\nstart of another\n" % (first, folder))
+    new_scratch(tmp_path).remove()
+    assert left.exists()
+    os.utime(lock, (0, 0))
+    new_scratch(tmp_path).remove()
+    assert not left.exists()
+
+
+def test_another_users_folder_of_that_name_is_not_used(tmp_path):
+    """Nor is a link to somewhere, or a file: the grader makes one that nobody knows."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    house = tmp_path / f"grader-scratch-{os.geteuid()}"
+    house.symlink_to(elsewhere)
+    with new_scratch(tmp_path) as scratch:
+        assert scratch.is_dir()
+        assert not list(elsewhere.iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", house.name]
+
+
+def test_a_scratch_folder_is_made_where_folders_may_not_be_listed(tmp_path, monkeypatch):
+    """Others' folders are no business of a judge, nor is what it may not see."""
+
+    def refused(_path):
+        raise PermissionError
+
+    monkeypatch.setattr("os.scandir", refused)
+    assert new_scratch(tmp_path).path.is_dir()
