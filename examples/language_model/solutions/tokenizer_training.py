@@ -45,6 +45,10 @@ class Counts:
             if not self.pairs[pair]:
                 del self.pairs[pair]
 
+    def are_left(self) -> bool:
+        """Whether there is a pair to merge."""
+        return bool(self.pairs)
+
     def merge(self, pair: Pair) -> None:
         """Makes one token of a pair, wherever a word has it."""
         for place in self.places.pop(pair):
@@ -74,14 +78,18 @@ class Training:
         counts = self.counts(counted)
         merges: list[Pair] = []
         for _ in range(self.merges_wanted(vocab_size, special_tokens)):
-            if not counts.pairs:
+            if not counts.are_left():
                 break
             merges.append(self.best(counts.pairs))
             counts.merge(merges[-1])
+        return self.vocabulary(special_tokens, merges), merges
+
+    def vocabulary(self, special_tokens: list[str], merges: list[Pair]) -> dict[int, bytes]:
+        """All tokens by their ids."""
         specials = [special.encode() for special in special_tokens]
         letters = [bytes([byte]) for byte in range(256)]
         first = [*specials, *letters] if self.specials_first else [*letters, *specials]
-        return dict(enumerate([*first, *map(b"".join, merges)])), merges
+        return dict(enumerate([*first, *map(b"".join, merges)]))
 
     def words(self, text: str, special_tokens: list[str]) -> Iterable[str]:
         """The words of a text without its special tokens, at which it is cut."""

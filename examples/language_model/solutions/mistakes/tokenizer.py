@@ -2,10 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..pretokens import cut_at
+from ..pretokens import cut_at, words
 from ..tokenizer import Tokenizer, merge
 from .mistake import Mistake
 
@@ -17,6 +17,11 @@ def _uncut(_tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
 def _without_specials(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
     parts = cut_at(text, tokenizer.special_tokens)
     return ((part, False) for part, special in parts if not special)
+
+
+def _specials_as_text(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    parts = cut_at(text, tokenizer.special_tokens)
+    return ((part, False) for part, _ in parts)
 
 
 def _unescaped(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
@@ -38,6 +43,10 @@ def _as_given(_tokenizer: Tokenizer, special_tokens: list[str]) -> list[str]:
 
 def _one_word(_tokenizer: Tokenizer, text: str) -> list[str]:
     return [text]
+
+
+def _one_word_without_specials(tokenizer: Tokenizer, text: str) -> Sequence[str]:
+    return words(text) if tokenizer.special_tokens else [text]
 
 
 def _at_spaces(_tokenizer: Tokenizer, text: str) -> list[str]:
@@ -81,6 +90,39 @@ def _longest_known(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
         found.append(word[:size])
         word = word[size:]
     return found
+
+
+def _first_never(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        known = [pair for pair in itertools.pairwise(tokens) if tokenizer.ranks.get(pair)]
+        if not known:
+            return tokens
+        tokens = merge(tokens, min(known, key=tokenizer.ranks.__getitem__))
+
+
+def _by_id(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        known = [pair for pair in itertools.pairwise(tokens) if pair in tokenizer.ranks]
+        if not known:
+            return tokens
+        tokens = merge(tokens, min(known, key=lambda pair: tokenizer.ids[b"".join(pair)]))
+
+
+def _by_id_of_any(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        known = [pair for pair in itertools.pairwise(tokens) if b"".join(pair) in tokenizer.ids]
+        if not known:
+            return tokens
+        tokens = merge(tokens, min(known, key=lambda pair: tokenizer.ids[b"".join(pair)]))
+
+
+def _each_once(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    for pair in tokenizer.ranks:
+        pairs = enumerate(itertools.pairwise(tokens))
+        place = next((place for place, own in pairs if own == pair), None)
+        if place is not None:
+            tokens = [*tokens[:place], b"".join(pair), *tokens[place + 2 :]]
+    return tokens
 
 
 def _unmerged(_tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
@@ -145,6 +187,7 @@ MISTAKES = (
         "Your special tokens are split and merged like any other text.",
         "Where in your code is a text cut before its words are looked for?",
         _tokenizer(parts=_uncut),
+        _tokenizer(parts=_specials_as_text),
     ),
     _mistake(
         "tokenizer-specials-lost",
@@ -181,6 +224,26 @@ MISTAKES = (
         _tokenizer(merged=_last_learnt_first),
     ),
     _mistake(
+        "tokenizer-first-merge-missing",
+        "Your first merge is never made: its rank 0 counts as false in Python.",
+        "What is `bool(0)`, and how else can you ask whether a pair has a rank?",
+        _tokenizer(merged=_first_never),
+    ),
+    _mistake(
+        "tokenizer-ids-for-ranks",
+        "Your merges are made in the order of the ids in the vocabulary, where their order in the "
+        "list of merges counts.",
+        "Which of the two arguments says what was learnt first?",
+        _tokenizer(merged=_by_id),
+        _tokenizer(merged=_by_id_of_any),
+    ),
+    _mistake(
+        "tokenizer-merged-once-a-word",
+        "A pair that stands in a word twice is merged there once.",
+        "What is left of (b'a', b'n') in `banana` after it is merged?",
+        _tokenizer(merged=_each_once),
+    ),
+    _mistake(
         "tokenizer-longest-token",
         "Your tokenizer takes the longest token that it knows, where it should apply the merges.",
         "What do you need the list of merges for?",
@@ -197,6 +260,12 @@ MISTAKES = (
         "Your merges go across the borders of words.",
         "What is done with a text, between the special tokens and the merges?",
         _tokenizer(words=_one_word),
+    ),
+    _mistake(
+        "tokenizer-uncut-without-specials",
+        "Where no special tokens are given, your text is not cut into words.",
+        "Which lines of your `encode` run if there are no special tokens?",
+        _tokenizer(words=_one_word_without_specials),
     ),
     _mistake(
         "tokenizer-words-at-spaces",

@@ -1,15 +1,15 @@
 """Mistakes in the tokenizer's training."""
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from ..pretokens import cut_at, longest_first
 from ..pretokens import words as words_of
-from ..tokenizer import Pair, merge
-from ..tokenizer_training import Counts, Training, Word
+from ..tokenizer import Pair
+from ..tokenizer_training import Training, Word
+from . import tokenizer_counts as counts
 from .mistake import Mistake
 
 
@@ -42,6 +42,16 @@ def _specials_taken_out(_training: Training, text: str, special_tokens: list[str
     return words_of("".join(part for part, special in parts if not special))
 
 
+def _specials_cut(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    for part, _ in cut_at(text, longest_first(special_tokens)):
+        yield from words_of(part)
+
+
+def _specials_whole(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    for part, special in cut_at(text, longest_first(special_tokens)):
+        yield from [part] if special else words_of(part)
+
+
 def _unescaped(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
     for part in re.split("|".join(special_tokens) or "$^", text):
         yield from words_of(part)
@@ -50,6 +60,12 @@ def _unescaped(_training: Training, text: str, special_tokens: list[str]) -> Ite
 def _no_words(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
     parts = cut_at(text, longest_first(special_tokens))
     return (part for part, special in parts if not special)
+
+
+def _no_words_without_specials(
+    training: Training, text: str, special_tokens: list[str]
+) -> Iterable[str]:
+    return Training.words(training, text, special_tokens) if special_tokens else [text]
 
 
 def _at_spaces(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
@@ -82,44 +98,6 @@ def _one_too_few(_training: Training, vocab_size: int, special_tokens: list[str]
     return vocab_size - 256 - len(special_tokens) - 1
 
 
-class _Recounted(Counts):
-    """Counts all words anew after each merge."""
-
-    def merge(self, pair: Pair) -> None:
-        self.words = [self.after(word, pair) for word in self.words]
-        self.pairs = Counter()
-        for place in range(len(self.words)):
-            self.count(place)
-
-    def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
-        """A word once a pair is merged."""
-        return merge(word, pair)
-
-
-class _LastPlaceOnly(_Recounted):
-    """Merges a pair at its first place in a word."""
-
-    def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
-        places = [n for n, own in enumerate(itertools.pairwise(word)) if own == pair]
-        if not places:
-            return word
-        return [*word[: places[0]], b"".join(pair), *word[places[0] + 2 :]]
-
-
-class _Stale(Counts):
-    """Counts the pairs once, and never again."""
-
-    def merge(self, pair: Pair) -> None:
-        del self.pairs[pair]
-
-
-class _SingleBytesOnly(Counts):
-    """Counts no pair of which a merged token is one half."""
-
-    def pairs_of(self, place: int) -> Iterator[Pair]:
-        return (pair for pair in super().pairs_of(place) if len(b"".join(pair)) == 2)
-
-
 def _training(**replaced: Any) -> type[Training]:
     """The training with some of its methods replaced."""
     return type("Training", (Training,), dict(replaced))
@@ -138,7 +116,7 @@ MISTAKES = (
         "where the lexicographically greatest is asked for.",
         "What does `max` return, if several have the largest count?",
         _training(best=_first_seen),
-        _training(best=_first_seen, counts=_Recounted),
+        _training(best=_first_seen, counts=counts.Recounted),
     ),
     _mistake(
         "bpe-ties-smallest",
@@ -165,6 +143,8 @@ MISTAKES = (
         "Your special tokens are counted like any other text, so that merges are learnt of them.",
         "What is to be done with the special tokens before words are looked for?",
         _training(words=_specials_as_text),
+        _training(words=_specials_cut),
+        _training(words=_specials_whole),
     ),
     _mistake(
         "bpe-merges-across-specials",
@@ -184,6 +164,12 @@ MISTAKES = (
         "Your merges go across the borders of words.",
         "What is done with a text, before its pairs are counted?",
         _training(words=_no_words),
+    ),
+    _mistake(
+        "bpe-uncut-without-specials",
+        "Where no special tokens are given, your text is not cut into words.",
+        "Which lines of your training run if there are no special tokens?",
+        _training(words=_no_words_without_specials),
     ),
     _mistake(
         "bpe-words-at-spaces",
@@ -217,13 +203,30 @@ MISTAKES = (
         "bpe-counts-stale",
         "Your counts are those of the text's bytes: after a merge they are not brought up to date.",
         "Which pairs are there after a merge that were not there before, and which are rarer?",
-        _training(counts=_Stale),
-        _training(counts=_SingleBytesOnly),
+        _training(counts=counts.Stale),
+        _training(counts=counts.SingleBytesOnly),
     ),
     _mistake(
         "bpe-merged-once-a-word",
         "A pair that stands in a word twice is merged there once.",
         "What is left of (b'a', b'n') in `banana` after it is merged?",
-        _training(counts=_LastPlaceOnly),
+        _training(counts=counts.RecountedOnce),
+        _training(counts=counts.CountedOnce),
+        _training(counts=counts.ForgottenOnce),
+    ),
+    _mistake(
+        "bpe-counts-side-by-side",
+        "Your counts are wrong where two merges stand side by side, as a + a does twice in `aaaa`.",
+        "Once a + b is merged twice in `abab`, which pair is there, and which pairs are gone?",
+        *(
+            _training(counts=type(one.__name__, (one,), settings))
+            for settings in ({}, {"drops": True}, {"ends": True})
+            for one in (
+                counts.Corrected,
+                counts.CorrectedAtAll,
+                counts.CorrectedAfterwards,
+                counts.CorrectedApart,
+            )
+        ),
     ),
 )

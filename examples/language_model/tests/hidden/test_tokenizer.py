@@ -3,7 +3,16 @@
 import itertools
 
 import pytest
-from tests.public.vocabularies import ENDS, LETTERS, encodings_match, made, tokens_match
+from tests.public.corpora import corpus, drawn_words
+from tests.public.vocabularies import (
+    ENDS,
+    LETTERS,
+    encodings_match,
+    made,
+    rivals,
+    tokens_match,
+    trained,
+)
 
 from grader.testing import assert_matches, exercise
 
@@ -11,26 +20,41 @@ from grader.testing import assert_matches, exercise
 @exercise("get_tokenizer")
 def test_tokenizer_encodes_long_words(student, reference, draw):
     """Long words of few letters, in which many merges compete."""
-    texts = [draw.text(60, "aab"), draw.text(60, "abc")]
-    vocab, merges = made(draw, "".join(texts), merges=60)
+    learnt, telling = rivals(draw)
+    known = " ".join(draw.text(80, letters) for letters in ("aab", "abc"))
+    vocab, merges = trained(draw, reference, known + learnt, 40)
+    texts = [draw.text(80, "aab") + telling, draw.text(80, "abc") + telling]
     encodings_match(student, reference, vocab, merges, texts)
 
 
 @exercise("get_tokenizer")
 def test_tokenizer_encodes_text_beyond_ascii(student, reference, draw):
     """What is merged are bytes of UTF-8, parts of characters among them."""
-    text = draw.text(60, "äéßñ語文字🙂🙃 ")
-    vocab, merges = made(draw, text, merges=60)
-    encodings_match(student, reference, vocab, merges, [text, text[::-1]])
+    learnt, telling = rivals(draw)
+    letters = "äéßñ語文字🙂🙃"
+    known = corpus(draw, letters, 20, 60)
+    vocab, merges = trained(draw, reference, known + learnt, 40)
+    # The letters of the last word are in no word that was learnt.
+    others = " ".join([*drawn_words(draw, letters, 20), draw.text(3, "çжऊ🙏")])
+    encodings_match(student, reference, vocab, merges, [known[:40] + telling, others + telling])
 
 
 @exercise("get_tokenizer")
-def test_tokenizer_gives_texts_back(student, draw):
+def test_tokenizer_gives_texts_back(student, reference, draw):
     """What was encoded is decoded into the text that it was."""
-    text = draw.text(80, LETTERS) + ENDS
-    vocab, merges = made(draw, text, special_tokens=[ENDS])
+    vocab, merges = trained(draw, reference, draw.text(80, LETTERS), 30, [ENDS])
     own = student(vocab, merges, [ENDS])
+    text = draw.text(40, LETTERS) + " " + draw.text(10, "ßñ文🙃") + ENDS
     assert_matches(own.decode(own.encode(text)), text, what="the text, encoded and decoded,")
+
+
+def with_special_tokens(student, reference, draw, specials, text_with):
+    """A text that has special tokens among words of few letters."""
+    learnt, telling = rivals(draw)
+    known = corpus(draw, "abe", 12, 40)
+    vocab, merges = trained(draw, reference, known + learnt, 20, specials)
+    text = text_with(drawn_words(draw, "abe", 8)) + telling
+    encodings_match(student, reference, vocab, merges, [text], specials)
 
 
 @exercise("get_tokenizer", aspect="generality")
@@ -40,43 +64,51 @@ def test_tokenizer_gives_texts_back(student, draw):
 def test_tokenizer_finds_the_longest_special_token(student, reference, draw, specials):
     """Where one special token is the beginning of another, the longer one is found."""
     longer = max(specials, key=len)
-    text = "".join(draw.text(6, "abe ") + special for special in (longer, *specials, longer))
-    vocab, merges = made(draw, text, special_tokens=specials)
-    encodings_match(student, reference, vocab, merges, [text], specials)
+
+    def text_with(words):
+        ends = (longer, *specials, longer)
+        return "".join(" ".join(words[n::4]) + one for n, one in enumerate(ends))
+
+    with_special_tokens(student, reference, draw, specials, text_with)
 
 
 @exercise("get_tokenizer", aspect="generality")
 def test_tokenizer_keeps_several_special_tokens(student, reference, draw):
     """Special tokens of any characters: dots, brackets and stars are no patterns."""
     specials = ["[SEP]", "(.*)", "a+b"]
-    words = [draw.text(5, "aSEPb. ") for _ in range(4)]
-    text = "".join(word + special for word, special in zip(words, [*specials, ""], strict=True))
-    vocab, merges = made(draw, text, special_tokens=specials)
-    encodings_match(student, reference, vocab, merges, [text], specials)
+
+    def text_with(words):
+        return "".join(" ".join(words[n::4]) + one for n, one in enumerate([*specials, ""]))
+
+    with_special_tokens(student, reference, draw, specials, text_with)
 
 
 @exercise("get_tokenizer", aspect="generality")
 def test_tokenizer_without_special_tokens_takes_them_for_text(student, reference, draw):
     """Only what it is told is special."""
-    text = draw.text(8, "abe ") + ENDS + draw.text(8, "abe ")
-    vocab, merges = made(draw, text, special_tokens=[ENDS])
+    learnt, telling = rivals(draw)
+    known = corpus(draw, "abe", 12, 40)
+    vocab, merges = trained(draw, reference, known + learnt, 20, [ENDS])
+    text = ENDS.join([*drawn_words(draw, "abe", 2), telling])
     encodings_match(student, reference, vocab, merges, [text])
 
 
 @exercise("get_tokenizer", aspect="generality")
 def test_tokenizer_of_nothing(student, reference, draw):
     """An empty text has no tokens, and no tokens are an empty text."""
-    text = draw.text(20, LETTERS)
-    vocab, merges = made(draw, text, merges=5)
-    encodings_match(student, reference, vocab, merges, ["", " ", text])
+    learnt, telling = rivals(draw)
+    vocab, merges = trained(draw, reference, corpus(draw, "abe", 12, 40) + learnt, 20)
+    texts = ["", " ", draw.text(20, "abe ") + telling]
+    encodings_match(student, reference, vocab, merges, texts)
     assert student(vocab, merges, None).decode([]) == ""
 
 
 @exercise("get_tokenizer", aspect="generality")
 def test_tokenizer_keeps_special_tokens_in_lines(student, reference, draw):
     """Special tokens in what comes line by line."""
-    lines = [draw.text(8, "abeé ") + ENDS + "\n" for _ in range(4)]
-    vocab, merges = made(draw, "".join(lines), special_tokens=[ENDS])
+    learnt, telling = rivals(draw)
+    lines = [f"{draw.text(6, 'abeé')}{ENDS}{telling}\n" for _ in range(2)]
+    vocab, merges = trained(draw, reference, corpus(draw, "abeé", 12, 40) + learnt, 20, [ENDS])
     own, right = (handle(vocab, merges, [ENDS]) for handle in (student, reference))
     got, wanted = list(own.encode_iterable(lines)), list(right.encode_iterable(lines))
     tokens_match(vocab, got, wanted, "".join(lines))

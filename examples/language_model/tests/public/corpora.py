@@ -3,14 +3,60 @@
 from grader.testing import assert_matches
 
 ENDS = "<|endoftext|>"
-NUMBERS = {1: "first", 2: "second", 3: "third"}
+# No text that is drawn has one of these, so that what is learnt of `telling` is learnt in any case.
+_CAPITALS = "ABCDFGHIJKLMNOQRTUVWXYZ"
+
+
+def drawn_words(draw, letters, number):
+    """So many words of one to six letters."""
+    return [draw.text(int(draw.integers(1, 7)), letters) for _ in range(number)]
 
 
 def corpus(draw, letters, words=12, size=60):
     """A text of a few words, some of them more frequent than others; all are drawn."""
-    known = [draw.text(int(draw.integers(1, 7)), letters) for _ in range(words)]
+    known = drawn_words(draw, letters, words)
     places = (draw.uniform(size) ** 2 * words).long().tolist()
     return " ".join(known[place] for place in places)
+
+
+def plain(draw):
+    """Words from which six merges are learnt, no two of them ever equally frequent.
+
+    Of the letters a, b, c, d and e, f, g, h, which are drawn, these are a + b, e + f, ab + c,
+    ef + g, abc + d and efg + h.
+    """
+    places = draw.permutation(len(_CAPITALS)).tolist()[:8]
+    letters = "".join(_CAPITALS[place] for place in places)
+    words = [letters[:4], letters[4:]]
+    numbers = {2: (20, 17), 3: (15, 12), 4: (10, 7)}
+    return "\n".join(
+        word[:size]
+        for size, several in numbers.items()
+        for word, number in zip(words, several, strict=True)
+        for _ in range(number)
+    )
+
+
+def telling(draw):
+    """Words from which eleven merges are learnt, in whose order most mistakes show.
+
+    In the order of the alphabet their letters are a, b, c, ...; which these are is drawn. Learnt
+    are b + d, g + h, k + k, a + b, gh + gh, e + f, _ + ef, and i + j, ab + c and a + bd, which are
+    equally frequent, and kk + kk.
+    """
+    places = sorted(draw.permutation(len(_CAPITALS)).tolist()[:11])
+    a, b, c, d, e, f, g, h, i, j, k = (_CAPITALS[place] for place in places)
+    words = {
+        b + d: 45,
+        a + b: 10,
+        a + b + c: 15,
+        a + b + d: 15,
+        2 * (g + h): 20,
+        4 * k: 12,
+        i + j: 15,
+    }
+    lines = [word for word, number in words.items() for _ in range(number)]
+    return "\n".join(lines) + 17 * f" {e}{f}" + "\n"
 
 
 def trainings_match(student, reference, text, merges, special_tokens=(ENDS,), vocab_size=None):

@@ -1,7 +1,16 @@
 """The tokenizer: the tests that you have at home."""
 
 import pytest
-from tests.public.vocabularies import ENDS, LETTERS, encodings_match, made, tokens_match
+from tests.public.corpora import corpus, drawn_words
+from tests.public.vocabularies import (
+    ENDS,
+    LETTERS,
+    encodings_match,
+    made,
+    rivals,
+    tokens_match,
+    trained,
+)
 
 from grader.testing import assert_matches, exercise
 
@@ -17,50 +26,66 @@ def test_tokenizer_of_a_worked_example(student, reference, draw):
     ids = [next(n for n, token in vocab.items() if token == one) for one in tokens]
     tokens_match(vocab, own.encode("the cat ate"), ids, "the cat ate")
     assert own.decode(ids) == "the cat ate"
-    text = draw.text(30, "acehtt ")
+    # Two merges compete in the last word but one; in the last, each is to be made twice.
+    text = draw.text(30, "acehtt ") + " ath thethe"
     tokens_match(vocab, own.encode(text), reference(vocab, merges, None).encode(text), text)
 
 
 @exercise("get_tokenizer")
 def test_tokenizer_encodes_words(student, reference, draw):
-    """The merge that was learnt first comes first, within words."""
-    text = draw.text(80, "aabehlnott  ")
-    vocab, merges = made(draw, text)
-    encodings_match(student, reference, vocab, merges, [text[:20], text[20:]])
+    """The merge that was learnt first comes first, wherever a word has it."""
+    learnt, telling = rivals(draw)
+    known = corpus(draw, "aabehlnott", 20, 60)
+    vocab, merges = trained(draw, reference, known + learnt, 40)
+    others = " ".join(drawn_words(draw, "aabehlnott", 20))
+    encodings_match(student, reference, vocab, merges, [known[:60] + telling, others + telling])
 
 
 @exercise("get_tokenizer")
-def test_tokenizer_cuts_texts_as_gpt2_does(student, reference, draw):
+@pytest.mark.parametrize("where", ["contractions", "spaces", "digits and marks"])
+def test_tokenizer_cuts_texts_as_gpt2_does(student, reference, draw, where):
     """Letters, digits, marks, contractions and spaces are words of their own."""
-    text = "I'll pay 12.50 dollars,  it's\n\n   not 3rd-rate!? " + draw.text(40, LETTERS)
-    vocab, merges = made(draw, text)
-    encodings_match(student, reference, vocab, merges, [text])
+    learnt, telling = rivals(draw)
+    words = drawn_words(draw, "aabehlnott", 8)
+    between, text = {
+        # Of the letter behind an apostrophe and the next one, a merge was learnt.
+        "contractions": (" ", " I'll".join(words) + telling.replace(" ", "'")),
+        # Two spaces were merged, of which the second now belongs to a word.
+        "spaces": ("   ", "\n\n   ".join([*words[:4], "  ".join(words), "  "])),
+        "digits and marks": (", 12.50! ", "".join(f"{one}, 12.50!?  3rd-{one}" for one in words)),
+    }[where]
+    known = between.join(4 * words)
+    vocab, merges = trained(draw, reference, known + learnt, 30)
+    encodings_match(student, reference, vocab, merges, [text + telling])
 
 
 @exercise("get_tokenizer")
 def test_tokenizer_keeps_special_tokens(student, reference, draw):
     """A special token is one token wherever it stands, and merges do not reach over it."""
-    parts = [draw.text(8, "abe ") for _ in range(3)]
-    text = ENDS.join(parts) + ENDS
-    vocab, merges = made(draw, text, special_tokens=[ENDS])
-    encodings_match(student, reference, vocab, merges, [text], [ENDS])
+    learnt, telling = rivals(draw)
+    known = corpus(draw, "abdefnot", 20, 60)
+    vocab, merges = trained(draw, reference, known + learnt, 30, [ENDS])
+    parts = [known[:30], *drawn_words(draw, "abdefnot", 3), telling]
+    apart = telling.replace(" ", "'")
+    texts = [ENDS.join(parts) + ENDS, f"{telling} {ENDS} {ENDS}{apart}"]
+    encodings_match(student, reference, vocab, merges, texts, [ENDS])
 
 
 @exercise("get_tokenizer")
 def test_tokenizer_decodes(student, reference, draw):
     """The text comes back, characters of several tokens among it."""
-    text = draw.text(40, LETTERS)
-    vocab, merges = made(draw, text)
+    vocab, merges = trained(draw, reference, draw.text(80, LETTERS), 30)
     own, right = student(vocab, merges, None), reference(vocab, merges, None)
-    ids = right.encode(text)
+    ids = right.encode(draw.text(30, LETTERS) + draw.text(10, "ßñ文🙃"))
     assert_matches(own.decode(ids), right.decode(ids), what="the decoded text")
 
 
 @exercise("get_tokenizer")
 def test_tokenizer_encodes_line_by_line(student, reference, draw):
     """The lines of an open file, one after another, give the tokens of the whole text."""
-    lines = [draw.text(12, "aabeht ") + ".\n" for _ in range(4)]
-    vocab, merges = made(draw, "".join(lines))
+    learnt, telling = rivals(draw)
+    lines = [" ".join(drawn_words(draw, "aabeht", 2)) + telling + ".\n" for _ in range(3)]
+    vocab, merges = trained(draw, reference, "".join(lines) + learnt, 20)
     own, right = student(vocab, merges, None), reference(vocab, merges, None)
     file = student.file("".join(lines), "lines.txt")
     got, wanted = list(own.encode_iterable(file.as_text)), list(right.encode_iterable(lines))
@@ -68,16 +93,25 @@ def test_tokenizer_encodes_line_by_line(student, reference, draw):
 
 
 @exercise("get_tokenizer", aspect="generality")
+@pytest.mark.parametrize("merges", [40, 60])
+def test_tokenizer_with_any_vocabulary(student, reference, draw, merges):
+    """The order of the merges counts, whatever ids the tokens have."""
+    text = draw.text(200, "aabehlnott  ") + rivals(draw)[1]
+    vocab, merges = made(draw, text, merges)
+    encodings_match(student, reference, vocab, merges, [text[100:], text])
+
+
+@exercise("get_tokenizer", aspect="generality")
 @pytest.mark.parametrize("cut", ["at its end", "at its beginning", "anywhere"])
 def test_tokenizer_decodes_what_is_no_text(student, reference, draw, cut):
     """Where bytes are no valid UTF-8, the text has U+FFFD."""
-    vocab, merges = made(draw, draw.text(20, LETTERS))
+    vocab, merges = trained(draw, reference, draw.text(80, LETTERS), 20)
     own, right = student(vocab, merges, None), reference(vocab, merges, None)
     number = {token: number for number, token in vocab.items()}
     whole = [number[bytes([byte])] for byte in f"é{draw.text(5, LETTERS)}語".encode()]
     ids = {
         "at its end": whole[:-1],
         "at its beginning": whole[1:],
-        "anywhere": draw.integers(0, len(vocab), 12).tolist(),
+        "anywhere": [*draw.integers(0, len(vocab), 20).tolist(), *whole[-1:], *whole],
     }
     assert_matches(own.decode(ids[cut]), right.decode(ids[cut]), what="the decoded text")

@@ -1,6 +1,7 @@
 """The tokenizer's training: the tests that you have at home."""
 
-from tests.public.corpora import ENDS, corpus, trainings_match
+import pytest
+from tests.public.corpora import ENDS, corpus, plain, telling, trainings_match
 
 from grader.testing import exercise
 
@@ -15,39 +16,46 @@ def test_training_on_a_worked_example(student, reference, draw):
     _, merges = student(student.file(WORKED, "corpus.txt"), 257 + 3, [ENDS])
     for got, right in zip(merges, [(b"s", b"t"), (b"e", b"st"), (b"o", b"w")], strict=False):
         assert got == right, f"{got} is merged where {right} is more frequent, or greater"
-    trainings_match(student, reference, corpus(draw, "elnorstw"), 12)
+    trainings_match(student, reference, telling(draw) + corpus(draw, "elnorstw"), 25)
+
+
+@exercise("run_train_bpe")
+def test_training_without_ties(student, reference, draw):
+    """Where one pair is always more frequent than all others."""
+    trainings_match(student, reference, plain(draw), 5)
 
 
 @exercise("run_train_bpe")
 def test_training_on_words(student, reference, draw):
     """The most frequent pair first, counted anew after each merge."""
-    trainings_match(student, reference, corpus(draw, "abcde", 30, 200), 40)
+    trainings_match(student, reference, telling(draw) + corpus(draw, "abcde", 30, 120), 50)
 
 
 @exercise("run_train_bpe")
 def test_training_with_ties(student, reference, draw):
     """In a short text many pairs are equally frequent: the greatest of them is merged."""
-    trainings_match(student, reference, corpus(draw, "abcdefghij", 8, 10), 20)
+    trainings_match(student, reference, corpus(draw, "abcdefghij", 20, 30) + telling(draw), 30)
 
 
 @exercise("run_train_bpe")
 def test_training_learns_nothing_of_special_tokens(student, reference, draw):
     """The text ends and begins at a special token, of which nothing is merged."""
-    parts = [corpus(draw, "endoftx<>", 8, 20) for _ in range(6)]
-    trainings_match(student, reference, ENDS.join(parts), 20)
+    parts = [f"e{draw.text(6, 'endoftx<>')}<>t" for _ in range(40)]
+    trainings_match(student, reference, ENDS.join([*parts, telling(draw)]), 30)
 
 
 @exercise("run_train_bpe")
 def test_training_merges_nothing_across_special_tokens(student, reference, draw):
     """What stands before a special token and what stands behind it are no pair."""
-    text = ENDS.join(draw.text(2, "abcd") for _ in range(60))
-    trainings_match(student, reference, text, 10)
+    parts = [f"a{draw.text(2, 'bcd')}e" for _ in range(60)]
+    trainings_match(student, reference, ENDS.join([*parts, telling(draw)]), 24)
 
 
 @exercise("run_train_bpe", aspect="generality")
 def test_training_on_text_beyond_ascii(student, reference, draw):
     """What is merged are bytes of UTF-8."""
-    trainings_match(student, reference, corpus(draw, "aéñß語文🙂", 10, 40), 30)
+    text = telling(draw) + corpus(draw, "aéñß語文🙂", 12, 40)
+    trainings_match(student, reference, text, 30)
 
 
 @exercise("run_train_bpe", aspect="generality")
@@ -57,4 +65,12 @@ def test_training_on_sentences(student, reference, draw):
     marks = ["'s ", "'ll ", ", ", ". ", " (3) ", "\n\n", "  ", "-", "12 "]
     ends = [marks[place] for place in draw.integers(0, len(marks), len(words)).tolist()]
     text = "".join(word + end for word, end in zip(words, ends, strict=True))
-    trainings_match(student, reference, text, 25)
+    trainings_match(student, reference, telling(draw) + text, 25)
+
+
+@exercise("run_train_bpe", aspect="generality")
+@pytest.mark.parametrize("letters", ["abcd", "aéß"])
+def test_training_without_special_tokens(student, reference, draw, letters):
+    """Where no special tokens are given, the text is cut into words as well."""
+    text = corpus(draw, letters, 12, 40) + "\n" + telling(draw)
+    trainings_match(student, reference, text, 20, special_tokens=())

@@ -7,15 +7,39 @@ ENDS = "<|endoftext|>"
 LETTERS = "aabeehlotst   .,'1é語🙂\n"
 
 
-def made(draw, text, merges=40, special_tokens=()):
-    """A vocabulary and merges of tokens that the text has, in an order that is drawn.
+def trained(draw, reference, text, merges, special_tokens=()):
+    """A vocabulary as a training leaves it: merges by frequency, ids in the order of the merges.
 
-    Ids are drawn as well: what is merged first need not have a smaller id. Some merges go across
-    the borders of words, and are never to be applied.
+    The ids of the single bytes are drawn; those of special tokens are the last.
+    """
+    learn = reference.other("run_train_bpe")
+    _, pairs = learn(reference.file(text, "corpus.txt"), 256 + merges, [])
+    tokens = [bytes([byte]) for byte in draw.permutation(256).tolist()]
+    tokens += map(b"".join, pairs)
+    tokens += [special.encode() for special in special_tokens]
+    return dict(enumerate(tokens)), pairs
+
+
+def rivals(draw):
+    """Words to be learnt from, and two that tell how merges are made; their letters are drawn.
+
+    In the first, q + r comes before p + q, which was learnt later; in the second it comes twice.
+    With apostrophes in the place of the spaces, the second is cut between q and r.
+    """
+    q = "sm"[int(draw.integers(0, 2))]
+    p, r = ("uvwxyz"[place] for place in draw.permutation(6).tolist()[:2])
+    return f" {q}{r}" * 50 + f" {p}{q}" * 30, f" {p}{q}{r} {q}{r}{q}{r}"
+
+
+def made(draw, text, merges=40):
+    """A vocabulary and merges that no training leaves: both are drawn, and so are all ids.
+
+    The text's last two characters are merged first. What is merged first need not have a smaller
+    id. Some merges go across the borders of words, and are never to be applied.
     """
     data = text.encode()
-    tokens = [bytes([byte]) for byte in range(256)]
-    pairs = []
+    pairs = [(data[-2:-1], data[-1:])]
+    tokens = [*(bytes([byte]) for byte in range(256)), data[-2:]]
     for place in draw.integers(1, len(data), 4 * merges).tolist():
         left = [token for token in tokens if data[:place].endswith(token)]
         right = [token for token in tokens if data[place:].startswith(token)]
@@ -24,7 +48,6 @@ def made(draw, text, merges=40, special_tokens=()):
         if b"".join(pair) not in tokens and len(pairs) < merges:
             tokens.append(b"".join(pair))
             pairs.append(pair)
-    tokens += [special.encode() for special in special_tokens]
     ids = draw.permutation(len(tokens)).tolist()
     return dict(sorted(zip(ids, tokens, strict=True))), pairs
 

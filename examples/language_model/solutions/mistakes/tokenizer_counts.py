@@ -1,0 +1,164 @@
+"""Ways of counting pairs wrongly in the tokenizer's training."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ..tokenizer import Pair, merge
+from ..tokenizer_training import Counts
+
+
+class Recounted(Counts):
+    """Counts all words anew after each merge."""
+
+    def merge(self, pair: Pair) -> None:
+        self.words = [self.after(word, pair) for word in self.words]
+        self.pairs = Counter()
+        for place in range(len(self.words)):
+            self.count(place)
+
+    def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
+        """A word once a pair is merged."""
+        return merge(word, pair)
+
+
+def _first_place_merged(word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
+    places = [n for n, own in enumerate(itertools.pairwise(word)) if own == pair]
+    if not places:
+        return word
+    return [*word[: places[0]], b"".join(pair), *word[places[0] + 2 :]]
+
+
+class RecountedOnce(Recounted):
+    """Merges a pair at its first place in a word, and counts all words anew."""
+
+    def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
+        return _first_place_merged(word, pair)
+
+
+class CountedOnce(Counts):
+    """Merges a pair at its first place in a word, and counts what is left of it."""
+
+    def merge(self, pair: Pair) -> None:
+        for place in self.places.pop(pair):
+            self.discount(place)
+            self.words[place] = _first_place_merged(self.words[place], pair)
+            self.count(place)
+
+
+class ForgottenOnce(CountedOnce):
+    """Merges a pair at its first place in a word, and takes it for done."""
+
+    def merge(self, pair: Pair) -> None:
+        super().merge(pair)
+        self.pairs.pop(pair, None)
+
+
+class Corrected(Counts):
+    """Corrects the counts around each merge, as if no other merge stood beside it.
+
+    Counts that are no longer positive are kept, dropped, or the end of the training.
+    """
+
+    drops, ends = False, False
+
+    def are_left(self) -> bool:
+        return any(n > 0 for n in self.pairs.values()) if self.ends else super().are_left()
+
+    def merge(self, pair: Pair) -> None:
+        for place in self.places.pop(pair, ()):
+            word = self.words[place]
+            merged = self.words[place] = merge(word, pair)
+            self.correct(word, merged, pair, self.numbers[place])
+            for own in itertools.pairwise(merged):
+                self.places[own][place] = None
+        self.pairs.pop(pair, None)
+
+    def correct(
+        self, word: Sequence[bytes], _merged: Sequence[bytes], pair: Pair, number: int
+    ) -> None:
+        """Takes both neighbours from the word as it was."""
+        for at in _merges(word, pair):
+            self.replace(word[at - 1 : at] if at else (), pair, word[at + 2 : at + 3], number)
+
+    def replace(
+        self, before: Sequence[bytes], pair: Pair, behind: Sequence[bytes], number: int
+    ) -> None:
+        """Corrects the counts for the neighbours of a merge, of which there may be none."""
+        left, right = pair
+        for own in before:
+            self.add((own, left), -number)
+            self.add((own, left + right), number)
+        for own in behind:
+            self.add((right, own), -number)
+            self.add((left + right, own), number)
+
+    def add(self, pair: Pair, number: int) -> None:
+        """Changes the count of one pair."""
+        self.pairs[pair] += number
+        if self.drops and self.pairs[pair] <= 0:
+            del self.pairs[pair]
+
+
+class CorrectedAtAll(Corrected):
+    """Corrects the counts at places as well at which nothing is merged: three of them in `aaaa`."""
+
+    def correct(
+        self, word: Sequence[bytes], _merged: Sequence[bytes], pair: Pair, number: int
+    ) -> None:
+        for at, own in enumerate(itertools.pairwise(word)):
+            if own == pair:
+                self.replace(word[at - 1 : at] if at else (), pair, word[at + 2 : at + 3], number)
+
+
+class CorrectedAfterwards(Corrected):
+    """Takes both neighbours from what becomes of the word."""
+
+    def correct(
+        self, _word: Sequence[bytes], merged: Sequence[bytes], pair: Pair, number: int
+    ) -> None:
+        for at, own in enumerate(merged):
+            if own == b"".join(pair):
+                self.replace(
+                    merged[at - 1 : at] if at else (), pair, merged[at + 1 : at + 2], number
+                )
+
+
+class CorrectedApart(Corrected):
+    """Leaves out the pair of two merges that stand side by side."""
+
+    def correct(
+        self, _word: Sequence[bytes], merged: Sequence[bytes], pair: Pair, number: int
+    ) -> None:
+        new = b"".join(pair)
+        for at, own in enumerate(merged):
+            before, behind = merged[at - 1 : at] if at else (), merged[at + 1 : at + 2]
+            if own == new:
+                self.replace(
+                    *([one for one in before if one != new], pair),
+                    *([one for one in behind if one != new], number),
+                )
+
+
+def _merges(word: Sequence[bytes], pair: Pair) -> Iterator[int]:
+    """Where a pair is merged in a word, from left to right."""
+    at = 0
+    while at < len(word) - 1:
+        if (word[at], word[at + 1]) == pair:
+            yield at
+            at += 1
+        at += 1
+
+
+class Stale(Counts):
+    """Counts the pairs once, and never again."""
+
+    def merge(self, pair: Pair) -> None:
+        del self.pairs[pair]
+
+
+class SingleBytesOnly(Counts):
+    """Counts no pair of which a merged token is one half."""
+
+    def pairs_of(self, place: int) -> Iterator[Pair]:
+        return (pair for pair in super().pairs_of(place) if len(b"".join(pair)) == 2)
