@@ -104,7 +104,7 @@ def how_alike(
         found = SAME_BUT_FOR_ROUNDING
         if not _same(right, edited, _ROUGHLY):
             return None
-        if precise < _MOST_PRECISE and call.device == CPU and not call.count_work:
+        if precise < _MOST_PRECISE and call.device == CPU and not call.counts:
             precise += 1
             exact = [_in_float64(call)]
             (right,) = answers(one, exact, root, functions)

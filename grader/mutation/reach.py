@@ -69,7 +69,7 @@ class _Tracing:
             self._seen.add(known)
             if not self.is_further:
                 self._reach.own.setdefault(call.adapter, []).append(call)
-            elif call.device == CPU and not call.count_work:
+            elif call.device == CPU and not call.counts:
                 self._reach.further.setdefault(call.adapter, []).append(call)
         with self._traced((self._name, call.adapter)):
             return self._examinee.ask(call)

@@ -16,14 +16,14 @@ from grader.testing.cases import Case, seed_of
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType
 from grader.testing.makers import Maker
-from grader.testing.objects import stays
+from grader.testing.objects import as_value, joined, script_of, stays
 from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
 from grader.testing.remarks import Came, remarked
 from grader.testing.scripts import EndOfItems, Script, call_of
 from grader.testing.telling import note_source, untouched
 from grader.testing.wording import Wording
 from grader.verdict import Status
-from grader.wire.calls import Answer, Call, Traced, Work
+from grader.wire.calls import MOST_LINES, Answer, Call, Traced, Work
 from grader.wire.records import Line
 from grader.wire.scripts import Doing, Step
 from grader.wire.values import Elsewhere, Named, Value, mapped
@@ -163,6 +163,36 @@ class Student(Maker):
         answer = self.ask(inputs, count_work=True)
         self.result(answer, inputs)
         return answer.work or Work(0, 0)
+
+    def count_lines(self, *args: Value, **kwargs: Value) -> int:
+        """How many lines of Python the call executes, those of libraries among them.
+
+        Steps that a test took before with the same things are part of the call. A module that
+        the call imports counts as well: let a call that is not counted go before.
+
+        Raises:
+            StudentFault: if something stopped the counting, or there is no end of lines.
+        """
+        script = joined(script_of(args, kwargs) or Script(self), args, kwargs)
+        bound = self.adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
+        steps = [*script.steps, Step(0, Doing.ASK, self.adapter.name, (), bound)]
+        call = replace(
+            call_of(steps, self.adapter.name),
+            seed=self._seed,
+            device=self._device,
+            count_lines=True,
+        )
+        answer = self._ask(call)
+        if answer.raised is not None:
+            raise self._wording.raised(answer.raised, self.adapter.name, call)
+        trace = functools.partial(self._origin, replace(call, count_lines=False))
+        checked(self.adapter, answer.value, Call(self.adapter.name, bound), self._wording, trace)
+        if answer.work is None or answer.work.lines >= MOST_LINES:
+            raise self.fault(
+                f"{self.adapter.name} executes {MOST_LINES:,} lines of Python or more, or stops "
+                "the grader from counting them (sys.settrace, for example)"
+            )
+        return answer.work.lines
 
     def ask(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
         """The answer to a call, with what `observe` (fields of `Call`) adds to it.

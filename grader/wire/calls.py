@@ -18,6 +18,8 @@ from grader.wire.values import Value
 MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
+# Whoever executes more lines is not counted any further.
+MOST_LINES = 5_000_000
 _LINES = 1 << 31
 
 
@@ -52,6 +54,7 @@ class Call:
     device: str = "cpu"
     default_device: bool = False
     count_work: bool = False
+    count_lines: bool = False
     watch_inputs: bool = False
     record: bool = False
     before: tuple[Step, ...] = ()
@@ -63,8 +66,13 @@ class Call:
     @property
     def is_plain(self) -> bool:
         """Whether nothing but the result is wanted, where calls are made by default."""
-        observes = self.wrt or self.count_work or self.watch_inputs or self.trace
+        observes = self.wrt or self.counts or self.watch_inputs or self.trace
         return not (observes or self.default_device)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the work that it makes is counted."""
+        return self.count_work or self.count_lines
 
     @property
     def is_script(self) -> bool:
@@ -90,6 +98,7 @@ _USUAL = (
     ("device", "cpu"),
     ("default_device", False),
     ("count_work", False),
+    ("count_lines", False),
     ("watch_inputs", False),
     ("record", False),
     ("trace", None),
@@ -150,10 +159,14 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How many torch operations a call made, and the elements of the largest tensor among them."""
+    """How many torch operations a call made, and the elements of the largest tensor among them.
 
-    operations: int
-    largest: int
+    Or how many `lines` of Python it executed. Nothing is counted that was not asked for.
+    """
+
+    operations: int = 0
+    largest: int = 0
+    lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +244,7 @@ def encode_answer(answer: Answer) -> bytes:
     if answer.changed_inputs:
         header["changed_inputs"] = answer.changed_inputs
     if answer.work is not None:
-        header["work"] = (answer.work.operations, answer.work.largest)
+        header["work"] = (answer.work.operations, answer.work.largest, answer.work.lines)
     if answer.uses:
         header["uses"] = uses_as_json(answer.uses)
     if answer.records:
@@ -261,7 +274,7 @@ def decode_answer(frame: Received) -> Answer:
             if name.startswith("gradient.") and isinstance(value, torch.Tensor)
         },
         changed_inputs=tuple(name[:100] for name in changed[:100]),
-        work=None if work is None else Work(*_two_counts(work)),
+        work=None if work is None else Work(*_counts_of_work(work)),
         uses=uses_from_json(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
         origin=_line_from_json(header.get("origin")),
@@ -279,12 +292,12 @@ def _line_from_json(row: object) -> Line | None:
     return Line(str(row[0])[:300], row[1], str(row[2])[:300])
 
 
-def _two_counts(numbers: object) -> tuple[int, int]:
-    if not isinstance(numbers, list) or len(numbers) != 2:
-        raise BadFrame("the work done is not two counts")
+def _counts_of_work(numbers: object) -> tuple[int, int, int]:
+    if not isinstance(numbers, list) or len(numbers) != 3:
+        raise BadFrame("the work done is not three counts")
     if any(type(count) is not int or not 0 <= count < 1 << 62 for count in numbers):
-        raise BadFrame("the work done is not two counts")
-    return numbers[0], numbers[1]
+        raise BadFrame("the work done is not three counts")
+    return numbers[0], numbers[1], numbers[2]
 
 
 def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:

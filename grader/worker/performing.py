@@ -16,6 +16,7 @@ from grader.wire.calls import Answer, Call, Raised, Work
 from grader.wire.values import Foreign
 from grader.worker.carrying_out import Functions, Living, NoAdapter
 from grader.worker.handing_over import arrived, copied, differing, holds_tensor, portable
+from grader.worker.observing.line_counting import LineCounter
 from grader.worker.observing.recording import Recorder
 from grader.worker.observing.tracing import Tracer
 from grader.worker.telling.raising import describe_exception
@@ -44,6 +45,7 @@ def perform(
 
 def _performed(function: Callable[..., object], call: Call, root: Path, living: Living) -> Answer:
     counter = WorkCounter() if call.count_work else None
+    lines = LineCounter() if call.count_lines else None
     numbers = not any(map(holds_tensor, call.arguments.values()))
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
     tracer = Tracer(root) if call.trace is not None else None
@@ -54,7 +56,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
         with contextlib.ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
-            for onlooker in (counter, recorder, tracer):
+            for onlooker in (counter, recorder, tracer, lines):
                 if onlooker is not None:
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: _seed(call, step))
@@ -68,7 +70,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
             value=value,
             gradients=_gradients(result, wanted, call.cotangent),
             changed_inputs=differing(watched, arguments),
-            work=Work(counter.operations, counter.largest) if counter is not None else None,
+            work=_work(counter, lines),
             records=tuple(recorder.records) if recorder is not None else (),
             origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
         )
@@ -76,6 +78,13 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
         return absent(str(lacking))
     except BaseException as exception:  # a submission may raise anything at all
         return Answer(raised=describe_exception(exception, root, living.called))
+
+
+def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None:
+    if counter is None and lines is None:
+        return None
+    operations, largest = (counter.operations, counter.largest) if counter is not None else (0, 0)
+    return Work(operations, largest, lines.lines if lines is not None else 0)
 
 
 def _seed(call: Call, step: int) -> None:

@@ -62,6 +62,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.making",
     "grader.worker.observing",
     "grader.worker.observing.following",
+    "grader.worker.observing.line_counting",
     "grader.worker.observing.lines",
     "grader.worker.observing.recording",
     "grader.worker.observing.tracing",

@@ -12,7 +12,9 @@ from ..checkpoint import save_checkpoint
 from ..data import get_batch
 from ..optimizer import AdamW
 from ..tokenizer import Tokenizer
+from ..tokenizer_training import Training
 from .habits import Habit
+from .tokenizer_counts import Recounted
 
 
 class _Draining(AdamW):
@@ -28,6 +30,12 @@ class _Greedy(Tokenizer):
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
         return super().encode_iterable(list(iterable))
+
+
+class _Recounting(Training):
+    """Counts the pairs of all words anew after each merge."""
+
+    counts = Recounted
 
 
 def _writing_into_the_text(
@@ -55,4 +63,5 @@ HABITS = (
     Habit("text-changed", {"run_get_batch": (_writing_into_the_text,)}),
     Habit("model-changed", {"run_save_checkpoint": (_halving_the_weights,)}),
     Habit("text-read-at-once", {"get_tokenizer": (_Greedy,)}),
+    Habit("counted-from-the-beginning", {"run_train_bpe": (_Recounting(),)}),
 )

@@ -59,6 +59,24 @@ def telling(draw):
     return "\n".join(lines) + 17 * f" {e}{f}" + "\n"
 
 
+def merges_cost(student, draw, words):
+    """Counts the lines that a dozen merges execute in a text with so many other words.
+
+    None of these has a pair that is merged; they have the same 64 pairs, however many they are.
+    """
+    letters = _CAPITALS[:8]
+    others = [draw.text(16, letters) for _ in range(words)]
+    merged = [draw.text(8, "abcdefghijklmnop") for _ in range(4)]
+    text = "\n".join([*(150 * merged), *others])
+
+    def lines(merges):
+        return student.count_lines(student.file(text, "corpus.txt"), 257 + merges, [ENDS])
+
+    # What is made once, at the first call, is made before anything is counted.
+    student(student.file(text, "corpus.txt"), 257 + 2, [ENDS])
+    return -lines(2) + lines(14)
+
+
 def trainings_match(student, reference, text, merges, special_tokens=(ENDS,), vocab_size=None):
     """The merges, one by one; then the vocabulary.
 

@@ -1,10 +1,12 @@
 """The tokenizer's training: the tests that you have at home."""
 
 import pytest
-from tests.public.corpora import ENDS, corpus, plain, telling, trainings_match
+from tests.public.corpora import ENDS, corpus, merges_cost, plain, telling, trainings_match
 
 from grader.testing import exercise
 
+# To ask a word of 16 letters whether it has a pair takes less; to go through its letters, more.
+LINES_FOR_A_WORD = 8
 WORKED = (
     "low low low low low lower lower widest widest widest newest newest newest newest newest newest"
 )
@@ -66,6 +68,17 @@ def test_training_on_sentences(student, reference, draw):
     ends = [marks[place] for place in draw.integers(0, len(marks), len(words)).tolist()]
     text = "".join(word + end for word, end in zip(words, ends, strict=True))
     trainings_match(student, reference, telling(draw) + text, 25)
+
+
+@exercise("run_train_bpe", aspect="efficiency")
+def test_training_goes_on_from_the_counts_that_it_has(student, draw):
+    """A merge costs as much in a text that has more words, if it changes none of them."""
+    few, many = merges_cost(student, draw, 20), merges_cost(student, draw, 160)
+    assert many - few <= 12 * 140 * LINES_FOR_A_WORD, (
+        f"twelve merges more execute {few} lines of Python, and {many} in a text with 140 more "
+        "words that none of them changes: a merge changes the counts of a few pairs, and all "
+        "others are as they were"
+    )
 
 
 @exercise("run_train_bpe", aspect="generality")

@@ -87,20 +87,30 @@ def train(input_path: str | os.PathLike, vocab_size: int, special: list[str]):
             for word in words(chunk):
                 frequency[word] += 1
     corpus = [(list(word.encode()), count) for word, count in frequency.items()]
+    counts: dict[tuple[int, int], int] = defaultdict(int)
+    found_in: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for index, (ids, count) in enumerate(corpus):
+        for i in range(len(ids) - 1):
+            counts[ids[i], ids[i + 1]] += count
+            found_in[ids[i], ids[i + 1]].add(index)
     merges = []
     for new in range(len(vocab), vocab_size):
-        counts: dict[tuple[int, int], int] = defaultdict(int)
-        for ids, count in corpus:
-            for i in range(len(ids) - 1):
-                counts[ids[i], ids[i + 1]] += count
-        if not counts:
+        top = max(counts.values(), default=0)
+        if top == 0:
             break
-        top = max(counts.values())
         tied = [pair for pair in counts if counts[pair] == top]
-        left, right = max(tied, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
-        merges.append((vocab[left], vocab[right]))
-        vocab[new] = vocab[left] + vocab[right]
-        corpus = [(replace(ids, (left, right), new), count) for ids, count in corpus]
+        pair = max(tied, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
+        merges.append((vocab[pair[0]], vocab[pair[1]]))
+        vocab[new] = vocab[pair[0]] + vocab[pair[1]]
+        for index in found_in[pair]:
+            ids, count = corpus[index]
+            merged = replace(ids, pair, new)
+            for i in range(len(ids) - 1):
+                counts[ids[i], ids[i + 1]] -= count
+            for i in range(len(merged) - 1):
+                counts[merged[i], merged[i + 1]] += count
+                found_in[merged[i], merged[i + 1]].add(index)
+            corpus[index] = merged, count
     return vocab, merges
 
 

@@ -77,29 +77,78 @@ class Tokenizer:
         return raw.decode("utf-8", errors="replace")
 
 
+class Greatest:
+    """A pair in a heap, of which the most frequent comes out first, and of those the greatest."""
+
+    def __init__(self, number, pair):
+        self.number, self.pair = number, pair
+
+    def __lt__(self, other):
+        return (self.number, self.pair) > (other.number, other.pair)
+
+
+class Words:
+    """All different words in one list of tokens, each of which knows its neighbours."""
+
+    def __init__(self, counts):
+        self.token, self.weight, self.before, self.after = [], [], [], []
+        self.pairs, self.places, self.heap = Counter(), {}, []
+        for word, count in counts.items():
+            first, size = len(self.token), len(word.encode())
+            self.token += [bytes((byte,)) for byte in word.encode()]
+            self.weight += [count] * size
+            self.before += [None, *range(first, first + size - 1)]
+            self.after += [*range(first + 1, first + size), None]
+        for left in range(len(self.token)):
+            self.count(left, +1)
+        self.heap = [Greatest(number, pair) for pair, number in self.pairs.items()]
+        heapq.heapify(self.heap)
+
+    def count(self, left, sign):
+        """Adds the pair that begins at a place, or takes it away."""
+        right = None if left is None else self.after[left]
+        if right is not None:
+            pair = self.token[left], self.token[right]
+            self.pairs[pair] += sign * self.weight[left]
+            self.places.setdefault(pair, set()).add(left)
+            heapq.heappush(self.heap, Greatest(self.pairs[pair], pair))
+
+    def most_frequent(self):
+        while self.heap:
+            best = heapq.heappop(self.heap)
+            if 0 < best.number == self.pairs[best.pair]:
+                return best.pair
+        return None
+
+    def merge(self, pair):
+        for left in sorted(self.places.pop(pair)):
+            right = self.after[left]
+            if right is None or (self.token[left], self.token[right]) != pair:
+                continue
+            for place in (self.before[left], left, right):
+                self.count(place, -1)
+            self.token[left], self.token[right] = b"".join(pair), None
+            self.after[left] = self.after[right]
+            if self.after[right] is not None:
+                self.before[self.after[right]] = left
+            self.after[right] = None
+            for place in (self.before[left], left):
+                self.count(place, +1)
+
+
 def train(path, vocab_size, special):
     counts = Counter()
     with open(path, encoding="utf-8", newline="") as file:
         for part in documents(file.read(), special):
             if part not in special:
                 counts.update(WORD.findall(part))
-    words = {word: [bytes((byte,)) for byte in word.encode()] for word in counts}
+    words = Words(counts)
     tokens = [*(one.encode() for one in special), *(bytes((byte,)) for byte in range(256))]
     merges = []
     for _ in range(vocab_size - len(tokens)):
-        pairs = Counter()
-        for word, parts in words.items():
-            for pair in zip(parts, parts[1:], strict=False):
-                pairs[pair] += counts[word]
-        if not pairs:
+        pair = words.most_frequent()
+        if pair is None:
             break
-        most = max(pairs.values())
-        pair = max(pair for pair, number in pairs.items() if number == most)
         merges.append(pair)
-        for parts in words.values():
-            place = 0
-            while place < len(parts) - 1:
-                if parts[place] == pair[0] and parts[place + 1] == pair[1]:
-                    parts[place : place + 2] = [pair[0] + pair[1]]
-                place += 1
+        words.merge(pair)
     return dict(enumerate(tokens + [left + right for left, right in merges])), merges
