@@ -8,9 +8,13 @@ from grader.explaining.exceptions.kinds import Explanation, Kind, kind
 from grader.wire.calls import Raised
 
 _ELLIPSIS = "An ellipsis (...) on both sides stands for any leading axes."
+_REPEATED = (
+    r"expression contains duplicate dimension \"(\w+)\""
+    r"|output subscript (\w) appears more than once"
+)
 
 
-def _einops(match: re.Match[str], _: Raised) -> Explanation:
+def _einops(match: re.Match[str], raised: Raised) -> Explanation:
     pattern, shape, sizes, reason = (" ".join(part.split()) for part in match.groups())
     given = f" with {sizes}" if sizes != "{}" else ""
     message = f'"{pattern}" does not fit a tensor of shape {shape}{given}: {reason}'
@@ -19,7 +23,15 @@ def _einops(match: re.Match[str], _: Raised) -> Explanation:
         return Explanation(f"The pattern names {axes[1]} axes. {_ELLIPSIS}", message)
     if "can't divide axis" in reason:
         return Explanation("A group in brackets must multiply to the length of its axis.", message)
-    return Explanation("", message)
+    repeated = re.search(_REPEATED, reason)
+    return Explanation(_repeated(repeated, raised) if repeated else "", message)
+
+
+def _repeated(match: re.Match[str], _: Raised) -> str:
+    return (
+        f"Each axis of a tensor has a name of its own, and {match[1] or match[2]} names two: call "
+        "one of them otherwise."
+    )
 
 
 def _einx(match: re.Match[str], raised: Raised) -> Explanation:
@@ -35,5 +47,6 @@ PATTERNS: tuple[Kind, ...] = (
         r"torch\.Size\(([^)]*)\)\. Additional info: (\{[^}]*\})\.\s+(.*)",
         _einops,
     ),
+    kind(_REPEATED, _repeated),
     kind(r"^(?:RankError|AxisSizeError): ([^\n]*\.)\n.*equation", _einx),
 )

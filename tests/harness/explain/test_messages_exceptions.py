@@ -111,6 +111,12 @@ RAISED = [
         "ValueError: not enough values to unpack (expected 3, got 2)",
         "exactly 3 axes apart, and x has 2 here",
     ),
+    ("return torch.einsum('id,id->ii', x, x)", "i names two"),
+    (
+        "from einops import einsum\nreturn einsum(x, x, '... i d, ... i d -> ... i i')",
+        "Each axis of a tensor has a name of its own, and i names two",
+    ),
+    ("from einops import rearrange\nreturn rearrange(x, 'i i -> i')", "i names two"),
     ("return torch.einsum('bij->bji', x)", "3 letters for the first tensor, which has 2 axes"),
     ("return torch.einsum('ij,j->i', x, x[:, 0])", "j is 2 in the second tensor, and 3 before"),
     ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),

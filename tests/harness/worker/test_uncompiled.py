@@ -1,0 +1,92 @@
+"""What stands for `torch.compile` gives modules that can be used as compiled ones are."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from grader.worker.uncompiled import Compiled
+
+pytestmark = pytest.mark.unit
+
+
+class Net(nn.Module):
+    """A layer, a mode, a number and a method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.dropout = nn.Dropout(0.5)
+        self.seen = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Looks at a batch."""
+        return self.dropout(self.layer(x))
+
+    def counted(self) -> int:
+        """Returns the number."""
+        return self.seen
+
+
+@pytest.fixture
+def net() -> Net:
+    """A module."""
+    return Net()
+
+
+@pytest.fixture
+def compiled(net) -> Any:
+    """The same module, compiled."""
+    return Compiled(net)
+
+
+def test_the_module_is_there_by_the_name_that_torch_gives_it(compiled, net):
+    """Programs save `model._orig_mod`, or what `getattr` finds of it."""
+    assert compiled._orig_mod is net
+    assert getattr(compiled, "_orig_mod", compiled).state_dict().keys() == net.state_dict().keys()
+
+
+def test_names_in_its_state_have_the_prefix_that_torch_gives_them(compiled, net):
+    """Programs strip it, or load what has it."""
+    saved = compiled.state_dict()
+    assert [*saved] == ["_orig_mod.layer.weight", "_orig_mod.layer.bias"]
+    net.load_state_dict({name.removeprefix("_orig_mod."): one for name, one in saved.items()})
+    compiled.load_state_dict(saved)
+    with pytest.raises(RuntimeError, match="Missing key"):
+        compiled.load_state_dict(net.state_dict())
+
+
+def test_it_answers_as_the_module_does(compiled, net):
+    """With the same parameters, for the gradients as well."""
+    net.eval()
+    x = torch.ones(1, 2)
+    assert torch.equal(compiled(x), net(x))
+    compiled(x).sum().backward()
+    assert all(one.grad is not None for one in net.parameters())
+
+
+def test_modes_attributes_and_methods_are_those_of_the_module(compiled, net):
+    """Whatever is read, set or deleted."""
+    compiled.eval()
+    assert (net.training, net.dropout.training, compiled.training) == (False, False, False)
+    net.train()
+    assert compiled.training
+    compiled.seen = 3
+    assert (net.seen, compiled.counted()) == (3, 3)
+    compiled.more = nn.Linear(1, 1)
+    assert "more.weight" in net.state_dict()
+    del compiled.more
+    assert not hasattr(net, "more")
+    assert not hasattr(compiled, "more")
+    assert len(Compiled(nn.Sequential(net))) == 1
+
+
+def test_its_copy_has_a_module_of_its_own(compiled, net):
+    """Averages of weights are taken of copies."""
+    twin = copy.deepcopy(compiled)
+    assert twin._orig_mod is not net
+    assert twin.state_dict().keys() == compiled.state_dict().keys()
