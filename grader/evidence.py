@@ -58,11 +58,15 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines of a submission's file, the first of which has the number `first`."""
+    """Lines of a submission's file, the first of which has the number `first`.
+
+    Where the first line stands in a string of several lines, `opening` is how that begins.
+    """
 
     file: str
     first: int
     lines: tuple[str, ...]
+    opening: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,9 @@ class Evidence:
             pictures=tuple(map(_picture, fields["pictures"])),
             walks=tuple(map(_walk, fields["walks"])),
             excerpts=tuple(
-                Excerpt(entry["file"], entry["first"], tuple(entry["lines"]))
+                Excerpt(
+                    entry["file"], entry["first"], tuple(entry["lines"]), entry.get("opening", "")
+                )
                 for entry in fields["excerpts"]
             ),
             printed=fields["printed"],

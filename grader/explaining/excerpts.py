@@ -18,6 +18,16 @@ _LONGEST_LINE = 300
 _MOST_FILES = 200
 _LONGEST_FUNCTION = 48
 _DEFINITION = re.compile(r"\s*(async )?def ")
+# As Python counts: form feeds and Unicode's own separators end no line.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+# A comment, a string of several lines, a string of one line; the last may lack its end.
+_TOKEN = re.compile(
+    r"#[^\n]*"
+    r"|(?P<opening>[A-Za-z]{0,2}(?P<quotes>\"{3}|'{3}))"
+    r"(?:\\.|(?!(?P=quotes))[^\\])*(?:(?P=quotes)|\Z)"
+    r"|(?P<quote>[\"'])(?:\\.|(?!(?P=quote))[^\\\n])*(?:(?P=quote))?",
+    re.DOTALL,
+)
 
 
 def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
@@ -36,7 +46,7 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
             if 1 <= number <= len(lines) and len(found) < _MOST:
                 first = max(number - _AROUND, 1)
                 shown = lines[first - 1 : number + _AROUND]
-                found.append(Excerpt(file, first, tuple(plain(line) for line in shown)))
+                found.append(Excerpt(file, first, _shown(shown), _opening(lines, first)))
     return tuple(found)
 
 
@@ -77,7 +87,20 @@ def _function(file: str, lines: Sequence[str], first: int) -> Excerpt:
         last += 1
     while last > first + 1 and not lines[last - 1].strip():
         last -= 1
-    return Excerpt(file, first + 1, tuple(plain(line) for line in lines[first:last]))
+    return Excerpt(file, first + 1, _shown(lines[first:last]), _opening(lines, first + 1))
+
+
+def _shown(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(plain(line[:_LONGEST_LINE]).replace("\n", " ") for line in lines)
+
+
+def _opening(lines: Sequence[str], first: int) -> str:
+    """How the string of several lines begins in which a line stands; "" if it stands in none."""
+    start = sum(len(line) + 1 for line in lines[: first - 1])
+    for token in _TOKEN.finditer("\n".join(lines)):
+        if token.end() > start:
+            return token["opening"] or "" if token.start() < start else ""
+    return ""
 
 
 def _indent(line: str) -> int:
@@ -93,4 +116,5 @@ def lines_of(root: Path, file: str) -> list[str]:
         text = read_bounded(path, _LARGEST_FILE).decode("utf-8", errors="replace")
     except (OSError, ValueError):
         return []
-    return [line[:_LONGEST_LINE] for line in text.splitlines()]
+    *lines, rest = _LINE_END.split(text)
+    return [*lines, rest] if rest else lines

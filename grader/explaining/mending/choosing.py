@@ -143,5 +143,5 @@ def _place(mend: Mend, sources: Sources) -> Place:
 
 
 def _line_of(text: str, number: int) -> str:
-    lines = text.splitlines()
+    lines = text.split("\n")
     return lines[number - 1].strip() if number <= len(lines) else ""

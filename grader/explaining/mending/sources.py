@@ -92,12 +92,12 @@ class Sources:
 
     def line(self, file: str, number: int) -> str:
         """A line of one of the files, without the space around it."""
-        lines = self._files[file].text.splitlines()
+        lines = self._files[file].text.split("\n")
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def count(self, file: str, text: str) -> int:
         """How often a line stands in one of the files, wherever it begins."""
-        return [one.strip() for one in self._files[file].text.splitlines()].count(text.strip())
+        return [one.strip() for one in self._files[file].text.split("\n")].count(text.strip())
 
     def node(self, file: str, number: int) -> Function | None:
         """The innermost function around a line."""

@@ -273,7 +273,7 @@ def _families_of(name: str) -> dict[int, int]:
 
 
 def _changed_lines(source: str, edited: str, lines: Collection[int]) -> tuple[str, str]:
-    old, new = source.splitlines(), edited.splitlines()
+    old, new = source.split("\n"), edited.split("\n")
     before = [old[line - 1] for line in lines if line <= len(old)]
     after = [new[line - 1] for line in lines if line <= len(new)]
     return "\n".join(before), "\n".join(after)

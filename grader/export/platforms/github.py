@@ -81,7 +81,7 @@ class Sources:
     def _adapter(self, exercise: str) -> tuple[Path | None, int]:
         file = self._file(self.adapters)
         if file is not None and file.stat().st_size <= _LARGEST_SOURCE:
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
             starts = [n for n, text in enumerate(lines, 1) if text.startswith(f"def {exercise}(")]
             if len(starts) == 1:
                 return file, starts[0]

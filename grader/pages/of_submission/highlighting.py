@@ -41,10 +41,13 @@ class Line:
 def highlighted(excerpt: Excerpt, marked: int) -> tuple[Line, ...]:
     """The lines of an excerpt, that with the number `marked` told from the others."""
     # A line break of another kind within a line would move every line after it.
-    source = "\n".join(plain(line).replace("\n", " ") for line in excerpt.lines)
+    lines = [plain(line).replace("\n", " ") for line in excerpt.lines]
+    if not excerpt.opening:
+        coloured = _lines("\n".join(lines))
+    else:
+        coloured = itertools.islice(_lines("\n".join([excerpt.opening, *lines])), 1, None)
     return tuple(
-        Line(number, text, number == marked)
-        for number, text in enumerate(_lines(source), excerpt.first)
+        Line(number, text, number == marked) for number, text in enumerate(coloured, excerpt.first)
     )
 
 

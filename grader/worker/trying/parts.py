@@ -62,7 +62,8 @@ class _Source:
     def __init__(self, text: str, compiled: Compile) -> None:
         self._text = text
         self._compiled = compiled
-        self._lines = text.splitlines(keepends=True)
+        # As Python counts: form feeds and Unicode's own separators end no line.
+        self._lines = [f"{line}\n" for line in text.split("\n")]
         self._starts = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))

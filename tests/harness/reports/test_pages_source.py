@@ -5,7 +5,10 @@ import re
 import pytest
 
 from grader.evidence import Excerpt
+from grader.explaining.excerpts import excerpts
+from grader.explaining.mending.sources import Sources
 from grader.pages.of_submission.highlighting import highlighted
+from grader.verdict import Where
 from tests.harness.pages_fixtures import SOURCE
 
 pytestmark = pytest.mark.unit
@@ -74,3 +77,31 @@ def test_a_line_of_any_length_is_coloured_at_once():
     """Each character is looked at a few times, however the line goes on."""
     for text in ('"', "'\\", "\\", "a.", "1_", "@a", " ", '"\\\\'):
         assert len(markup(text * 50_000)) == 1
+
+
+def test_lines_below_a_docstring_that_began_above_are_code(tmp_path):
+    """The whole file tells what is a string: its lines are coloured as they are there."""
+    text = [
+        *("# it's", "s = '''", "a", "'''", "def f():", '    r"""Adds', "    what isn't"),
+        *"bcd",
+    ]
+    text += ['    end"""', "    return 1"]
+    (tmp_path / "mine.py").write_text("\n".join(text))
+    (excerpt,) = excerpts(tmp_path, [Where("mine.py", 11)])
+    assert (excerpt.first, excerpt.opening) == (7, 'r"""')
+    *docstring, last = [str(line.text) for line in highlighted(excerpt, 11)]
+    assert [line[:16] for line in docstring[:2]] == ['<i class="s">   ', '<i class="s">b</']
+    assert last == '    <i class="k">return</i> <i class="n">1</i>'
+    (code,) = excerpts(tmp_path, [Where("mine.py", 2)])
+    assert (code.first, code.opening) == (1, "")
+
+
+@pytest.mark.parametrize("char", ["\f", "\x85", "\u2028", "\v"])
+def test_a_line_ends_where_python_ends_it(tmp_path, char):
+    """Form feeds and Unicode's separators stand within a line, and move no other one."""
+    (tmp_path / "mine.py").write_text(f"a = '{char}'\nb = 2\r\nc = 3\n", "utf-8")
+    (excerpt,) = excerpts(tmp_path, [Where("mine.py", 3)])
+    assert excerpt.lines == ("a = ' '", "b = 2", "c = 3")
+    sources = Sources.of(tmp_path, [tmp_path / "mine.py"])
+    assert sources.line("mine.py", 2) == "b = 2"
+    assert sources.count("mine.py", "c = 3") == 1
