@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from grader.explaining.exceptions.explaining import explanation_of
 from grader.explaining.exceptions.kinds import Explanation
-from grader.explaining.exceptions.newer_python import wanted_python
+from grader.explaining.exceptions.other_python import wanted_python
 from grader.plain_text import plain
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status, Where
@@ -70,10 +70,10 @@ def _headline(raised: Raised, text: str | None) -> str:
         message = f"{message[: _MESSAGE - 1].rstrip()}…"
     said = f"{plain(raised.kind)}: {message}" if message else plain(raised.kind)
     needed = wanted_python(raised)
-    if needed is None:
+    if not needed:
         return said
     this = ".".join(map(str, sys.version_info[:2]))
-    return f"this is code for Python {needed[0]}.{needed[1]} or newer, and this is {this}: {said}"
+    return f"this is code for {needed}, and this is {this}: {said}"
 
 
 def _place(raised: Raised) -> str:

@@ -40,13 +40,8 @@ def _type(hint: str) -> str:
 
 
 def _explained(subject: str, hint: str, because: str) -> Explanation:
-    said = f"your annotation says that {subject} is {hint}" + (
-        f", but {because}" if because else ""
-    )
-    return Explanation(
-        "Either the annotation or the code is wrong; nothing but your own decorator checks it.",
-        said,
-    )
+    said = f"the annotation says that {subject} is {hint}" + (f", but {because}" if because else "")
+    return Explanation("Either the annotation or what is handed over there is wrong.", said)
 
 
 ANNOTATIONS: tuple[Kind, ...] = (

@@ -44,7 +44,7 @@ def _of_another_type(match: re.Match[str], _: Raised) -> str:
     if name in _OF_A_LIST and got == "Tensor":
         return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
     if got == "float" and "int" in wanted:
-        return f"{said}: / always gives a float, // a whole number."
+        return f"{said}: // divides whole numbers to a whole one, int(...) makes one of a float."
     if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
         return f"{said}: of a plain number, math.{name} gives the same."
     if got == "tuple" and wanted == "Tensor":

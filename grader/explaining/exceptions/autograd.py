@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from grader.explaining.exceptions.kinds import Kind, kind
+import re
 
-_INIT = "super().__init__() comes first in the __init__ of a module."
+from grader.explaining.exceptions.kinds import Kind, kind
+from grader.wire.calls import Raised
+
+_INIT = (
+    "super().__init__(...) was not called before: it comes first in the __init__ of a class that "
+    "is derived from one of torch's."
+)
+_MADE_BY_TORCH = (
+    "parameters|buffers|modules|non_persistent_buffers_set|"
+    r"(?:forward|backward|state_dict|load_state_dict|optimizer)_\w*hooks\w*"
+)
+
+
+def _no_forward(match: re.Match[str], _: Raised) -> str:
+    if match[1] in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
+        return f"A {match[1]} only holds what is in it: go through it, and call one after another."
+    return (
+        f"The method of {match[1]} that does the work must be called forward, and be indented as "
+        "part of the class."
+    )
+
 
 AUTOGRAD: tuple[Kind, ...] = (
     kind(
@@ -20,8 +40,8 @@ AUTOGRAD: tuple[Kind, ...] = (
     ),
     kind(
         r"more than one element of the written-to tensor refers to a single memory",
-        "The line writes into an expanded tensor, whose rows are one and the same in memory: make "
-        "a new tensor instead.",
+        "The line writes into a tensor of which several numbers are one in memory, as expand makes "
+        "them: make a new tensor instead.",
     ),
     kind(
         r"Can't call numpy\(\) on Tensor that requires grad",
@@ -29,14 +49,16 @@ AUTOGRAD: tuple[Kind, ...] = (
     ),
     kind(
         r"element 0 of tensors does not require grad",
-        "The result does not depend on anything whose gradient is wanted.",
+        "As far as autograd knows, the result depends on nothing whose gradient is wanted: was it "
+        "computed under torch.no_grad(), detached, or made of plain numbers?",
     ),
     kind(
         r"attribute '(\w+)' already exists",
-        "self.{0} was set before it was registered: leave out the earlier assignment.",
+        "The module has a {0} already: an attribute, a parameter or a method. Leave out an earlier "
+        "assignment, or choose another name.",
     ),
     kind(r"cannot assign (?:module|parameters?) before Module\.__init__\(\) call", _INIT),
-    kind(r"has no attribute '_\w*(?:parameters|buffers|modules|hooks)\w*'", _INIT),
+    kind(rf"has no attribute '_(?:{_MADE_BY_TORCH})'", _INIT),
     kind(
         r"cannot assign '[\w.]+' as parameter '(\w+)' \(torch\.nn\.Parameter or None expected\)",
         "{0} is a parameter, and only a parameter can take its place: wrap the tensor in "
@@ -44,7 +66,6 @@ AUTOGRAD: tuple[Kind, ...] = (
     ),
     kind(
         r"Module \[(\w+)\] is missing the required \"forward\" function",
-        "The method of {0} that does the work must be called forward, and be indented as part of "
-        "the class.",
+        _no_forward,
     ),
 )

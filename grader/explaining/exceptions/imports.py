@@ -14,21 +14,21 @@ from grader.worker.standing_in.known import KNOWN_PACKAGES
 def _no_module(match: re.Match[str], raised: Raised) -> str:
     name = match[1]
     top, _, inner = name.partition(".")
+    is_installed = top in importlib.metadata.packages_distributions()
     if "is not a package" in raised.message:
-        return (
-            f"There is a module {top} and no folder of that name: does a file {top}.py hide the "
-            "folder, or was the folder not handed in?"
-        )
-    if top in sys.stdlib_module_names and not inner:
-        return f"The standard library of this Python has no {top}."
-    if top in KNOWN_PACKAGES:
+        owner, _, last = name.rpartition(".")
+        return f"{owner} is a single file here, and no folder that could hold {last}."
+    if top in sys.stdlib_module_names:
+        return f"The standard library of this Python has no {name}."
+    if is_installed:
+        return f"The package {top} is installed here, and has no {name}: in this version, perhaps."
+    if top in KNOWN_PACKAGES and not inner:
         return f"The package {top} is not installed here; the assignment does without it."
-    if inner and top not in importlib.metadata.packages_distributions():
-        file = f"{name.replace('.', '/')}.py"
-        return f"Your own {top} is here, and {file} is not: was the file left out, or renamed?"
+    if inner:
+        return f"Your own {top} is here, and has no {name}: was a file left out, or renamed?"
     return (
-        f"There is no file {top}.py in what was handed in, and no package of that name is "
-        "installed here."
+        f"Imports find neither a file {top}.py nor an installed package of that name. A file in a "
+        f"folder is imported by the folder's name, too (folder.{top})."
     )
 
 
@@ -49,8 +49,9 @@ IMPORTS: tuple[Kind, ...] = (
     kind(r"ModuleNotFoundError: No module named '([\w.]+)'", _no_module),
     kind(
         r"ImportError: cannot import name '(\w+)' from partially initialized module '([\w.]+)'",
-        "Two of your files import each other: {1} is not finished when {0} is asked of it. Move "
-        "what both need into a third file.",
+        "{1} is not finished when {0} is asked of it: files import each other in a circle, or one "
+        "hides what it means to import by having its name. What two files need belongs into a "
+        "third.",
     ),
     kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _no_name),
     kind(r"ImportError: attempted relative import with no known parent package", _relative),
@@ -61,7 +62,7 @@ IMPORTS: tuple[Kind, ...] = (
     ),
     kind(
         r"FileNotFoundError: .*No such file or directory: '([^'\n]{1,200})'",
-        "The file {0} is not part of what was handed in; a path is looked up from the folder that "
+        "There is no {0} here: a path that begins with a name is looked up from the top of what "
         "was handed in.",
     ),
 )

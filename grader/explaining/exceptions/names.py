@@ -21,6 +21,12 @@ _IMPORTS = {
     **dict.fromkeys(("Optional", "Tuple", "List", "Dict", "Any"), "from typing import …"),
 }
 
+# What gives both, along an axis.
+_VALUES_AND_INDICES = (
+    *("max", "min", "median", "nanmedian", "mode", "sort", "topk", "kthvalue"),
+    *("cummax", "cummin"),
+)
+
 
 def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     name = match[1]
@@ -29,7 +35,7 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     if raised.suggestion.startswith(("import ", "from ")):
         return f"Is an import missing ({raised.suggestion})?"
     if raised.suggestion.startswith("self."):
-        return f"{name} belongs to the object: write {raised.suggestion}."
+        return f"The object has one: is {raised.suggestion} meant?"
     return _meant(raised)
 
 
@@ -52,33 +58,36 @@ def _nothing(_: re.Match[str], raised: Raised) -> str:
     nothing = [operand.name for operand in raised.operands if operand.words == "None"]
     if not nothing and ".grad" in source_of(raised):
         return (
-            "A gradient there is None: none was put into that tensor. Is it the parameter itself "
-            "that was given, or something made of it?"
+            "Something there is None, as a gradient is that was put into no tensor. Is it the "
+            "parameter itself that was given, or something made of it?"
         )
     if not nothing:
-        return "Something there is None: does a function of yours lack its return?"
+        return "Something there is None, as is what a function without a return gives."
     verb = "is" if len(nothing) == 1 else "are"
     return (
-        f"{names_in_words(nothing)} {verb} None there: an argument that was left out, or what a "
-        "function without a return gives."
+        f"{names_in_words(nothing)} {verb} None there, as is an argument that was left out, or "
+        "what a function without a return gives."
     )
 
 
 def _truth(_: re.Match[str], raised: Raised) -> str:
-    if "einsum(" in source_of(raised):
-        return "torch's einsum takes the equation first, then the tensors."
     tensors = [operand.name for operand in raised.operands if "[" in operand.words]
-    name = tensors[0] if tensors else "x"
+    equation = re.search(r"\beinsum\(\s*([\w.]+)\s*,", source_of(raised))
+    if equation and equation[1] in tensors:
+        return "torch's einsum takes the equation first, then the tensors."
+    name = tensors[0] if len(tensors) == 1 else "x"
     return (
-        "A tensor of several numbers is neither true nor false. To ask whether it was given, write "
+        "Only a tensor of one number is true or false. To ask whether it was given, write "
         f"{name} is None or {name} is not None; to combine booleans, & | ~ instead of and, or, not."
     )
 
 
 def _pair(match: re.Match[str], raised: Raised) -> str:
     function = match[1] or match[2]
+    if function not in _VALUES_AND_INDICES:
+        return f"{function} gives several tensors at once: take one of them, or unpack them."
     pairs = [one.name for one in raised.operands if one.words.startswith("[")]
-    name = pairs[0] if pairs else f"x.{function}(dim=...)"
+    name = pairs[0] if len(pairs) == 1 else f"x.{function}(dim=...)"
     return (
         f"{function} along an axis gives two tensors, values and indices: take {name}.values, or "
         "unpack the two."
@@ -107,13 +116,15 @@ NAMES: tuple[Kind, ...] = (
     kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
     kind(
         r"UnboundLocalError: cannot access local variable '(\w+)'",
-        "{0} is set only on another way through the function (in an if, or further down): a name "
-        "that a function assigns is its own everywhere in it, and hides one outside.",
+        "{0} has no value there: it is set further down, or in a branch or loop that was not run, "
+        "or was taken away again. A name that a function assigns is its own everywhere in it, and "
+        "hides one outside.",
         settles=True,
     ),
     kind(r"torch\.return_types\.(\w+)|'return_types\.(\w+)'", _pair),
     kind(
-        r"TypeError: .*'(?:method|function|builtin_function_or_method|method_descriptor)'",
+        r"TypeError: (?!cannot pickle).*"
+        r"'(?:method|function|builtin_function_or_method|method_descriptor)'",
         _uncalled,
     ),
     kind(
@@ -122,7 +133,7 @@ NAMES: tuple[Kind, ...] = (
         settles=True,
     ),
     kind(
-        r"TypeError: (\w+)\(\) takes no arguments",
+        r"TypeError: (\w+)\(\) takes no arguments$",
         "{0} has no __init__ of its own that takes any: that is its name, with two underscores on "
         "each side.",
     ),

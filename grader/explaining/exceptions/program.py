@@ -12,8 +12,8 @@ def _exit(match: re.Match[str], _: Raised) -> Explanation:
     text = "" if match[1] in ("None", "0") else match[1].strip()
     message = "the program was ended" + (f" with {text[:200]}" if text else "")
     return Explanation(
-        "sys.exit(), exit() and quit() end the whole program: a function returns, or raises what "
-        "is wrong.",
+        "sys.exit(), exit() and quit() end the whole program, and so does argparse where arguments "
+        "do not fit: a function returns, or raises what is wrong.",
         message,
     )
 
@@ -21,21 +21,21 @@ def _exit(match: re.Match[str], _: Raised) -> Explanation:
 def _recursion(_: re.Match[str], raised: Raised) -> str:
     functions = [frame.function for frame in raised.frames]
     if len(functions) > 2 and len(set(functions[-3:])) == 1:
-        return f"{functions[-1]} calls itself without an end."
-    return "Functions call each other without an end."
+        return f"{functions[-1]} calls itself deeper than Python goes: without an end, perhaps."
+    return "Functions call each other deeper than Python goes: without an end, perhaps."
 
 
 def _assertion(_: re.Match[str], raised: Raised) -> str | None:
     if not source_of(raised).startswith("assert"):
         return None
-    return "This assert is your own, and does not hold for this call."
+    return "This assert is your own, and does not hold here."
 
 
 def _memory(match: re.Match[str], _: Raised) -> Explanation:
     size = int(match[1]) / (1 << 30)
     return Explanation(
-        "A tensor grew much larger than it need be: does broadcasting blow up two axes that "
-        "should have been one?",
+        "Is that tensor larger than it need be: does broadcasting blow up two axes that should "
+        "have been one, or is a size wrong?",
         f"not enough memory for a tensor of {size:,.3g} GiB",
     )
 

@@ -12,6 +12,7 @@ from grader.wire.calls import Operand, Raised
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
 _OPERANDS = r"operand (\d)"
+_MATRIX_PRODUCT = re.compile(r"@|\b(?:matmul|mm|bmm|einsum|addmm|baddbmm|dot)\b")
 _REDUCTION = re.compile(r"\b(?:sum|mean|amax|max|norm|logsumexp)\(")
 _FROM_THE_FRONT = re.compile(
     r"(?:([\w.]+)\.)?(?:transpose|swapaxes|permute)\((?:([\w.]*[a-zA-Z_]\w*), ?)?"
@@ -27,8 +28,15 @@ def _ordinal(number: str) -> str:
 
 def _product(match: re.Match[str], raised: Raised) -> str:
     _, inner, other, last = match.groups()
-    if any(operand.words.startswith("Linear(") for operand in raised.operands):
+    source = source_of(raised)
+    is_layer = any(operand.words.startswith("Linear(") for operand in raised.operands)
+    if is_layer and not _MATRIX_PRODUCT.search(source):
         return f"The layer takes vectors of {other} features, and these have {inner}."
+    if "linear(" in source:
+        return (
+            f"linear goes over the last axis of the tensor, here {inner} long, and the last of the "
+            f"weight, here {other} long: they must be equally long."
+        )
     said = (
         f"A matrix product goes over the last axis of the left tensor, here {inner} long, and the "
         f"second to last of the right one, here {other} long: they must be equally long"
@@ -167,19 +175,31 @@ def _no_such_axis(match: re.Match[str], _: Raised) -> str:
 
 
 def _subscripts(match: re.Match[str], _: Raised) -> str:
-    letters, axes, operand = match.groups()
+    names, axes, operand = match.groups()
     return (
-        f"The equation has {letters} letters for the {_ordinal(operand)} tensor, which has {axes} "
-        "axes here. An ellipsis (...) in each term stands for any leading axes."
+        f"The equation names {names} axes of the {_ordinal(operand)} tensor, which has {axes} "
+        "here. An ellipsis (...) in each term stands for any leading axes."
     )
 
 
-def _subscript(match: re.Match[str], _: Raised) -> str:
+def _subscript(match: re.Match[str], raised: Raised) -> str:
     letter, size, operand, before = match.groups()
+    named = letter if _is_of_an_equation(letter, raised) else "one"
     return (
-        f"In an equation a letter has one length: {letter} is {size} in the {_ordinal(operand)} "
-        f"tensor, and {before} before."
+        f"In an equation an axis has one length under one name: {named} is {size} in the "
+        f"{_ordinal(operand)} tensor, and {before} before."
     )
+
+
+def _of_result_alone(match: re.Match[str], raised: Raised) -> str:
+    named = f"The letter {match[1]}" if _is_of_an_equation(match[1], raised) else "A name"
+    return f"{named} is on the right of the equation only: nothing says what it stands for."
+
+
+def _is_of_an_equation(letter: str, raised: Raised) -> bool:
+    """Whether a letter is the author's: einops has its own in the place of names."""
+    equations = re.findall(r"""["']([a-zA-Z.,]+(?: *-> *[a-zA-Z.]*)?)["']""", source_of(raised))
+    return any(letter in equation for equation in equations)
 
 
 def _joined(match: re.Match[str], _: Raised) -> str:
@@ -231,8 +251,8 @@ SIZES: tuple[Kind, ...] = (
     ),
     kind(
         r"view size is not compatible",
-        "After a transposition the numbers lie in another order than view needs; .reshape, or "
-        ".contiguous() before .view, copies them.",
+        "The numbers do not lie in memory as view needs them, as after a transposition; .reshape, "
+        "or .contiguous() before .view, copies them.",
     ),
     kind(
         rf"number of subscripts in the equation \((\d+)\) does not match the number of dimensions "
@@ -246,7 +266,7 @@ SIZES: tuple[Kind, ...] = (
     ),
     kind(
         r"output subscript (\w) does not appear",
-        "The letter {0} is on the right of the equation only: nothing says what it stands for.",
+        _of_result_alone,
     ),
     kind(
         r"Dimension out of range \(expected to be in range of \[-?\d+, (-?\d+)\], but got (-?\d+)",
@@ -307,7 +327,7 @@ SIZES: tuple[Kind, ...] = (
     ),
     kind(
         r"IndexError: index out of range in self",
-        "A table (an embedding, say) was asked for a row that it does not have.",
+        "A tensor (an embedding's table, say) was asked for an index that it does not have.",
     ),
     kind(
         r"a Tensor with (\d+) elements cannot be converted to Scalar"

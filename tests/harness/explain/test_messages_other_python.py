@@ -1,0 +1,74 @@
+"""Code for another Python than the one that grades is told as that, and nothing else is."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+import pytest
+
+from grader.explaining.exceptions.other_python import wanted_python
+from grader.wire.calls import Frame, Raised
+
+pytestmark = pytest.mark.unit
+
+OLDER = pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python takes it")
+NEWER = {
+    'print(f"the axis is {KNOWN["axis"]}")': "Python 3.12 or newer",
+    """return f'{x['a']:.3f}' if x else f'{y}'""": "Python 3.12 or newer",
+    'f"{", ".join(names)}"': "Python 3.12 or newer",
+    'f"{x:{"a"}}"': "Python 3.12 or newer",
+    "f\"{'\\n'.join(x)}\"": "Python 3.12 or newer",
+    "def softmax[T](x: T, dim):": "Python 3.12 or newer",
+    "class Cache[K: str, *Vs]:": "Python 3.12 or newer",
+    "type Pair[T] = tuple[T, T]": "Python 3.12 or newer",
+    'x = t"hello {name}"': "Python 3.14 or newer",
+    "except ValueError, socket.Error:": "Python 3.14 or newer",
+}
+PYTHON_2 = [
+    "except ValueError, e:",
+    "except (ValueError, TypeError), error:",
+    'raise ValueError, "no"',
+]
+WRONG_ANYWHERE = [
+    'f"{x"',
+    'f"{x["a"]"',
+    'f"{a b}"',
+    "print(f\"{d['a']}\"",
+    "print('I can't')",
+    "x = (' t' + 'x'",
+    'x = 3 # f"{d["a"]}" (',
+    "def softmax[x, dim]:",
+    "class Attention[nn.Module]:",
+    'print "x"',
+    "except A, b, C:",
+]
+
+
+def wanted(source: str) -> str:
+    """What is said of a line, with what the parser says of it."""
+    said = "invalid syntax"
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        said = error.msg
+    return wanted_python(Raised("SyntaxError", said, (Frame("adapters.py", 1, "", source),)))
+
+
+@OLDER
+@pytest.mark.parametrize("source", NEWER)
+def test_a_newer_python_is_named_where_the_line_is_right_in_it(source):
+    """Without what is new in it, this Python takes the line."""
+    assert wanted(source) == NEWER[source]
+
+
+@pytest.mark.parametrize("source", PYTHON_2)
+def test_python_2_is_named(source):
+    """No Python 3 takes an exception and a variable with a comma between them."""
+    assert wanted(source) == "Python 2"
+
+
+@pytest.mark.parametrize("source", WRONG_ANYWHERE)
+def test_a_slip_is_code_for_no_other_python(source):
+    """Quotes that do not match, brackets of the wrong kind, a forgotten parenthesis."""
+    assert wanted(source) == ""
