@@ -34,6 +34,12 @@ class Sampled:
         seen = _sampled(observation.value)
         return same_numbers(observation, seen, self.numbers, self.rounding, leniency)
 
+    def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
+        """Whether another prediction for the same call is the same."""
+        return isinstance(other, Sampled) and same_numbers(
+            observation, other.numbers, self.numbers, self.rounding + other.rounding, leniency
+        )
+
 
 def row_of(prediction: Prediction | None) -> torch.Tensor:
     """A prediction as a row."""

@@ -17,6 +17,7 @@ from grader.testing.differences import (
     as_before,
     difference_in_words,
     dropout_in_words,
+    nearness_in_words,
     overflow_in_words,
     worst_in_a_table,
 )
@@ -108,7 +109,7 @@ class WrongNumbers(AssertionError):
         words += dropout_in_words(self.comparison)
         words += overflow_in_words(self.comparison, self._dtype)
         if self._conversion is None:
-            return "\n".join(words)
+            return "\n".join([*words, *nearness_in_words(self.comparison)])
         converted = self._conversion.in_words(self.what)
         is_first = self._conversion.explains
         return "\n".join([*converted, *words] if is_first else [*words, *converted])

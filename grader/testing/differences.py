@@ -26,7 +26,17 @@ _ROWS = 5
 _TELLING = 3
 _ROUNDED = 1e-2
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
-_NAN = "NaN comes of 0 / 0, inf / inf, inf - inf, and of a softmax over nothing but -inf."
+_UNWRITTEN = "torch.empty, whose numbers are whatever was in memory"
+_NAN = (
+    "NaN can come of 0 / 0, inf - inf, the root or logarithm of a negative number, a softmax over "
+    f"nothing but -inf, and of {_UNWRITTEN}."
+)
+_INFINITE = (
+    "Infinity can come of a division by 0, of numbers too large for the dtype, like exp(89) in "
+    f"float32, and of {_UNWRITTEN}."
+)
+# Of tolerances, and of the largest number: what strays less is right but for its numbers.
+_NEAR_TIMES, _NEAR = 5000, 5e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,28 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
     else:
         lines = [f"{_amount(what, comparison)}; the worst{_farthest(comparison)}"]
     return [*lines, *_where(comparison.ratio > 1, axes)]
+
+
+def nearness_in_words(comparison: Comparison) -> Iterator[str]:
+    """How near an answer is of which all numbers are nearly right, and what that may come of."""
+    got, want = comparison.got, comparison.want
+    times = comparison.measurement.error_over_tolerance
+    if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
+        return
+    share = 100 * float((got - want).abs().max() / want.abs().max())
+    one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest at most")
+    yield (
+        f"{one} near: off by {share:.2g} %{of}. Rounded numbers, a constant or a dtype on the way "
+        "may be why."
+    )
+
+
+def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
+    """Whether all numbers are right but for a small share of the largest."""
+    if got.shape != want.shape or not want.numel():
+        return False
+    off = (got.to(torch.float64) - want.to(torch.float64)).abs().max()
+    return bool(off <= _NEAR * want.to(torch.float64).abs().max())
 
 
 def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
@@ -149,7 +181,7 @@ def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Itera
     nan = comparison.strange & comparison.got.isnan()
     if not bool(nan.any()):
         if bool(comparison.strange.any()):
-            yield "Infinity comes of a division by 0, and of numbers like exp(89) in float32."
+            yield _INFINITE
         return
     if nan.ndim and nan.shape[-1] > 1 and torch.equal(nan.any(-1), nan.all(-1)):
         rows = nan.all(-1)

@@ -57,3 +57,6 @@ class Prediction(Protocol):
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
         """Whether a submission's answer is this one, within so many times the tolerance."""
+
+    def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
+        """Whether another prediction for the same call is this one, within as much."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.testing.observation import Observation
+from grader.testing.observation import Observation, Prediction
 from grader.wire.calls import Call
 
 # Two draws of one chance stay within so many standard deviations.
@@ -38,8 +38,13 @@ class Dropped:
     def agrees(self, observation: Observation, _leniency: float) -> bool:
         """Whether the answer may be another draw of the same."""
         seen = dropped(observation.value, observation.call, self.argument)
-        if seen is None:
-            return False
+        return seen is not None and self._is_drawn_as(seen)
+
+    def is_like(self, other: Prediction, _observation: Observation, _leniency: float) -> bool:
+        """Whether another prediction may be of another draw of the same."""
+        return isinstance(other, Dropped) and self._is_drawn_as(other)
+
+    def _is_drawn_as(self, seen: Dropped) -> bool:
         low, high = sorted((seen.share, self.share))
         if low > 0 and high < 1 and seen.rows is not self.rows:
             return False

@@ -19,6 +19,7 @@ from grader.wire.flattening import as_tensor
 
 # A mistake may magnify rounding errors: large unscaled scores do.
 LENIENCY = 5
+_APART = 2 * LENIENCY
 # So many wrong answers must be a mistake's for it to be named; one that was found in another
 # exercise is already known to the submission.
 TELLING_CASES = 2
@@ -188,7 +189,12 @@ def _fitting_variants(catalogue: Catalogue, name: str, evidence: Evidence, enoug
         if not fitting:
             return set()
         if place < wrong:
-            told.update(number for number in fitting if _tells(predictions[number]))
+            told.update(
+                number
+                for number in fitting
+                if _tells(predictions[number])
+                and _errs(catalogue, observation, predictions[number])
+            )
     return {number for number in fitting or () if told[number] >= enough}
 
 
@@ -201,6 +207,8 @@ def _indifferent(
     """
     for one, other in deadline.each(itertools.combinations(wrong, 2)):
         if one.test != other.test or not torch.equal(one.value, other.value):
+            continue
+        if not _errs(catalogue, one, catalogue.right(other)):
             continue
         arguments = one.call.arguments
         changed = {name for name in arguments if _differ(name, one, other)}
@@ -235,13 +243,23 @@ def _explaining(
         right, predictions = catalogue.right(one), catalogue.predictions(name, one)
         if right is None or _agrees(one, right, 1):
             continue
-        if not predictions or _agrees(one, predictions[variant], LENIENCY):
+        own = predictions[variant] if predictions else None
+        is_its = _agrees(one, own, LENIENCY) and _errs(catalogue, one, own)
+        if not predictions or is_its:
             explained.add(one.test)
     return Finding(catalogue.diagnosis(name, evidence.wrong[0]), frozenset(explained))
 
 
 def _agrees(observation: Observation, prediction: Prediction | None, leniency: float) -> bool:
     return prediction is not None and observation.is_as(prediction, leniency)
+
+
+def _errs(catalogue: Catalogue, observation: Observation, prediction: Prediction | None) -> bool:
+    """Whether a predicted answer is wrong itself, so far that near the right one is not near it."""
+    right = catalogue.right(observation)
+    if prediction is None or right is None:
+        return False
+    return not right.is_like(prediction, observation, _APART)
 
 
 def _tells(prediction: Prediction | None) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.testing.comparison import Tolerance, all_within, tolerance_for
-from grader.testing.observation import Observation
+from grader.testing.observation import Observation, Prediction
 
 # What rounding moves farther than this, relative to its largest number, tells nothing.
 _BLURRED = 0.05
@@ -31,6 +31,12 @@ class Numbers:
     def agrees(self, observation: Observation, leniency: float) -> bool:
         """Whether shape and numbers are the same."""
         return same_numbers(observation, observation.value, self.value, self.rounding, leniency)
+
+    def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
+        """Whether another prediction for the same call is the same."""
+        return isinstance(other, Numbers) and same_numbers(
+            observation, other.value, self.value, self.rounding + other.rounding, leniency
+        )
 
 
 def same_numbers(

@@ -270,7 +270,8 @@ def test_rows_of_nan_are_told_as_rows():
     assert told(answer) == [
         "6 of 24 numbers in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
         "2 whole rows are NaN, all along d_v, the first of them [0, 2].",
-        "NaN comes of 0 / 0, inf / inf, inf - inf, and of a softmax over nothing but -inf.",
+        "NaN can come of 0 / 0, inf - inf, the root or logarithm of a negative number, a softmax "
+        "over nothing but -inf, and of torch.empty, whose numbers are whatever was in memory.",
         "All of them are at queries = 2 (of 4); the rest is right.",
     ]
 
