@@ -7,7 +7,8 @@ import functools
 import hashlib
 import itertools
 import math
-from collections import OrderedDict
+import operator
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,11 +47,41 @@ class Likeness(enum.IntEnum):
     SAME = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a step is cut into slices, and how many these are."""
+
+    name: str
+    form: int
+    axes: tuple[int, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """What a tensor is like: whole steps by name, and slices of steps by how they are cut."""
+
+    steps: Mapping[str, Likeness]
+    slices: Mapping[tuple[Cut, int], Likeness]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A step, or the slice of that number of it."""
+
+    name: str
+    numbers: torch.Tensor
+    cut: Cut | None = None
+    number: int = 0
+
+
 class KnownSteps:
     """Named steps, in which tensors are looked up whatever their layout.
 
-    A tensor may also be a slice of a step: code that goes head by head never has the whole. A step
-    may be a number, which is known by being just that.
+    A layout is one that the shapes tell: axes of one length keep their order. Code that goes head
+    by head has slices of a step only. A step may be a number, which is known by being just that.
+    Steps that are `doubtful` hold the same as an earlier one: whoever has that may not have come to
+    them.
     """
 
     def __init__(self, steps: Steps) -> None:
@@ -59,16 +90,18 @@ class KnownSteps:
             for number in {float(form) for form in forms if form.dim() == 0}:
                 if abs(number) >= _TELLING_NUMBER:
                     self._numbers.setdefault(number, []).append(name)
-        pieces: dict[int, list[tuple[str, torch.Tensor]]] = {}
+        pieces: dict[int, list[_Piece]] = {}
         for name, forms in steps.items():
-            for piece in itertools.chain.from_iterable(map(_pieces, forms)):
-                pieces.setdefault(piece.numel(), []).append((name, piece))
+            for number, form in enumerate(forms):
+                for piece in _pieces(name, number, form):
+                    pieces.setdefault(piece.numbers.numel(), []).append(piece)
         self._pieces = pieces
         self._sorted = {
-            size: torch.stack([piece.flatten().sort().values for _, piece in own])
+            size: torch.stack([piece.numbers.flatten().sort().values for piece in own])
             for size, own in pieces.items()
         }
-        self._looked_up: OrderedDict[bytes, Mapping[str, Likeness]] = OrderedDict()
+        self._looked_up: OrderedDict[bytes, Alike] = OrderedDict()
+        self.doubtful = frozenset(_doubtful(steps))
 
     @classmethod
     def of(cls, steps: Steps) -> KnownSteps:
@@ -76,7 +109,7 @@ class KnownSteps:
         return steps.known if isinstance(steps, KeptSteps) else cls(steps)
 
     def most_like(self, tensor: torch.Tensor) -> Collection[str]:
-        """The steps that a tensor is like, and like no other more.
+        """The steps that a tensor is like, and like no other more; none that are doubtful.
 
         In the order of memory a step may be the same as the one before it, whose axes it only
         parts or merges: such numbers are the earlier one's.
@@ -84,12 +117,20 @@ class KnownSteps:
         alike = self.likeness(tensor)
         best = max(alike.values(), default=Likeness.NONE)
         names = [name for name, likeness in alike.items() if likeness is best]
-        return names[:1] if best is Likeness.MERGED else names
+        plain = [name for name in names if name not in self.doubtful]
+        return plain[:1] if best is Likeness.MERGED else plain
 
     def likeness(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
         """By name, how alike a tensor is to the steps that hold the same numbers."""
+        return self.alike(tensor).steps
+
+    def alike(self, tensor: torch.Tensor) -> Alike:
+        """How alike a tensor is to steps, and to slices of steps, that hold the same numbers.
+
+        Not to slices that several of one step are like: which of them it is, nobody knows.
+        """
         if tensor.dim() == 0:
-            return dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME)
+            return Alike(dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME), {})
         key = _digest(tensor)
         if key not in self._looked_up:
             self._looked_up[key] = self._look_up(tensor)
@@ -98,25 +139,43 @@ class KnownSteps:
             self._looked_up.popitem(last=False)
         return self._looked_up[key]
 
-    def _look_up(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
+    def _look_up(self, tensor: torch.Tensor) -> Alike:
         value = _comparable(tensor)
         own = self._pieces.get(value.numel())
         if own is None or bool(value.isnan().any()):
-            return {}
+            return Alike({}, {})
         same_numbers = _close(self._sorted[value.numel()], value.flatten().sort().values)
-        found: dict[str, Likeness] = {}
+        steps: dict[str, Likeness] = {}
+        slices: dict[tuple[Cut, int], Likeness] = {}
         left = _MOST_ALIKE
         for place in same_numbers.all(dim=1).nonzero().flatten().tolist():
-            name, piece = own[place]
-            if found.get(name, Likeness.NONE) >= Likeness.SAME:
+            piece = own[place]
+            if piece.cut is None and steps.get(piece.name, Likeness.NONE) >= Likeness.SAME:
                 continue
             left -= 1
             if left < 0:
-                break
-            likeness = _likeness(value, piece)
-            if likeness > found.get(name, Likeness.NONE):
-                found[name] = likeness
-        return found
+                return Alike(steps, {})
+            likeness = _likeness(value, piece.numbers)
+            if piece.cut is None and likeness > steps.get(piece.name, Likeness.NONE):
+                steps[piece.name] = likeness
+            elif piece.cut is not None and likeness is not Likeness.NONE:
+                slices[piece.cut, piece.number] = likeness
+        met = Counter(cut for cut, _ in slices)
+        return Alike(steps, {key: one for key, one in slices.items() if met[key[0]] == 1})
+
+
+def _doubtful(steps: Steps) -> Iterator[str]:
+    """The steps that hold, in the same layout, what an earlier one holds."""
+    earlier: list[torch.Tensor] = []
+    for name, forms in steps.items():
+        own = [_comparable(form) for form in forms]
+        if name != RESULT and any(_is_same(one, other) for one in own for other in earlier):
+            yield name
+        earlier += own
+
+
+def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.shape == other.shape and bool(_close(one, other).all())
 
 
 class KeptSteps(dict[str, Sequence[torch.Tensor]]):
@@ -148,6 +207,8 @@ def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
         turned = piece.permute(probes.orders[number])
         if turned.shape != value.shape and best is not Likeness.NONE:
             continue
+        if not _is_regrouped(turned.shape, value.shape):
+            continue
         left -= 1
         if left < 0:
             break
@@ -158,10 +219,17 @@ def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
     return best
 
 
+def _is_regrouped(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether the axes of one shape are those of the other, some merged or some cut apart."""
+    edges, others = (set(itertools.accumulate(shape, operator.mul)) for shape in (one, other))
+    return edges <= others or others <= edges
+
+
 @dataclass(frozen=True, slots=True)
 class _Probes:
-    """Every order of a shape's axes, and what comes to a few places if they are put in it.
+    """The orders of a shape's axes in which those of one length keep theirs.
 
+    And what comes to a few places if they are put in it.
     `places` are those, counted in memory; `taken`, a row for each order, what comes there.
     """
 
@@ -175,17 +243,25 @@ def _probes(shape: tuple[int, ...]) -> _Probes:
     count = math.prod(shape)
     places = torch.linspace(0, count - 1, min(count, _PROBES)).long()
     numbered = torch.arange(count).view(shape)
-    orders = list(itertools.permutations(range(len(shape))))
+    orders = [
+        order
+        for order in itertools.permutations(range(len(shape)))
+        if all(
+            one < other
+            for one, other in itertools.combinations(order, 2)
+            if shape[one] == shape[other]
+        )
+    ]
     taken = [numbered.permute(order).flatten()[places] for order in orders]
     return _Probes(orders, places, torch.stack(taken))
 
 
-def _pieces(step: torch.Tensor) -> Iterator[torch.Tensor]:
+def _pieces(name: str, form: int, step: torch.Tensor) -> Iterator[_Piece]:
     """A step, and its slices along every choice of axes but the last, while they are few."""
     whole = _comparable(step)
     if whole.dim() > _MOST_AXES or not _is_telling(whole, 2):
         return
-    yield whole
+    yield _Piece(name, whole)
     left = _MOST_PIECES
     for count in range(1, whole.dim()):
         for axes in itertools.combinations(range(whole.dim() - 1), count):
@@ -193,7 +269,10 @@ def _pieces(step: torch.Tensor) -> Iterator[torch.Tensor]:
             if left < 0:
                 return
             front = whole.movedim(axes, tuple(range(count))).flatten(0, count - 1)
-            yield from (piece for piece in front if _is_telling(piece, 3))
+            cut = Cut(name, form, axes, len(front))
+            for number, piece in enumerate(front):
+                if _is_telling(piece, 3):
+                    yield _Piece(name, piece, cut, number)
 
 
 def _comparable(tensor: torch.Tensor) -> torch.Tensor:

@@ -13,8 +13,9 @@ from grader.evidence import StepSeen, Walk
 from grader.explaining.deadline import NEVER, Deadline, TooLate
 from grader.explaining.naming.catalogue import Catalogue
 from grader.explaining.naming.diagnosis import TELLING_ASPECTS, is_right
-from grader.explaining.steps.layouts import RESULT, KnownSteps, Likeness, Steps
+from grader.explaining.steps.layouts import RESULT, Cut, KnownSteps, Likeness, Steps
 from grader.explaining.steps.strange import first_strange
+from grader.testing.differences import is_near
 from grader.testing.observation import Observation
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect
@@ -30,6 +31,8 @@ _MOST_STRANGE = 3
 _NAMED = 6
 
 Ask = Callable[[Call], Answer]
+# How like a step is what was found of it, and the shape in which it was.
+_Found = tuple[Likeness, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +90,14 @@ def follow(
 
 
 def in_words(steps: Sequence[StepSeen]) -> str:
-    """Which steps were taken rightly, and which is the first that was not."""
+    """Which steps were taken rightly, and which is the first that was not.
+
+    Of steps that lie in a single operation none is seen.
+    """
     right = [step.name for step in steps if step.right]
     wrong = next(step.name for step in steps if step.right is False)
-    said = "the result" if wrong == RESULT else f'the step "{wrong}"'
-    return f"Right so far: {_listed(right)}. Wrong: {said}."
+    said = "Wrong: the result" if wrong == RESULT else f'Not right, or not taken: "{wrong}"'
+    return f"Right so far: {_listed(right)}. {said}."
 
 
 def steps_seen(
@@ -105,17 +111,19 @@ def steps_seen(
     Raises:
         TooLate: if the deadline passes.
     """
-    shapes = _shapes(records, KnownSteps.of(right), deadline)
+    known = KnownSteps.of(right)
+    shapes = _shapes(records, known, deadline)
     names = list(right)
-    wrong = max((names.index(name) for name in shapes), default=-1) + 1
-    if not 0 < wrong < len(names):
+    last = max((names.index(name) for name in shapes), default=-1)
+    wrong = next((name for name in names[last + 1 :] if name not in known.doubtful), None)
+    if last < 0 or wrong is None:
         return ()
     return tuple(
         StepSeen(
             name,
             tuple(forms[0].shape),
             shapes.get(name),
-            False if name == names[wrong] else (True if name in shapes else None),
+            False if name == wrong else (True if name in shapes else None),
         )
         for name, forms in right.items()
     )
@@ -128,26 +136,30 @@ def _shapes(
 
     What torch makes of it on the way (a batch of matrices as one, for a product) is none of that
     code's: of what follows each other on one line, the last counts. Of several lines, that which is
-    most like the reference.
+    most like the reference. Of a step that is there in slices only, every one must be.
     """
-    seen: dict[str, tuple[Likeness, tuple[int, ...]]] = {}
+    seen: dict[str, _Found] = {}
+    slices: dict[Cut, set[int]] = {}
     for _, on_a_line in itertools.groupby(deadline.each(records), lambda record: record.stack):
-        last: dict[str, tuple[Likeness, tuple[int, ...]]] = {}
+        last: dict[str, _Found] = {}
         for record in on_a_line:
-            alike = known.likeness(record.value)
+            alike = known.alike(record.value)
             for name in known.most_like(record.value):
-                found = alike[name], tuple(record.value.shape)
+                found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
                     last[name] = found
+            for (cut, number), likeness in alike.slices.items():
+                numbers = slices.setdefault(cut, set())
+                numbers.add(number)
+                if len(numbers) == cut.count and cut.name not in known.doubtful:
+                    last.setdefault(cut.name, (likeness, tuple(record.value.shape)))
         for name, found in last.items():
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found
     return {name: shape for name, (_, shape) in seen.items()}
 
 
-def _is_merged(
-    found: tuple[Likeness, tuple[int, ...]], earlier: tuple[Likeness, tuple[int, ...]]
-) -> bool:
+def _is_merged(found: _Found, earlier: _Found) -> bool:
     """Whether it is what came earlier with fewer axes, less like the reference: torch's doing."""
     return found[0] < earlier[0] and len(found[1]) < len(earlier[1])
 
@@ -162,7 +174,8 @@ def _chosen(
     plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
     for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
         steps = catalogue.steps(one) or {}
-        if len(steps) > 1:
+        # Of what is nearly right, wrong steps are nearly right as well.
+        if len(steps) > 1 and not any(is_near(one.value, form) for form in steps.get(RESULT, ())):
             return [one], steps
     return sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE], {}
 

@@ -85,10 +85,10 @@ def test_many_equal_pieces_are_not_all_compared():
     started = time.process_time()
     assert not any(known.likeness(record) for record in records)
     assert time.process_time() - started < 10
-    assert known.likeness(step[0, 0, 0].float().T) == {"same": Likeness.PERMUTED}
+    assert known.likeness(step[0, 0, 0].float().T) == {}
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 2, 2, 2, 3), (3, 3), (24,)])
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 6, 3), (5, 3), (24,)])
 def test_every_layout_is_still_known(shape):
     """Whatever is ruled out by a few numbers is none."""
     torch.manual_seed(4)

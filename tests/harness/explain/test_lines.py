@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -277,7 +278,7 @@ def test_the_line_is_told_in_every_style(judged, kind):
     """Whatever the layout, and however the code is spread over lines, functions and files."""
     mistake, exercise, files = WRONG[kind]
     verdicts = failed(judged(files), exercise)
-    assert {(v.where.file, v.where.line) for v in verdicts} == {marked_line(files)}
+    assert {(v.where.file, v.where.line) for v in verdicts if v.where} == {marked_line(files)}
     named = {v.diagnosis.mistake for v in verdicts if v.diagnosis is not None}
     assert named == ({mistake} if mistake else set())
 
@@ -330,7 +331,9 @@ def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
     assert [v.where for v in told if v.where is not None] == []
     right = "Right so far: …, mask, scores, scaled, masked, weights and outputs."
     assert all(
-        f'{right} Wrong: the step "merged".' in v.message for v in told if v.aspect == "values"
+        f'{right} Not right, or not taken: "merged".' in v.message
+        for v in told
+        if v.aspect == "values"
     )
 
 
@@ -429,8 +432,50 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     )
     assert [v.where for v in verdicts if v.where is not None] == []
     told = [v.message for v in verdicts if "Right so far" in v.message]
-    assert all('Right so far: scores and scaled. Wrong: the step "weights".' in t for t in told)
+    right = "Right so far: scores and scaled."
+    assert all(f'{right} Not right, or not taken: "weights".' in t for t in told)
     assert told
+
+
+@pytest.mark.process
+def test_angles_of_which_one_row_is_right_are_not_right(judged):
+    """Positions are moved, and angles halved: at one position the two make up for each other."""
+    told = failed(
+        judged(
+            astray("""
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    freqs = theta ** (-torch.arange(0, d_k, 2) / d_k)
+    angles = (token_positions[..., None] + 1) * freqs * 0.5
+    cos, sin = torch.cos(angles), torch.sin(angles)
+    even, odd = in_query_or_key[..., 0::2], in_query_or_key[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+""")
+        ),
+        "run_rope",
+    )
+    plain = [v.message for v in told if "Right so far" in v.message]
+    assert plain
+    assert not [message for message in plain if re.search("Right so far:[^.]*angles", message)]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "torch.softmax(in_features, dim).round(decimals=4)",
+        "1.0002 * torch.softmax(in_features, dim)",
+        "torch.softmax(in_features.bfloat16(), dim).to(in_features.dtype)",
+    ],
+    ids=["rounded", "a constant", "a dtype"],
+)
+def test_an_answer_that_is_nearly_right_is_told_as_that_and_as_no_mistake(judged, answer):
+    """A mistake that is right for these inputs explains nothing about them."""
+    told = failed(
+        judged(astray(f"def run_softmax(in_features, dim):\n    return {answer}\n")), "run_softmax"
+    )
+    assert [v.diagnosis for v in told if v.diagnosis is not None] == []
+    assert [v for v in told if "All are near: off by" in v.message]
+    assert not [v for v in told if "overflow" in v.message or "Right so far" in v.message]
 
 
 @pytest.mark.process

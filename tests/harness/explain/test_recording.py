@@ -154,3 +154,34 @@ def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[R
 def _reader(data: bytes) -> Callable[[int], bytearray]:
     view = iter(data)
     return lambda size: bytearray(next(view) for _ in range(size))
+
+
+def record(value: torch.Tensor, line: int = 1) -> Record:
+    """What a line of a submission computed."""
+    return Record(value, (Line("mine.py", line, ""),))
+
+
+def test_a_square_step_upside_down_is_not_the_step():
+    """Axes of one length tell no layout apart: another order of them is another step."""
+    mask = torch.ones(7, 7).tril() * torch.rand(7, 7)
+    wrong = {"mask": [mask], "result": [torch.randn(3)]}
+    for other in (mask.T, mask.flip(0), mask.flip(0, 1)):
+        assert steps_seen([record(other)], wrong) == ()
+    assert [one.right for one in steps_seen([record(mask)], wrong)] == [True, False]
+
+
+def test_a_step_is_there_when_every_slice_of_it_is():
+    """Code that goes head by head never has the whole; one row of it is not the step."""
+    heads = torch.randn(3, 4, 5)
+    wrong = {"scores": [heads], "result": [torch.randn(3)]}
+    rows = [record(head, line) for line, head in enumerate(heads)]
+    assert steps_seen(rows[:2], wrong) == ()
+    assert [one.right for one in steps_seen(rows, wrong)] == [True, False]
+
+
+def test_a_step_with_the_numbers_of_an_earlier_one_is_in_doubt():
+    """Scaling by 1 leaves the scores as they are: who has these may not have scaled them."""
+    scores = torch.randn(4, 5)
+    wrong = {"scores": [scores], "scaled": [scores.clone()], "weights": [scores.softmax(-1)]}
+    told = {one.name: one.right for one in steps_seen([record(scores)], wrong)}
+    assert told == {"scores": True, "scaled": None, "weights": False}
