@@ -19,6 +19,8 @@ _PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
 # What the judge says of tests for which it did not wait any more.
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
+# What is said of a test that fails for more than the line that mends others of its exercise.
+STAYS_WRONG = "It stays wrong when the line is changed that mends other tests: "
 # Of a first line; a submission can raise whatever it likes.
 _LONGEST = 2000
 # What is not found is one slip, at however many lines it is met.
@@ -73,6 +75,11 @@ class FailedTest:
         """The same without the line, which is told beside it; how it ended if there is none."""
         said = _PLACE.sub("", self.headline) if self.places else self.headline
         return said or str(self.status).replace("_", " ")
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether what mends other tests of its exercise was seen not to mend it."""
+        return STAYS_WRONG in self.message
 
     @property
     def sentence(self) -> str:
@@ -234,6 +241,9 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
     if test.status is Status.MISSING:
         yield test.status
         return
+    if test.is_apart:
+        yield "apart", test.exercise, test.status, without_numbers(test.sentence)
+        return
     if test.mistake is not None:
         yield "mistake", test.mistake.mistake
     if test.places:
@@ -278,7 +288,8 @@ def _followed(
     for group in groups:
         is_known = any(test.mistake is not None or test.places for test in group)
         for test in group:
-            if test.aspect is Aspect.VALUES and test.status is not Status.MISSING:
+            is_root = test.aspect is Aspect.VALUES and not test.is_apart
+            if is_root and test.status is not Status.MISSING:
                 roots.setdefault(test.exercise, group)
                 if is_known:
                     known.setdefault(test.exercise, group)
@@ -304,6 +315,7 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
     """Whether nothing is known of these wrong answers; of gradients, if only these count."""
     return all(
         test.status is Status.FAILED
+        and not test.is_apart
         and test.mistake is None
         and not test.places
         and (test.aspect is Aspect.GRADIENTS or not only_gradients)

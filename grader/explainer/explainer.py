@@ -7,14 +7,18 @@ machine, number for number, and what the author of a mistake wrote.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import filterfalse
 
-from grader.evidence import Evidence, Picture, Walk
+from grader.evidence import Evidence, Walk
 from grader.explainer.losses import LOST, Losses, Lost
+from grader.explainer.rerun import REPEATED, Ask, Rerun, Seen
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.earlier_calls import Dependence
+from grader.explaining.mending.passing import Proved
 from grader.explaining.mending.questions import Asked, is_of_kind, that_raised
 from grader.explaining.naming.diagnosis import (
     WATCHED_ASPECTS,
@@ -26,71 +30,36 @@ from grader.explaining.naming.diagnosis import (
 from grader.explaining.naming.mistakes import KnownMistakes
 from grader.explaining.naming.nameless import nameless, suspicion
 from grader.explaining.steps.walking import Followed, follow
-from grader.explaining.wording import InFull, words_of
-from grader.home.bench import SEED, HomeCases
 from grader.plain_text import plain
 from grader.sandbox.replies import Reply, opened
-from grader.suite.memory import Interview, Memory
 from grader.suite.suite import Suite
 from grader.suite.test import Test
-from grader.testing.assertions import WrongNumbers
-from grader.testing.bench import Bench
 from grader.testing.observation import Observation, Question
-from grader.testing.outcome import StudentFault
+from grader.testing.outcome import where_of
 from grader.verdict import Aspect, Status, Visibility, Where
-from grader.wire.calls import Answer, Call
+from grader.wire.calls import Call
 from grader.words import Told, Words
 from grader.wrong_answers import WrongAnswers
 
-REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 _OTHERWISE = {
     Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "
-    "drawn for grading: it is right for some inputs only, or an answer comes by chance",
+    "drawn for grading: it is right for some inputs only, an answer comes by chance, or it depends "
+    "on earlier calls",
     Visibility.HIDDEN: "it passes on some inputs, and fails on others that were drawn for grading: "
-    "it is right for some inputs only, or an answer comes by chance",
+    "it is right for some inputs only, an answer comes by chance, or it depends on earlier calls",
 }
-
-# What a class's answers are remembered for is kept small: each is kept with its numbers.
-_MOST_OUTCOMES = 12
-_MOST_NUMBERS = 1 << 14
-
-Ask = Callable[[Call], Reply]
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What came of a test on a student's inputs: words if it failed, answers, pictures.
-
-    `unanswered` is the plain call at which the submission raised, if it did.
-    """
-
-    words: Told | None
-    observations: tuple[Observation, ...]
-    pictures: tuple[Picture, ...]
-    unanswered: Question | None = None
 
 
 class Explainer:
     """Explains one submission after another, by the tests of an open suite.
 
-    What is equal in a class is looked at once: a test is a function of the answers to its calls.
+    What is equal in a class is looked at once.
     """
 
     def __init__(self, suite: Suite, mistakes: KnownMistakes) -> None:
         self._suite = suite
         self._mistakes = mistakes
-        self._memory = Memory[Seen](_MOST_OUTCOMES)
-        self._interview: Interview | None = None
-        self._observations: dict[str, list[Observation]] = {}
-        self._bench = Bench(
-            suite.contract,
-            self._ask,
-            suite.references,
-            HomeCases(suite.assignment.root, fresh=True),
-            SEED,
-            InFull(),
-            observations=self._observations,
-        )
+        self._rerun = Rerun(suite)
 
     def explain(
         self,
@@ -107,24 +76,35 @@ class Explainer:
         `lost` is what the judge said where no answer came: that is repeated last, by `losses`.
         Lines are proved in a `workshop`.
         """
+        made: list[Call] = []
+
+        def asked(call: Call) -> Reply:
+            made.append(call)
+            return ask(call)
+
         told: dict[str, Told] = {}
         seen: dict[str, Seen] = {}
         for test in self._in_turn(statuses):
             if deadline.passed:
                 break
-            found = self._look(test, ask)
-            if found is None:
-                continue
-            seen[test.id] = found
-            if statuses[test.id] in REPEATED:
-                told[test.id] = found.words or Told(_OTHERWISE[test.visibility])
+            found = self._rerun.look(test, asked)
+            if found is not None:
+                seen[test.id] = found
+        # What is right when nothing was called before may be wrong now.
+        for test in self._passing(statuses, seen):
+            if not deadline.passed:
+                seen[test.id] = self._rerun.look(test, asked) or seen[test.id]
+        for name, found in seen.items():
+            if statuses[name] in REPEATED:
+                otherwise = Told(_OTHERWISE[self._suite.tests[name].visibility])
+                told[name] = found.words or otherwise
         pictures = tuple(
             itertools.chain.from_iterable(seen[test].pictures for test in statuses if test in seen)
         )
         first = words = Words(told, evidence=Evidence(pictures))
         yield words
         if told and not deadline.passed:
-            for words in self._with_reasons(ask, statuses, seen, first, deadline, workshop):
+            for words in self._with_reasons(ask, made, statuses, seen, first, deadline, workshop):
                 yield words
         for of_lost in losses.told(self._lost(statuses, lost), self._repeated, deadline):
             yield replace(words, tests={**words.tests, **of_lost})
@@ -132,6 +112,7 @@ class Explainer:
     def _with_reasons(
         self,
         ask: Ask,
+        made: Sequence[Call],
         statuses: Mapping[str, Status],
         seen: Mapping[str, Seen],
         words: Words,
@@ -140,38 +121,149 @@ class Explainer:
     ) -> Iterator[Words]:
         """The words with the mistakes that explain wrong answers, then with the steps, then lines.
 
-        Who hears of a line at which an answer can be mended need not hear of the steps.
+        Who hears of a line at which an answer can be mended need not hear of the steps. Answers
+        that depend on the calls that were `made` before show neither.
         """
-        answers = self._answers(statuses, seen)
+        depends, alone = self._dependence(made, statuses, seen, workshop)
+        seen = {**seen, **alone}
+        fresh = {test: one.words for test, one in alone.items() if one.words is not None}
+        told = {**words.tests, **fresh}
+        answers = {
+            name: [*filterfalse(depends.holds, own)]
+            for name, own in self._answers(statuses, seen).items()
+        }
         findings = diagnose(self._mistakes, answers, deadline)
+        named = {test: self._named(test, own, findings) for test, own in told.items()}
+        named = {test: _depending(test, own, depends) for test, own in named.items()}
+        words = replace(words, tests=named, wrong=self._nameless(answers, findings))
+        yield words
+        # What calls compute on their way hangs on earlier ones, too, where any answer does.
+        followed = {} if alone else self._followed(ask, answers, statuses, deadline)
+        walks = tuple(
+            one.walk
+            for one in followed.values()
+            if one.walk is not None and one.walk.test not in depends.concerned
+        )
+        placed = {
+            test: _with(own, self._way(test, followed)) if test not in depends.concerned else own
+            for test, own in named.items()
+        }
+        words = replace(
+            words,
+            tests=placed,
+            evidence=replace(words.evidence, walks=walks),
+            wrong=_suspected(words.wrong, {}, walks),
+        )
+        yield words
+        if not deadline.passed:
+            yield self._with_lines(words, named, statuses, seen, depends, deadline, workshop)
+
+    def _with_lines(
+        self,
+        words: Words,
+        named: Mapping[str, Told],
+        statuses: Mapping[str, Status],
+        seen: Mapping[str, Seen],
+        depends: Dependence,
+        deadline: Deadline,
+        workshop: Workshop,
+    ) -> Words:
+        """The words with the lines at which tests can be mended, in place of their steps."""
+        asked = {
+            name: [one for one in own if not depends.holds(one.question)]
+            for name, own in self._asked(statuses, seen).items()
+        }
+        mended = workshop.mended(self._mistakes, asked, deadline)
+        wrong = self._wrong(statuses, seen, depends)
+        proved = workshop.proved(mended, wrong, self._passes, deadline)
+        told = dict(words.tests)
+        for test in named:
+            one = proved.get(self._suite.tests[test].exercise)
+            if one is not None and test in one.passing:
+                told[test] = _mended(test, named[test], one, self._suite.assignment.show_edits)
+            elif one is not None and test in one.failing:
+                told[test] = _with(told[test], one.in_words(test))
+        evidence = replace(words.evidence, mendings=tuple(workshop.mendings))
+        lines = {name: one.mended for name, one in proved.items()}
+        suspected = _suspected(words.wrong, lines, evidence.walks)
+        return replace(words, tests=told, evidence=evidence, wrong=suspected)
+
+    def _dependence(
+        self,
+        made: Sequence[Call],
+        statuses: Mapping[str, Status],
+        seen: Mapping[str, Seen],
+        workshop: Workshop,
+    ) -> tuple[Dependence, Mapping[str, Seen]]:
+        """What depends on the calls that were `made` before.
+
+        And what comes of other wrong tests where nothing was called before, if something does.
+        """
+        asked = itertools.chain(*self._asked(statuses, seen).values())
+        depends = workshop.dependence(self._mistakes, asked, made)
+        if not depends.tests:
+            return depends, {}
+        others = itertools.chain(*self._wrong(statuses, seen, depends).values())
+        alone = workshop.alone(
+            others, lambda test, ask: self._rerun.look(self._suite.tests[test], ask)
+        )
+        return depends.also(test for test, one in alone.items() if one.words is None), alone
+
+    def _nameless(
+        self, answers: Mapping[str, Sequence[Observation]], findings: Mapping[str, Finding]
+    ) -> tuple[WrongAnswers, ...]:
+        """The wrong answers that no mistake explains, and in which chance has no part."""
         unnamed = {
             name: own
             for name, own in answers.items()
             if name not in findings and name not in self._mistakes.dropped_from
         }
-        words = replace(words, wrong=nameless(self._mistakes, unnamed))
-        named = {test: self._named(test, told, findings) for test, told in words.tests.items()}
-        yield replace(words, tests=named)
+        return nameless(self._mistakes, unnamed)
+
+    def _followed(
+        self,
+        ask: Ask,
+        answers: Mapping[str, Sequence[Observation]],
+        statuses: Mapping[str, Status],
+        deadline: Deadline,
+    ) -> Mapping[str, Followed]:
         failed = self._failed(statuses)
-        followed = follow(self._mistakes, lambda call: opened(ask(call)), answers, failed, deadline)
-        placed = {
-            test: _followed(told, test, followed.get(self._suite.tests[test].exercise))
-            for test, told in named.items()
-        }
-        walks = tuple(one.walk for one in followed.values() if one.walk is not None)
-        evidence = replace(words.evidence, walks=walks)
-        words = replace(words, wrong=_suspected(words.wrong, {}, walks))
-        yield replace(words, tests=placed, evidence=evidence)
-        if deadline.passed:
-            return
-        mended = workshop.mended(self._mistakes, self._asked(statuses, seen), deadline)
-        for test, told in named.items():
-            exercise = self._suite.tests[test].exercise
-            if exercise in mended and mended[exercise].is_of(statuses[test]):
-                placed[test] = _mended(told, mended[exercise], self._suite.assignment.show_edits)
-        evidence = replace(evidence, mendings=tuple(workshop.mendings))
-        words = replace(words, wrong=_suspected(words.wrong, mended, walks))
-        yield replace(words, tests=placed, evidence=evidence)
+        return follow(self._mistakes, lambda call: opened(ask(call)), answers, failed, deadline)
+
+    def _way(self, test: str, followed: Mapping[str, Followed]) -> str:
+        """How far the steps of a test are right, or where its answer stops being numbers.
+
+        That line shows what is wrong, and seldom is.
+        """
+        way = followed.get(self._suite.tests[test].exercise)
+        return "" if way is None else way.in_words(test)
+
+    def _wrong(
+        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen], depends: Dependence
+    ) -> dict[str, set[str]]:
+        """By exercise, the tests that were wrong and are, whatever was called before."""
+        wrong: dict[str, set[str]] = {}
+        for test in seen.keys() - depends.concerned:
+            is_wrong = statuses[test] in (Status.FAILED, Status.ERROR)
+            if is_wrong and seen[test].words is not None:
+                wrong.setdefault(self._suite.tests[test].exercise, set()).add(test)
+        return wrong
+
+    def _passes(self, test: str, ask: Ask) -> bool | None:
+        """Whether a test passes when it is asked so; None where no answer comes."""
+        found = self._look(test, ask)
+        return None if found is None else found.words is None
+
+    def _look(self, test: str, ask: Ask) -> Seen | None:
+        return self._rerun.look(self._suite.tests[test], ask)
+
+    def _passing(self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]) -> list[Test]:
+        """The tests that were not passed when they were graded, and are now."""
+        return [
+            self._suite.tests[test]
+            for test, found in seen.items()
+            if statuses[test] in REPEATED and found.words is None
+        ]
 
     def _asked(
         self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
@@ -204,8 +296,7 @@ class Explainer:
 
     def _repeated(self, test: str, ask: Ask) -> BaseException | None:
         """What a test raises now."""
-        self._interview = Interview(ask, ())
-        return self._suite.run(test, self._bench).raised
+        return self._rerun.raised(test, ask)
 
     def names(
         self, ask: Ask, statuses: Mapping[str, Status]
@@ -217,7 +308,7 @@ class Explainer:
         seen = {
             test.id: found
             for test in self._in_turn(statuses)
-            if (found := self._look(test, ask)) is not None
+            if (found := self._rerun.look(test, ask)) is not None
         }
         answers = self._answers(statuses, seen)
         findings = diagnose(self._mistakes, answers)
@@ -227,7 +318,7 @@ class Explainer:
     def wrong_answers(self, ask: Ask, exercise: str) -> WrongAnswers | None:
         """The wrong answers to an exercise, whatever explains them; None if there are none."""
         own = [test for test in self._suite.tests.values() if test.exercise == exercise]
-        seen = filter(None, (self._look(test, ask) for test in own))
+        seen = filter(None, (self._rerun.look(test, ask) for test in own))
         answers = [one for found in seen for one in found.observations]
         return next(iter(nameless(self._mistakes, {exercise: answers})), None)
 
@@ -246,42 +337,6 @@ class Explainer:
         for test in passed:
             if test.exercise not in wrong | lost and test.aspect is Aspect.VALUES:
                 yield test
-
-    def _look(self, test: Test, ask: Ask) -> Seen | None:
-        """What comes of a test; nothing where the submission hung, crashed or was late."""
-        asked, seen = self._memory.follow(test.id, ask)
-        if seen is not None:
-            return seen
-        self._interview = Interview(ask, asked)
-        self._observations.clear()
-        raised = self._suite.run(test.id, self._bench).raised
-        if isinstance(raised, StudentFault) and raised.status not in REPEATED:
-            return None
-        observations = tuple(self._observations.get(test.exercise, ()))
-        pictures: Iterable[Picture] = ()
-        if isinstance(raised, WrongNumbers) and test.visibility is Visibility.PUBLIC:
-            pictures = raised.pictures(test.id)
-        words = None if raised is None else words_of(raised, test.about)
-        unanswered = self._unanswered(test, raised, len(observations))
-        seen = Seen(words, observations, tuple(pictures), unanswered)
-        if sum(one.value.numel() for one in observations) <= _MOST_NUMBERS:
-            self._memory.learn(test.id, self._interview.asked, seen)
-        return seen
-
-    def _unanswered(self, test: Test, raised: object, number: int) -> Question | None:
-        """The call that raised, if nothing but a value was wanted of it."""
-        asked = self._interview.asked if self._interview is not None else []
-        if not isinstance(raised, StudentFault) or raised.status is not Status.ERROR or not asked:
-            return None
-        if raised.settled:
-            return None
-        call = asked[-1].call
-        return Question(test.id, number, test.aspect, call) if call.is_plain else None
-
-    def _ask(self, call: Call) -> Answer:
-        if self._interview is None:
-            raise RuntimeError("a test asked for a submission while none was being explained")
-        return self._interview.ask(call)
 
     def _failed(self, statuses: Mapping[str, Status]) -> dict[str, list[str]]:
         failed: dict[str, list[str]] = {}
@@ -324,21 +379,23 @@ def _suspected(
     return tuple(replace(one, suspicion=suspicion(one.exercise, mended, walks)) for one in wrong)
 
 
-def _mended(words: Told, mended: Mended, shown: bool) -> Told:
+def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
     """The words, and the line at which what they are about can be mended."""
-    said = plain(mended.in_words(words.diagnosis is not None, shown))
-    message = "\n".join(filter(None, [words.message, said]))
-    place = mended.places[0]
-    where = Where(plain(place.file), place.line)
-    return words._replace(message=message, where=where)
+    place = proved.mended.places[0]
+    told = _with(words, proved.in_words(test, words.diagnosis is not None, shown))
+    return told._replace(where=Where(plain(place.file), place.line))
 
 
-def _followed(words: Told, test: str, followed: Followed | None) -> Told:
-    """The words, and what of a call's steps is right, or where its answer stops being numbers.
+def _depending(test: str, told: Told, depends: Dependence) -> Told:
+    """The words, and that the answer depends on earlier calls, where it does."""
+    if test not in depends.concerned:
+        return told
+    # What else is said of an exception is about what was left, not about this call.
+    message = told.message if told.measurement else told.message.partition("\n")[0]
+    told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
+    return _with(told, depends.in_words(test))
 
-    That line shows what is wrong, and seldom is.
-    """
-    if followed is None:
-        return words
-    message = "\n".join(filter(None, [words.message, plain(followed.in_words(test))]))
-    return words._replace(message=message)
+
+def _with(words: Told, said: str) -> Told:
+    """The words, and what else is said."""
+    return words._replace(message="\n".join(filter(None, [words.message, plain(said)])))

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.evidence import Evidence, Excerpt
-from grader.explainer.explainer import REPEATED, Explainer
+from grader.explainer.explainer import Explainer
 from grader.explainer.losses import LOST, Losses, hang_told
 from grader.explainer.program import Program
+from grader.explainer.rerun import REPEATED
 from grader.explainer.retelling import Retelling
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline

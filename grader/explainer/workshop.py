@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from grader.evidence import Mending
 from grader.explainer.sturdy_bench import Losses, SturdyBench
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.earlier_calls import Dependence, dependence
 from grader.explaining.mending.exercises import Attempt, Mender
 from grader.explaining.mending.mending import FileEdit, Search, Workbench
+from grader.explaining.mending.passing import Changes, Proved, is_made, proved
 from grader.explaining.mending.questions import Asked
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
+from grader.sandbox.replies import Reply
 from grader.sandbox.sitting import Sitting
+from grader.sandbox.sitting import Workbench as Opened
 from grader.sandbox.worker import WorkerLost
 from grader.submission import Submission
+from grader.verdict import Status
+from grader.wire.calls import Call
 
 # Of one submission's workers. Who ends its own under every edit is not edited any further.
 _MOST_LOST = 12
+
+Ask = Callable[[Call], Reply]
+# Runs a test with a way to ask: whether it passes, None if no answer came.
+Passes = Callable[[str, Ask], bool | None]
+Result = TypeVar("Result")
 
 
 class Workshop:
@@ -32,6 +46,18 @@ class Workshop:
         self._losses = Losses(_MOST_LOST)
         self.mendings: list[Mending] = []
 
+    @functools.cached_property
+    def _sources(self) -> Sources:
+        return Sources.below(self._submission.root)
+
+    def dependence(
+        self, catalogue: Catalogue, asked: Iterable[Asked], made: Sequence[Call]
+    ) -> Dependence:
+        """Which wrong answers depend on the calls that were `made` before."""
+        with contextlib.suppress(WorkerLost):
+            return dependence(catalogue, self._bench, self._sources, asked, made)
+        return Dependence()
+
     def mended(
         self, catalogue: Catalogue, asked: Mapping[str, Sequence[Asked]], deadline: Deadline
     ) -> dict[str, Mended]:
@@ -40,19 +66,50 @@ class Workshop:
         `asked` are the calls whose right answer is known, by exercise: what mends one is proven on
         those that build on it as well.
         """
-        sources = Sources.below(self._submission.root)
         every = [one for own in asked.values() for one in own]
 
         def search(exercise: str, besides: FileEdit | None, answers_only: bool) -> Search:
             return Search(catalogue, self._bench, exercise, every, besides, answers_only)
 
         found: dict[str, Mended] = {}
-        attempts = Mender(sources, self._submission.adapters, search).attempts(asked)
+        attempts = Mender(self._sources, self._submission.adapters, search).attempts(asked)
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 if attempt.choice is not None:
                     found |= dict.fromkeys(attempt.mended, attempt.choice)
                 self.mendings.append(self._noted(attempt))
+        return found
+
+    def proved(
+        self,
+        mended: Mapping[str, Mended],
+        failed: Mapping[str, Collection[str]],
+        passes: Passes,
+        deadline: Deadline,
+    ) -> dict[str, Proved]:
+        """By exercise where it can be mended, once its `failed` tests were run with the edit."""
+        found: dict[str, Proved] = {}
+        left = iter(mended.items() if not deadline.passed else ())
+        for exercise, choice in left:
+            with contextlib.suppress(WorkerLost), self._sitting.bench() as bench:
+                for name, one in itertools.chain([(exercise, choice)], left):
+                    tests = failed.get(name, ())
+                    passing = functools.partial(_passing, bench, tests, passes)
+                    if not deadline.passed and (own := proved(one, tests, passing)) is not None:
+                        found[name] = own
+        return found
+
+    def alone(
+        self, tests: Iterable[str], look: Callable[[str, Ask], Result | None]
+    ) -> dict[str, Result]:
+        """What comes of tests, each where nothing was called before; of those with an answer."""
+        found: dict[str, Result] = {}
+        with contextlib.suppress(WorkerLost), self._sitting.bench() as bench:
+            for test in tests:
+                is_made(bench.try_edits, {})
+                result = look(test, bench.ask)
+                if result is not None:
+                    found[test] = result
         return found
 
     def _noted(self, attempt: Attempt) -> Mending:
@@ -69,3 +126,18 @@ class Workshop:
                 yield bench
         finally:
             self._seconds += bench.seconds
+
+
+def _passing(bench: Opened, tests: Collection[str], passes: Passes, changes: Changes) -> set[str]:
+    """The tests that pass when the program is changed.
+
+    Raises:
+        WorkerLost: if one got no answer.
+    """
+    passing: set[str] = set()
+    for test in tests if is_made(bench.try_edits, changes) else ():
+        has_passed = passes(test, bench.ask)
+        if has_passed is None:
+            raise WorkerLost(Status.CRASHED, "no answer came with an edit")
+        passing |= {test} if has_passed else set()
+    return passing

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,14 @@ import pytest
 import torch
 
 from grader.explaining.mending.choosing import Line, Mended
+from grader.explaining.mending.earlier_calls import Dependence, dependence
 from grader.explaining.mending.exercises import Mender
 from grader.explaining.mending.mending import Bounds, FileEdit, Search, Workbench
 from grader.explaining.mending.questions import Asked, telling
 from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
 from grader.home.second_copy import CannotCopy, SecondCopy
+from grader.wire.calls import Call
 from grader.wire.frames import decode, receive
 from grader.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.worker.trying.alarm import TooLong
@@ -153,6 +155,19 @@ class HomeBench:
         with quietly(), _bounded_memory(), self._copy.in_place():
             yield
 
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Workbench]:
+        """Itself: there is no other copy."""
+        yield self
+
+    def dependence(
+        self, catalogue: Catalogue, asked: Iterable[Asked], made: Sequence[Call]
+    ) -> Dependence:
+        """Which wrong answers depend on the calls that were `made` before."""
+        with contextlib.suppress(MemoryError, TooLong):
+            return dependence(catalogue, self.lent, self.sources, asked, made)
+        return Dependence()
+
     def try_edits(self, trials: Trials) -> Outcomes:
         """What comes of trials, on what would have arrived in a worker."""
         sent = io.BytesIO(encode_trials(trials))
@@ -199,14 +214,10 @@ class _Searches:
             return None
         bounds = Bounds(edits, seconds)
         search = Search(
-            self._catalogue, self._lent, exercise, self._every, besides, answers_only, bounds
+            self._catalogue, self._bench.lent, exercise, self._every, besides, answers_only, bounds
         )
         self._begun.append(search)
         return search
-
-    @contextlib.contextmanager
-    def _lent(self) -> Iterator[Workbench]:
-        yield self._bench
 
 
 def _can_be_stopped() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.causes import FailedTest, Place
+from grader.causes import Place
 from grader.explaining.mending.choosing import Mended
+from grader.explaining.mending.earlier_calls import Dependence
+from grader.explaining.mending.passing import Changes, Proved, is_made, proved
 from grader.explaining.mending.questions import Asked, that_raised
 from grader.explaining.naming.diagnosis import Finding, diagnose, is_right
 from grader.explaining.steps.walking import Followed, follow
@@ -23,7 +26,14 @@ from grader.home.failure import Failure
 from grader.home.limit import Limit, is_debugged
 from grader.home.mending import HomeBench, Mending, Patience, quietly
 from grader.home.mistakes import FrozenMistakes
-from grader.home.rehearsal import Rehearsed, Siblings, rehearse, siblings
+from grader.home.rehearsal import (
+    NOT_TELLING,
+    Rehearsed,
+    Siblings,
+    passes,
+    rehearse,
+    siblings,
+)
 from grader.home.second_copy import CannotCopy
 from grader.testing.exercise import membership
 from grader.testing.observation import Observation, Question
@@ -46,9 +56,8 @@ class _Reason:
     mistake: Diagnosis | None
     root: str
     explained: Collection[str]
-    mended: Mended | None
+    proved: Proved | None
     way: Followed | None
-    wrong: Collection[str]
     builds_on: Sequence[str]
 
 
@@ -83,33 +92,49 @@ class Reasons:
             inquiry.begin(item)
             if said.exercise not in self._reasons:
                 self._reasons[said.exercise] = inquiry.reason(said.exercise)
-            self._add(self._reasons[said.exercise], failure)
+            if not self._depends(inquiry.depends, failure):
+                self._add(self._reasons[said.exercise], failure)
             failure.was_hurried = not inquiry.is_complete
         except KeyboardInterrupt:
             failure.was_hurried = True
             raise
 
-    def _add(self, reason: _Reason, failure: Failure) -> None:
+    def _depends(self, depends: Dependence, failure: Failure) -> bool:
+        """Whether a test depends on earlier calls: then that is told, as far as it was seen."""
         said = failure.said
-        mended = reason.mended if _is_meant(said, reason.wrong) else None
-        if mended is not None and not mended.is_of(said.status):
-            mended = None
+        if said.id not in depends.concerned:
+            return False
+        advice, _, failure.line = depends.in_words(said.id).partition("\n")
+        line = depends.lines.get(said.id)
+        places = () if line is None else ((line.file, line.line),)
+        # What else is said of an exception is about what was left, not about this call.
+        is_raised = said.status is Status.ERROR
+        message = said.headline if is_raised else said.message
+        failure.said = dataclasses.replace(said, message=message, places=places, advice=advice)
+        return True
+
+    def _add(self, reason: _Reason, failure: Failure) -> None:
+        said, proved = failure.said, reason.proved
+        words = "" if proved is None else proved.in_words(said.id, shown=self._home.shows_edits)
+        mended = proved.mended if proved is not None and said.id in proved.passing else None
+        if words and mended is None:
+            said = dataclasses.replace(said, message=f"{said.message}\n{words}")
         # What mends a test is mended by undoing the exercise's mistake; so is its gradient.
         undone = mended is not None and not mended.besides
-        follows = undone or said.aspect is Aspect.GRADIENTS
+        follows = undone or (said.aspect is Aspect.GRADIENTS and not said.is_apart)
         explains = follows or said.id in reason.explained
         mistake = reason.mistake if explains else None
         if mistake is not None and reason.root != said.exercise:
             failure.more.append(f"The same mistake as in {reason.root}: mend it there first.")
         advice, places = "", said.places
         if mended is not None:
-            words = mended.in_words(shown=self._home.shows_edits)
             advice, _, failure.line = words.partition("\n")
             places = tuple((place.file, place.line) for place in mended.places)
         elif reason.way is not None:
             failure.more += filter(None, [reason.way.in_words(said.id)])
             places = places or tuple(_strange(reason.way, said.id))
-        if mistake is None and mended is None and said.status is Status.FAILED:
+        is_bare = mistake is None and mended is None and not said.is_apart
+        if is_bare and said.status is Status.FAILED:
             failure.builds_on = list(reason.builds_on)
             failure.more += (
                 f"{one} is wrong as well: begin there." for one in reason.builds_on[:1]
@@ -125,7 +150,9 @@ class _Inquiry:
         self._home = home
         self._known = known
         self._patience = patience
+        self._tests: Siblings = {}
         self._rehearsed: dict[str, Rehearsed] = {}
+        self.depends = Dependence()
         self._findings: dict[str, Finding] = {}
         self._bench: HomeBench | None = None
         self._mending: Mending | None = None
@@ -149,30 +176,44 @@ class _Inquiry:
             return
         with contextlib.suppress(CannotCopy):
             self._bench = HomeBench(self._root)
-        self._rehearse(tests, member.exercise if member else "")
-        seen = {name: one.observations for name, one in self._rehearsed.items()}
+        self._tests = tests
+        with self._asking() as ask:
+            made: list[Call] = []
+            self._rehearse(member.exercise if member else "", noting(ask, made))
+        asked = self._asked()
+        if self._bench is not None:
+            every = itertools.chain(*asked.values())
+            self.depends = self._bench.dependence(self._known, every, made)
+        seen = {
+            name: [*itertools.filterfalse(self.depends.holds, one.observations)]
+            for name, one in self._rehearsed.items()
+        }
         self._findings = diagnose(self._known, seen)
         if self._bench is not None:
-            self._mending = Mending(self._bench, self._known, self._asked(), self._patience)
+            asked = {
+                name: [one for one in own if not self.depends.holds(one.question)]
+                for name, own in asked.items()
+            }
+            self._mending = Mending(self._bench, self._known, asked, self._patience)
 
     def reason(self, exercise: str) -> _Reason:
         """What is known of an exercise."""
         rehearsed = self._rehearsed.get(exercise, Rehearsed())
         mended = self._mending.of(exercise) if self._mending is not None else None
-        wrong = {one.test for one in rehearsed.observations if self._is_wrong(one, rehearsed)}
-        wrong |= {one.test for one in rehearsed.raised}
+        proved = None if mended is None else self._proved(exercise, mended)
+        mended = None if proved is None else proved.mended
         way = self._way(exercise, rehearsed) if mended is None else None
         builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
         finding = self._findings.get(exercise)
         mistake = finding.diagnosis.mistake if finding else self._mistake_mended_by(mended)
         if mistake is None:
-            return _Reason(None, exercise, (), mended, way, wrong, builds_on)
+            return _Reason(None, exercise, (), proved, way, builds_on)
         made_in = self._made_in(mistake)
         also = mended.exercises if mended is not None else ()
         root = next(one for one in self._rehearsed if one in (made_in, exercise, *also))
         explained = finding.tests if finding else ()
         told = self._findings[made_in].diagnosis
-        return _Reason(told, root, explained, mended, way, wrong, builds_on)
+        return _Reason(told, root, explained, proved, way, builds_on)
 
     def _made_in(self, mistake: str) -> str:
         """The first exercise with a mistake: the others only refer to what is said of it there."""
@@ -187,13 +228,30 @@ class _Inquiry:
         found = {one.diagnosis.mistake for name, one in self._findings.items() if name in also}
         return found.pop() if len(found) == 1 else None
 
-    def _rehearse(self, tests: Siblings, first: str) -> None:
+    def _rehearse(self, first: str, ask: Callable[[Call], Answer]) -> None:
         end = time.monotonic() + self._patience.seconds
-        self._rehearsed = {exercise: Rehearsed() for exercise in tests}
-        with self._asking() as ask:
-            for exercise in sorted(tests, key=lambda name: name != first):
-                own = tests[exercise]
-                self._rehearsed[exercise] = rehearse(own, self._home.bench, ask, end)
+        self._rehearsed = {exercise: Rehearsed() for exercise in self._tests}
+        for exercise in sorted(self._tests, key=lambda name: name != first):
+            own = self._tests[exercise]
+            self._rehearsed[exercise] = rehearse(own, self._home.bench, ask, end)
+
+    def _proved(self, exercise: str, mended: Mended) -> Proved | None:
+        """Where an exercise can be mended, once its failed tests were run with the edit."""
+        bench = self._bench
+        assert bench is not None
+        failed = self._rehearsed[exercise].failed - self.depends.concerned
+        own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
+
+        def passing(changes: Changes) -> set[str]:
+            if not is_made(bench.try_edits, changes):
+                return set()
+            with self._asking() as ask:
+                return {one.nodeid for one in own if passes(one, self._home.bench, ask)}
+
+        try:
+            return proved(mended, {one.nodeid for one in own}, passing)
+        finally:
+            is_made(bench.try_edits, {})
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[Callable[[Call], Answer]]:
@@ -210,7 +268,8 @@ class _Inquiry:
         """How far a call of it is right."""
         if self._followed >= _MOST_FOLLOWED:
             return None
-        seen, failed = {exercise: rehearsed.observations}, {exercise: rehearsed.failed}
+        answers = [*itertools.filterfalse(self.depends.holds, rehearsed.observations)]
+        seen, failed = {exercise: answers}, {exercise: rehearsed.failed}
         with self._asking() as ask:
             way = follow(self._known, ask, seen, failed).get(exercise)
         self._followed += way is not None
@@ -239,9 +298,20 @@ class _Inquiry:
         return self._known.right(seen) is not None
 
 
-def _is_meant(said: FailedTest, wrong: Collection[str]) -> bool:
-    """Whether what mends an exercise is told of one of its tests: gradients follow from values."""
-    return said.id in wrong or said.status is Status.ERROR or said.aspect is Aspect.GRADIENTS
+def noting(ask: Callable[[Call], Answer], made: list[Call]) -> Callable[[Call], Answer]:
+    """The same way to ask, which notes the calls that are made."""
+
+    def asked(call: Call) -> Answer:
+        made.append(call)
+        return ask(call)
+
+    return asked
+
+
+def _is_silent(test: pytest.Function) -> bool:
+    """Whether a test tells no answers, and was not rehearsed."""
+    member = membership(test)
+    return member is not None and member.aspect in NOT_TELLING
 
 
 def _strange(way: Followed, test: str) -> Iterator[Place]:

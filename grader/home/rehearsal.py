@@ -21,7 +21,7 @@ from grader.verdict import Aspect, Status
 from grader.wire.calls import Answer, Call
 
 # Their calls are observed in other ways than by their answers, and large.
-_NOT_TELLING = (Aspect.GRADIENTS, Aspect.EFFICIENCY)
+NOT_TELLING = (Aspect.GRADIENTS, Aspect.EFFICIENCY)
 
 Siblings = Mapping[str, Sequence[pytest.Function]]
 
@@ -42,7 +42,7 @@ class Rehearsed:
 def siblings(item: pytest.Item, order: Sequence[str]) -> Siblings:
     """The tests beside a test that were frozen with it, itself among them, by exercise.
 
-    They are there whichever tests were chosen to be run, but for those that tell no answers.
+    They are there whichever tests were chosen to be run.
     """
     own = item.getparent(pytest.Module)
     found: dict[str, list[pytest.Function]] = {name: [] for name in order}
@@ -54,7 +54,7 @@ def siblings(item: pytest.Item, order: Sequence[str]) -> Siblings:
         module = own if path == own.path else pytest.Module.from_parent(own.parent, path=path)
         for test in _functions(module):
             member = membership(test)
-            if member is not None and member.aspect not in _NOT_TELLING:
+            if member is not None:
                 found.setdefault(member.exercise, []).append(test)
     return found
 
@@ -64,22 +64,35 @@ def rehearse(
 ) -> Rehearsed:
     """Runs an exercise's tests at a bench of their own, with a way to ask, and keeps what they see.
 
-    None is begun after the time `end`, of the monotonic clock, nor once a call took too long. What
-    a test spends on importing packages, which later ones find imported, puts the end off.
+    Not those that tell no answers. None is begun after the time `end`, of the monotonic clock, nor
+    once a call took too long. What a test spends on importing packages, which later ones find
+    imported, puts the end off.
     """
     rehearsed = Rehearsed()
     for test in tests:
         member = membership(test)
+        if member is None or member.aspect in NOT_TELLING:
+            continue
         if time.monotonic() > end:
             rehearsed.is_whole = False
             break
         began, modules = time.monotonic(), len(sys.modules)
-        if member is not None and not _run(test, member, bench, ask, rehearsed):
+        if not _run(test, member, bench, ask, rehearsed):
             rehearsed.is_whole = False
             break
         if len(sys.modules) > modules:
             end += time.monotonic() - began
     return rehearsed
+
+
+def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool | None:
+    """Whether a test passes with a way to ask; None if it took too long, or cannot be run."""
+    member, rehearsed = membership(test), Rehearsed()
+    if member is None or _arguments(test, member, bench) is None:
+        return None
+    if not _run(test, member, bench, ask, rehearsed):
+        return None
+    return test.nodeid not in rehearsed.failed
 
 
 def _run(

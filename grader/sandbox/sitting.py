@@ -56,10 +56,25 @@ class Limits:
 class Workbench:
     """A worker in which edits are tried; `seconds` are those that it took for that."""
 
-    def __init__(self, worker: Worker, spare: float) -> None:
+    def __init__(self, worker: Worker, spare: float, familiar: Unremarkable) -> None:
         self._worker = worker
         self._spare = spare
+        self._familiar = familiar
         self.seconds = 0.0
+
+    def ask(self, call: Call) -> Reply:
+        """The answer of the program as it is edited now; nothing is noted of it.
+
+        Raises:
+            StudentFault: if there is none.
+        """
+        patience = Patience(self._spare, WALL_FACTOR * self._spare)
+        try:
+            return self._worker.ask(call, patience, self._familiar)
+        except WorkerLost as lost:
+            raise StudentFault(lost.status, lost.message) from None
+        finally:
+            self.seconds += self._worker.taken.own
 
     def try_edits(self, trials: Trials) -> Outcomes:
         """What comes of trials.
@@ -188,7 +203,7 @@ class Sitting:
             patience = Patience(seconds, WALL_FACTOR * seconds)
             if worker.load(self._submission, patience).problem is not None:
                 raise WorkerLost(Status.ERROR, "the submission was imported once, and not again")
-            yield Workbench(worker, seconds)
+            yield Workbench(worker, seconds, self._familiar)
         finally:
             self._end(worker)
 

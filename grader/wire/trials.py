@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,15 @@ from grader.wire.values import Value
 
 # In one frame.
 MAX_EDITS = 500
-MAX_CALLS = 64
+# Things that calls leave, each put back alone.
+MAX_CHANGES = 12
 # In all files together.
 MAX_PASSED = 5000
 _LINES = 1 << 31
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
+# What of them crosses as it is.
+_PLAIN = ("to_change", "seconds", "follow", "told", "stays")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,13 @@ class Trials:
 
     The answers to the first `to_change` calls are wrong: an edit that leaves one of them as it is,
     or without an answer, need not go on. `edits` are, each by file, the changes that it makes.
-    `follow` asks which lines the first so many calls pass without any edit.
+    `follow` asks which lines the first so many calls pass without any edit. An edit of nothing is
+    the control.
+    Where the places of some calls are `told`, all are made one after another in one state without
+    any edit, and the answers to those are told. Then so again, with each thing that calls changed
+    put back alone before each of those; the line that changed it is told as passed.
+    Where the one edit `stays`, it is made from the state after the import, for the calls that
+    follow these trials; no call is made with it now.
     """
 
     calls: Sequence[Call]
@@ -55,16 +64,27 @@ class Trials:
     edits: Sequence[Mapping[str, Sequence[Change]]]
     seconds: float
     follow: int = 0
+    told: Sequence[int] = ()
+    stays: bool = False
+
+    @property
+    def ways(self) -> int:
+        """In how many ways a call may be answered: by edits, or with one thing put back or none."""
+        return MAX_CHANGES + 1 if self.told else len(self.edits)
 
 
 @dataclass(slots=True)
 class Outcomes:
     """What edited programs answered: by edit and call, the number of one of the `answers`.
 
-    `tried` edits were begun, with so many `calls` made; `passed` are lines that were followed.
+    `control` is the same of the unedited program, for calls that are to change. `tried` edits were
+    begun, with so many `calls` made; `passed` are lines that were followed. Of calls in one state,
+    number 0 is what they answer, the others what they do with one thing put back, of which `passed`
+    tells the line.
     """
 
     given: dict[tuple[int, int], int] = field(default_factory=dict)
+    control: dict[int, int] = field(default_factory=dict)
     answers: list[torch.Tensor] = field(default_factory=list)
     tried: int = 0
     calls: int = 0
@@ -72,18 +92,31 @@ class Outcomes:
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def add(self, edit: int, call: int, answer: torch.Tensor) -> None:
-        """One more answer; equal ones are kept once."""
+        """One more answer."""
+        self.given[edit, call] = self._number(answer)
+
+    def add_control(self, call: int, answer: torch.Tensor) -> None:
+        """One more answer of the unedited program."""
+        self.control[call] = self._number(answer)
+
+    def _number(self, answer: torch.Tensor) -> int:
+        """The number of an answer; equal ones are kept once."""
         laid_out = answer.clone(memory_format=torch.contiguous_format)
         raw = laid_out.reshape(-1).view(torch.uint8).numpy().tobytes()
         key = (answer.dtype, tuple(answer.shape), raw)
         number = self._known.setdefault(key, len(self.answers))
         if number == len(self.answers):
             self.answers.append(answer)
-        self.given[edit, call] = number
+        return number
 
     def of(self, edit: int, call: int) -> torch.Tensor | None:
         """What an edit answered to a call."""
         number = self.given.get((edit, call))
+        return None if number is None else self.answers[number]
+
+    def unedited(self, call: int) -> torch.Tensor | None:
+        """What the unedited program answered to a call."""
+        number = self.control.get(call)
         return None if number is None else self.answers[number]
 
 
@@ -104,8 +137,8 @@ def encode_trials(trials: Trials) -> bytes:
         ]
         for by in trials.edits
     ]
-    header: dict[str, Any] = {"calls": calls, "to_change": trials.to_change, "edits": edits}
-    header |= {"seconds": trials.seconds, "follow": trials.follow}
+    header: dict[str, Any] = {"calls": calls, "edits": edits}
+    header |= {name: getattr(trials, name) for name in _PLAIN}
     return encode({TRIALS: header}, values)
 
 
@@ -126,13 +159,14 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
         {file: [Change(*one) for one in changes] for file, changes in edit}
         for edit in asked["edits"]
     ]
-    return Trials(calls, asked["to_change"], edits, asked["seconds"], asked["follow"])
+    return Trials(calls, edits=edits, **{name: asked[name] for name in _PLAIN})
 
 
 def encode_outcomes(outcomes: Outcomes) -> bytes:
     """The frame in which a worker tells what came of trials."""
     given = [[edit, call, number] for (edit, call), number in outcomes.given.items()]
     header = {"given": given, "tried": outcomes.tried, "calls": outcomes.calls}
+    header["control"] = [[call, number] for call, number in outcomes.control.items()]
     header["passed"] = [[one.file, one.lines] for one in outcomes.passed]
     return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
 
@@ -149,25 +183,35 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
         if not isinstance(value, torch.Tensor):
             raise BadFrame("an answer of a trial is no tensor")
         answers.append(value)
-    given, tried, calls = header.get("given"), header.get("tried"), header.get("calls")
-    if not isinstance(given, list) or type(tried) is not int or type(calls) is not int:
+    tried, calls = header.get("tried"), header.get("calls")
+    if type(tried) is not int or type(calls) is not int:
         raise BadFrame("what came of trials is not told as it must be")
     if not 0 <= tried <= len(trials.edits) or not 0 <= calls <= tried * len(trials.calls):
         raise BadFrame("more was tried than was asked for")
-    if len(answers) > len(trials.edits) * len(trials.calls):
+    if len(answers) > (trials.ways + 1) * len(trials.calls):
         raise BadFrame("there are more answers than were asked for")
-    ends = (len(trials.edits), len(trials.calls), len(answers))
+    ends = (trials.ways, len(trials.calls), len(answers))
     passed = _passed_from_json(header.get("passed"))
     outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)
-    for row in given:
+    for edit, call, number in _numbers_from_json(header.get("given"), ends):
+        outcomes.given[edit, call] = number
+    for call, number in _numbers_from_json(header.get("control"), ends[1:]):
+        outcomes.control[call] = number
+    return outcomes
+
+
+def _numbers_from_json(rows: object, ends: Sequence[int]) -> Iterator[list[int]]:
+    """Rows of numbers, each below its end."""
+    if not isinstance(rows, list):
+        raise BadFrame("what came of trials is not told as it must be")
+    for row in rows:
         if not isinstance(row, list) or len(row) != len(ends):
             raise BadFrame("what came of a trial is not told as it must be")
         if any(
             type(one) is not int or not 0 <= one < end for one, end in zip(row, ends, strict=True)
         ):
             raise BadFrame("what came of a trial is of none that was asked for")
-        outcomes.given[row[0], row[1]] = row[2]
-    return outcomes
+        yield row
 
 
 def _passed_from_json(entry: object) -> tuple[Passed, ...]:

@@ -59,7 +59,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
             for onlooker in (counter, recorder, tracer, lines):
                 if onlooker is not None:
                     observed.enter_context(onlooker)
-            result = living.result(function, arguments, call, lambda step: _seed(call, step))
+            result = living.result(function, arguments, call, lambda step: seed(call, step))
         value = portable(result, call.device, may_be_on_cpu=numbers)
         # Where nothing is encoded, later steps would change what was answered.
         value = copied(value) if call.is_script else value
@@ -87,15 +87,16 @@ def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None
     return Work(operations, largest, lines.lines if lines is not None else 0)
 
 
-def _seed(call: Call, step: int) -> None:
-    seed = call.seed + step
+def seed(call: Call, step: int) -> None:
+    """Seeds all that draws random numbers, for one step of a call."""
+    number = call.seed + step
     # torch.manual_seed would also note for devices that are not there who asked for it.
-    torch.default_generator.manual_seed(seed)
+    torch.default_generator.manual_seed(number)
     if call.device.startswith("cuda"):
-        torch.cuda.manual_seed(seed)
-    random.seed(seed)
+        torch.cuda.manual_seed(number)
+    random.seed(number)
     if "numpy.random" in sys.modules:
-        numpy.random.seed(seed % _NUMPY_SEEDS)
+        numpy.random.seed(number % _NUMPY_SEEDS)
 
 
 def absent(adapter: str) -> Answer:

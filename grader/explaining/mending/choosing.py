@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.explaining.mending.mending import FileEdit, Mend
 from grader.explaining.mending.sources import Sources
 from grader.explaining.mending.weighing import Weighing
-from grader.verdict import Status
 
 # Of lines whose cheapest edits cost about the same, each may be the one: so is a slip and a change.
 _ABOUT_THE_SAME = 0.5
@@ -30,18 +29,22 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line that mends, what of it is to be changed, and into what."""
+    """A line that mends, what of it is to be changed, and into what.
+
+    What is changed may go `on` in other lines.
+    """
 
     file: str
     line: int
     source: str
     subject: str
     mended: str
+    on: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """Where exercises can be mended: in one line, or in one of two.
+    """Where exercises can be mended: in one line, or in one of two; `makes` are the edits.
 
     That is `besides` what mends an exercise that they build on, if that alone is not enough. What
     mends them `is_plain` if it is as small as slips are. Where it mends `answers_only`, calls that
@@ -50,26 +53,35 @@ class Mended:
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
-    made: FileEdit
+    makes: tuple[FileEdit, ...]
     is_plain: bool
     besides: FileEdit | None = None
     answers_only: bool = False
 
-    def is_of(self, status: Status) -> bool:
-        """Whether it mends what ended so."""
-        return status is Status.FAILED or not self.answers_only
+    @property
+    def made(self) -> FileEdit:
+        """The likeliest edit."""
+        return self.makes[0]
 
-    def in_words(self, named: bool = False, shown: bool = False) -> str:
+    def at(self, place: int) -> Mended:
+        """The same at one of its lines only."""
+        return replace(self, places=(self.places[place],), makes=(self.makes[place],))
+
+    def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """The line, or the two, and what of them to look at where no mistake is `named`.
 
-        What it would be is told if edits are `shown`.
+        What it would be is told if edits are `shown`. Unless it `is_all`, other tests of the
+        exercise stay wrong.
         """
         lines = " | or ".join(in_place(place) for place in self.places)
-        alone = "this line" if len(self.places) == 1 else "one of these lines"
+        which = "this line" if len(self.places) == 1 else "one of these lines"
+        if len(self.places) == 1 and self.places[0].on:
+            which += f" together with {_lines_in_words(self.places[0].on)}"
         second = "Of a second mistake: c" if self.besides else "C"
-        result = "the answers" if self.answers_only else "it"
-        rest = ", but for what is raised" if self.answers_only else ""
-        said = f"{second}hanging {alone} alone makes {result} right{rest}: {lines}"
+        is_alone = is_all and not any(place.on for place in self.places)
+        makes = f"{' alone' if is_alone else ''} makes {'it' if is_all else 'this'} right"
+        rest = "" if is_all else ", but not all of the exercise"
+        said = f"{second}hanging {which}{makes}{rest}: {lines}"
         if shown:
             said += f"\nFor instance: {self.places[0].mended}"
         subjects = dict.fromkeys(place.subject for place in self.places)
@@ -79,6 +91,11 @@ class Mended:
 def in_place(place: Place) -> str:
     """A line in words."""
     return f"{place.file}, line {place.line}: {place.source}"
+
+
+def _lines_in_words(lines: Sequence[int]) -> str:
+    *others, last = map(str, lines)
+    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
 
 
 def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | None:
@@ -103,7 +120,8 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
     limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
     told = [one for weight, one in ranked if weight <= limit][:2]
     places = tuple(_place(one, sources) for one in told)
-    return Mended(places, told[0].exercises, told[0].made, lightest_of_all <= _PLAIN)
+    makes = tuple(one.made for one in told)
+    return Mended(places, told[0].exercises, makes, lightest_of_all <= _PLAIN)
 
 
 def _weighed(mends: Sequence[Mend], sources: Sources, adapters: str) -> list[tuple[float, Mend]]:
@@ -139,6 +157,7 @@ def _place(mend: Mend, sources: Sources) -> Place:
         sources.line(file, edit.line),
         edit.subject,
         _line_of(edit.applied(sources.text(file)), edit.line),
+        tuple(sorted({*edit.lines} - {edit.line})),
     )
 
 

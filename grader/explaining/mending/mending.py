@@ -288,8 +288,10 @@ class Search:
         plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
         for call, one in enumerate(proof):
-            answer = outcomes.of(place, call)
+            answer, control = outcomes.of(place, call), outcomes.unedited(call)
             is_right = one.provable and is_answer(self._catalogue, one.question, answer)
+            if is_answer(self._catalogue, one.question, control):
+                is_right = False  # no edit mends what is right without it
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)
                 if one.question.aspect in TELLING_ASPECTS:

@@ -91,8 +91,8 @@ class Sources:
         return _as_many_as_are_read(one.text for one in others if name in _imported(one.body))
 
     def line(self, file: str, number: int) -> str:
-        """A line of one of the files, without the space around it."""
-        lines = self._files[file].text.split("\n")
+        """A line of a file, without the space around it; nothing if there is none."""
+        lines = self._files[file].text.split("\n") if file in self._files else []
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def count(self, file: str, text: str) -> int:

@@ -9,6 +9,7 @@ import _thread
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -39,6 +40,8 @@ class Alarm:
 
     def __init__(self) -> None:
         self._over: tuple[float, float] | None = None
+        self._seconds = 0.0
+        self._modules = 0
         self._interrupted = False
 
     @contextlib.contextmanager
@@ -59,11 +62,19 @@ class Alarm:
             yield
 
     def set(self, seconds: float) -> None:
-        """Rings after so many seconds of a processor, and again; after none, no more."""
-        taken, now = time.process_time(), time.monotonic()
-        self._over = (taken + seconds, now + _WAITING * seconds) if seconds else None
+        """Rings after so many seconds of a processor, and again; after none, no more.
+
+        Those in which modules are imported do not count: one that is ended in its midst would stay
+        as far as it came.
+        """
+        self._begin(seconds)
         if _HAS_TIMERS:
             signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS if seconds else 0)
+
+    def _begin(self, seconds: float) -> None:
+        taken, now = time.process_time(), time.monotonic()
+        self._over = (taken + seconds, now + _WAITING * seconds) if seconds else None
+        self._seconds, self._modules = seconds, len(sys.modules)
 
     def go_on(self) -> None:
         """Does nothing.
@@ -85,7 +96,9 @@ class Alarm:
         return over is not None and (time.process_time() >= over[0] or time.monotonic() >= over[1])
 
     def _ring(self, _number: int, frame: FrameType | None) -> None:
-        if self._is_due and not _is_ours(frame):
+        if self._is_due and len(sys.modules) > self._modules:
+            self._begin(self._seconds)
+        elif self._is_due and not _is_ours(frame):
             raise TooLong
 
     def _interrupt(self, _number: int, frame: FrameType | None) -> None:

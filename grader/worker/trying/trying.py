@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
-import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,14 +15,17 @@ import torch
 
 from grader.wire.calls import Call
 from grader.wire.flattening import as_tensor
-from grader.wire.trials import Change, Outcomes, Trials
+from grader.wire.trials import MAX_CHANGES, Change, Outcomes, Trials
 from grader.wire.values import Elsewhere, Foreign
 from grader.worker.carrying_out import Living
 from grader.worker.handing_over import arrived, copied, portable
 from grader.worker.observing.following import Follower
+from grader.worker.performing import seed
+from grader.worker.trying import remembering
 from grader.worker.trying.alarm import Alarm
 from grader.worker.trying.exchanging import CannotExchange, Source, Swap, functions_below
 from grader.worker.trying.remembering import State, modules_below
+from grader.worker.trying.replaying import Keepers
 
 # Of a processor. An edited loop may never end: no call of a trial, nor what it makes, takes longer.
 _CALL_SECONDS = 0.4
@@ -57,6 +60,7 @@ class Trying:
         self._sources: dict[str, Source | None] = {}
         self._clock = clock
         self._alarm = Alarm()
+        self._staying: list[Swap] = []
 
     def perform(self, trials: Trials) -> Outcomes:
         """What the edited programs answer: as far as they answer otherwise than the loaded one.
@@ -66,21 +70,74 @@ class Trying:
         """
         end = self._clock() + trials.seconds
         outcomes = Outcomes()
+        self._undo(self._staying)
         with self._alarm.held():
+            if trials.stays:
+                self._make(trials.edits[0], outcomes)
+                return outcomes
             with Follower(self._root) as follower:
                 for call in trials.calls[: trials.follow]:
                     self._answer(call, ())
             outcomes.passed = follower.passed
-            edits = bool(trials.edits)
-            before = [self._answer(call, ()) for call in trials.calls] if edits else []
+            changing = trials.calls[: trials.to_change] if trials.edits else ()
+            before = [self._answer(call, ()) for call in changing]
+            for place, answer in enumerate(before):
+                if answer is not None:
+                    outcomes.add_control(place, answer)
             for number, edit in enumerate(trials.edits):
                 if self._clock() > end:
                     break
                 outcomes.tried += 1
                 self._try(number, edit, trials, before, outcomes)
+            if trials.told:
+                self._replay(trials, end, outcomes)
         self._alarm.go_on()
         self._state.restore()
         return outcomes
+
+    def _make(self, edit: Edit, outcomes: Outcomes) -> None:
+        """Makes an edit that stays until the next trials; it is not tried if it cannot be made."""
+        self._state.restore()
+        with contextlib.suppress(CannotExchange):
+            for swap in [swap for file, own in edit.items() for swap in self._swaps(file, own)]:
+                swap.apply()
+                self._staying.append(swap)
+            outcomes.tried = 1
+
+    def _undo(self, swaps: list[Swap]) -> None:
+        while swaps:
+            swaps.pop().undo()
+
+    def _replay(self, trials: Trials, end: float, outcomes: Outcomes) -> None:
+        """Makes the calls in one state; then again, each thing that changed put back alone."""
+        self._in_sequence(trials, 0, outcomes)
+        changes = list(itertools.islice(self._state.changes(), MAX_CHANGES))
+        self._state.restore()
+        with Keepers(self._root, changes) as keepers:
+            for call in trials.calls:
+                self._answer(call, (), anew=False)
+        outcomes.passed = keepers.lines
+        for number, change in enumerate(changes, 1):
+            if self._clock() > end:
+                break
+            self._in_sequence(trials, number, outcomes, change)
+
+    def _in_sequence(
+        self,
+        trials: Trials,
+        number: int,
+        outcomes: Outcomes,
+        change: remembering.Change | None = None,
+    ) -> None:
+        """Makes the calls in one state; a change is put back before each that is told."""
+        self._state.restore()
+        for place, call in enumerate(trials.calls):
+            is_told = place in trials.told
+            if is_told and change is not None:
+                change.undo()
+            answer = self._answer(call, (), anew=False)
+            if is_told and answer is not None:
+                outcomes.add(number, place, answer)
 
     def _try(
         self, number: int, edit: Edit, trials: Trials, before: Sequence[Answer], outcomes: Outcomes
@@ -109,18 +166,17 @@ class Trying:
         finally:
             self._alarm.set(0)
 
-    def _answer(self, call: Call, swaps: Sequence[Swap]) -> Answer:
+    def _answer(self, call: Call, swaps: Sequence[Swap], anew: bool = True) -> Answer:
         """What the program answers to a call when so much of it is exchanged.
 
-        Nothing, if that cannot cross.
+        Nothing, if that cannot cross. Unless it begins `anew`, it has what the call before left.
         """
         function = self._adapters.get(call.adapter)
         if function is None:
             return None
         self._alarm.go_on()
-        self._state.restore()
-        torch.default_generator.manual_seed(call.seed)
-        random.seed(call.seed)
+        if anew:
+            self._state.restore()
         arguments = {name: arrived(copied(own)) for name, own in call.arguments.items()}
         done: list[Swap] = []
         try:
@@ -129,14 +185,13 @@ class Trying:
                 done.append(swap)
             self._alarm.set(_CALL_SECONDS)
             with Living(self._adapters) as living:
-                made = living.result(function, arguments, call)
+                made = living.result(function, arguments, call, functools.partial(seed, call))
                 result = portable(made, may_be_on_cpu=True)
         except BaseException:  # an edited program may raise anything at all
             return None
         finally:
             self._alarm.set(0)
-            for swap in reversed(done):
-                swap.undo()
+            self._undo(done)
         if isinstance(result, Foreign | Elsewhere):
             return None
         answer = as_tensor(result)

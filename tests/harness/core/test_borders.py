@@ -93,6 +93,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.trying.exchanging",
     "grader.worker.trying.parts",
     "grader.worker.trying.remembering",
+    "grader.worker.trying.replaying",
     "grader.worker.trying.trying",
     "grader.worker.uncompiled",
     "grader.worker.unforked",

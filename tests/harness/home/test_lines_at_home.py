@@ -176,8 +176,9 @@ def test_the_line_to_change_is_told(at_home, program):
 def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(at_home):
     """Much code takes as many axes as its course used: that is a matter of its own."""
     printed = at_home(NARROW, "-v", "--locate")
-    assert printed.count(told_at(NARROW)) == 2
-    assert "makes the answers right, but for what is raised" in " ".join(printed.split())
+    assert printed.count(told_at(NARROW)) == 3
+    assert printed.count("It stays wrong when the line is changed") == 1
+    assert "makes this right, but not all of the exercise" in " ".join(printed.split())
 
 
 def test_a_module_that_is_imported_again_in_the_call_is_the_edited_one(at_home):

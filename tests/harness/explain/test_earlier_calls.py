@@ -1,0 +1,133 @@
+"""An answer that depends on earlier calls is told as that, and the line where something is kept."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from grader.explaining.mending.earlier_calls import SAID
+
+pytestmark = pytest.mark.process
+
+COUNT = "\ndef run_count(x):\n    return x.numel()\n"
+HERE = "# kept"
+KEPT = {
+    "a global": """
+        calls = 0
+
+        def run_double(x):
+            global calls
+            calls += 1  # kept
+            return 2 * x if calls == 1 else 3 * x
+        """,
+    "a dictionary": """
+        SEEN = {}
+
+        def run_double(x):
+            first = SEEN.setdefault("x", x)  # kept
+            return x + (x if first is x else 2 * x)
+        """,
+    "a default": """
+        def run_double(x, calls=[]):
+            calls.append(len(calls))  # kept
+            return (len(calls) + 1) * x
+        """,
+    "an attribute of an object": """
+        class Doubling:
+            def __init__(self):
+                self.factor = 2
+
+            def __call__(self, x):
+                y = self.factor * x
+                self.factor = 3  # kept
+                return y
+
+        doubling = Doubling()
+
+        def run_double(x):
+            return doubling(x)
+        """,
+    "an attribute of a function": """
+        def run_double(x):
+            y = run_double.factor * x
+            run_double.factor = 3  # kept
+            return y
+
+        run_double.factor = 2
+        """,
+    "a cache": """
+        import functools
+
+        FACTORS = {}
+
+        @functools.lru_cache  # kept
+        def largest(axes):
+            return FACTORS["x"]
+
+        def run_double(x):
+            FACTORS["x"] = x.abs().max()
+            return 2 * x * x.abs().max() / largest(x.ndim > 0)
+        """,
+    "a tensor, in place": """
+        import torch
+
+        WEIGHT = torch.full((), 2.0)
+
+        def run_double(x):
+            y = WEIGHT.item() * x
+            WEIGHT.add_(1)  # kept
+            return y
+        """,
+    "a module's parameter": """
+        import torch
+        from torch import nn
+
+        SCALE = nn.Linear(1, 1, bias=False)
+        with torch.no_grad():
+            SCALE.weight.fill_(2.0)
+
+        def run_double(x):
+            y = SCALE.weight.detach().item() * x
+            with torch.no_grad():
+                SCALE.weight.add_(1)  # kept
+            return y
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_what_earlier_calls_leave_is_told_with_the_line_that_keeps_it(grade, kind):
+    """In a fresh state the unedited program is right: no edit mends it, and no mistake is named."""
+    program = textwrap.dedent(KEPT[kind]).lstrip("\n")
+    (line,) = (n for n, text in enumerate(program.splitlines(), 1) if HERE in text)
+    told = [
+        verdict
+        for verdict in grade(program + COUNT).grade.tests
+        if verdict.exercise == "run_double" and verdict.status == "failed"
+    ]
+    plain = [verdict for verdict in told if verdict.aspect in ("values", "generality")]
+    assert plain
+    assert all("earlier calls" in verdict.message for verdict in plain)
+    assert any(SAID in verdict.message for verdict in plain)
+    assert {(one.where.file, one.where.line) for one in plain if one.where} == {
+        ("adapters.py", line)
+    }
+    assert not any("Changing this line" in verdict.message for verdict in told)
+    assert [verdict.diagnosis for verdict in told if verdict.diagnosis] == []
+
+
+def test_what_is_wrong_in_every_state_is_mended_as_ever(grade):
+    """Something is kept, and does no harm."""
+    program = "SEEN = []\n\ndef run_double(x):\n    SEEN.append(x)\n    return x + x + x\n"
+    told = grade(program + COUNT)["test_doubles"]
+    assert SAID not in told.message
+    assert (told.where.file, told.where.line) == ("adapters.py", 5)
+    assert told.diagnosis.mistake == "tripled"
+
+
+def test_what_comes_by_chance_is_not_said_to_depend_on_earlier_calls(grade):
+    """An answer that is right now and then is so in a fresh state as well."""
+    program = "import os\n\ndef run_double(x):\n    return (2 + os.urandom(1)[0] % 2) * x\n"
+    told = [one for one in grade(program + COUNT).grade.tests if one.message]
+    assert not any(SAID in verdict.message for verdict in told)

@@ -1,0 +1,56 @@
+"""A line is told of the tests that it makes right, each asked; the others keep their own cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.causes import FailedTest, causes
+
+pytestmark = pytest.mark.process
+
+COUNT = "\ndef run_count(x):\n    return x.numel()\n"
+TWO_FAULTS = {
+    "a gradient that is lost": "    return 3 * x.detach() + 0 * x\n",
+    "an input that is written into": "    y = 3 * x\n    x += 1\n    return y\n",
+    "a factor that stands twice": "    y = z = x + x\n    y += x\n    z += x\n"
+    "    return y if x.ndim < 3 else z\n",
+}
+
+
+def failed(grade, program):
+    """The tests of `run_double` that failed, by name."""
+    return {
+        verdict.id.rpartition("::")[2]: verdict
+        for verdict in grade(program + COUNT).grade.tests
+        if verdict.exercise == "run_double" and verdict.status == "failed"
+    }
+
+
+def test_what_one_line_makes_right_altogether_is_told_so(grade):
+    """Also the gradient, which is asked for with the edit."""
+    told = failed(grade, "def run_double(x):\n    return 3 * x\n")
+    assert "test_gradient" in told
+    assert all("Changing this line alone makes it right" in one.message for one in told.values())
+    assert {one.where.line for one in told.values()} == {2}
+
+
+@pytest.mark.parametrize("fault", [*TWO_FAULTS][:2])
+def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
+    """It hears of no line that would not make it right."""
+    told = failed(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
+    apart = told.pop("test_gradient" if "gradient" in fault else "test_leaves_its_input_alone")
+    assert "Changing this line makes this right, but not all" in told["test_doubles"].message
+    assert told["test_doubles"].where.line == 2
+    assert apart.where is None
+    assert "It stays wrong when the line is changed that mends other tests" in apart.message
+    first, second = causes(map(FailedTest.of, [told["test_doubles"], apart]))
+    assert [[test.id for test in one.tests] for one in (first, second)] == [
+        [told["test_doubles"].id],
+        [apart.id],
+    ]
+
+
+def test_of_an_edit_of_two_lines_none_is_said_to_suffice_alone(grade):
+    """Whoever changes the first of them only is as wrong as before."""
+    told = failed(grade, "def run_double(x):\n" + TWO_FAULTS["a factor that stands twice"])
+    assert not [one for one in told.values() if "this line alone" in one.message]
