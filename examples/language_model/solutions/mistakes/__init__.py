@@ -22,7 +22,7 @@ from . import (
     tokenizer,
     tokenizer_training,
 )
-from .mistake import Mistake
+from .mistake import Mistake, combined
 
 MISTAKES: tuple[Mistake, ...] = (
     *layers.MISTAKES,
@@ -42,4 +42,4 @@ MISTAKES: tuple[Mistake, ...] = (
 
 HABITS = (*habits.HABITS, *side_effects.HABITS)
 
-__all__ = ["HABITS", "MISTAKES", "Mistake"]
+__all__ = ["HABITS", "MISTAKES", "Mistake", "combined"]

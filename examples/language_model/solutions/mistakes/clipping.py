@@ -69,6 +69,15 @@ def _weights_clipped(parameters: Iterable[torch.nn.Parameter], max_l2_norm: floa
 
 def _weights_measured(parameters: Iterable[torch.nn.Parameter], max_l2_norm: float) -> None:
     several = list(parameters)
+    _by_weights_of(several, max_l2_norm)
+
+
+def _trained_weights_measured(parameters: Iterable[torch.nn.Parameter], max_l2_norm: float) -> None:
+    several = [one for one in parameters if one.grad is not None]
+    _by_weights_of(several, max_l2_norm)
+
+
+def _by_weights_of(several: list[torch.nn.Parameter], max_l2_norm: float) -> None:
     size = _total([one.data for one in several])
     for one in several:
         if one.grad is not None and size > max_l2_norm:
@@ -135,6 +144,7 @@ MISTAKES = (
         "Which attribute of a parameter holds its gradient?",
         _weights_clipped,
         _weights_measured,
+        _trained_weights_measured,
     ),
     _mistake(
         "clipping-without-gradient",

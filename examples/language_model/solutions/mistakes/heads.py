@@ -59,6 +59,10 @@ def _last_for_all(features: Tensor, num_heads: int) -> Tensor:
     return heads[..., -1:, :, :].expand_as(heads)
 
 
+def _by_diagonal(features: Tensor, weight: Tensor) -> Tensor:
+    return features * weight.diagonal()
+
+
 def _unprojected(merged: Tensor, _weight: Tensor) -> Tensor:
     return merged
 
@@ -146,6 +150,17 @@ MISTAKES = (
         "Over which axis of the output weight does your product sum, and which one holds the "
         "features that come in?",
         ways(Way(CAUSAL, {"project_output": _times})),
+    ),
+    Mistake(
+        "weight-diagonal",
+        "Of a square weight you use the diagonal alone: in your equation both of its axes have the "
+        "same name.",
+        "In `einsum(x, weight, '... d, d d -> ... d')`, which numbers of the weight are read?",
+        ways(
+            Way(CAUSAL, {"project": _by_diagonal, "project_output": _by_diagonal}),
+            Way(CAUSAL, {"project": _by_diagonal}),
+            Way(CAUSAL, {"project_output": _by_diagonal}),
+        ),
     ),
     Mistake(
         "weights-not-loaded",

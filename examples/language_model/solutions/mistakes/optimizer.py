@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..optimizer import AdamW
-from .mistake import Mistake
+from .mistake import Mistake, Replacing
 
 
 def _left_out(_optimizer: AdamW, _parameter: Tensor, _group: dict[str, Any]) -> None:
@@ -134,22 +134,21 @@ class _FirstOptions(AdamW):
         super().move(parameter, state, self.defaults)
 
 
-class _Uphill(AdamW):
-    """Goes where the gradient points to."""
-
-    def gradient(self, parameter: Tensor, group: dict[str, Any]) -> Tensor:
-        return -parameter.grad
+def _uphill(_optimizer: AdamW, parameter: Tensor, _group: dict[str, Any]) -> Tensor:
+    return -parameter.grad
 
 
-def _adamw(**replaced: Callable[..., Any]) -> type[AdamW]:
-    """AdamW with some of its methods replaced."""
-    return type("AdamW", (AdamW,), dict(replaced))
+def _class_with(**replaced: Any) -> Callable[[], type[AdamW]]:
+    """What returns AdamW with some of its methods replaced."""
+    return lambda: type("AdamW", (AdamW,), dict(replaced))
 
 
-def _mistake(id: str, explanation: str, hint: str, *classes: type[AdamW]) -> Mistake:
-    # Each variant has its own class in the default of its parameter, not the loop's last.
-    variants = tuple(lambda made=made: made for made in classes)
-    return Mistake(id, explanation, hint, {"get_adamw_cls": variants})
+def _adamw(**replaced: Callable[..., Any]) -> Replacing:
+    return Replacing(_class_with, replaced)
+
+
+def _mistake(id: str, explanation: str, hint: str, *variants: Callable[[], type[AdamW]]) -> Mistake:
+    return Mistake(id, explanation, hint, {"get_adamw_cls": variants}, common=True)
 
 
 MISTAKES = (
@@ -174,7 +173,7 @@ MISTAKES = (
         "Your step is counted once for each parameter, so that all but the first are corrected as "
         "in a later step.",
         "With two parameters, what is t for the second of them after the first step?",
-        _SharedStep,
+        lambda: _SharedStep,
     ),
     _mistake(
         "adamw-state-shared",
@@ -251,12 +250,12 @@ MISTAKES = (
         "Your steps are taken with the settings that the optimizer was made with, whatever those "
         "of a group of parameters are.",
         "Where does `torch.optim.Optimizer` keep the settings of each group?",
-        _FirstOptions,
+        lambda: _FirstOptions,
     ),
     _mistake(
         "adamw-uphill",
         "Your steps go along the gradient, where the loss grows.",
         "Which sign has the step, and which the gradient?",
-        _Uphill,
+        _adamw(gradient=_uphill),
     ),
 )

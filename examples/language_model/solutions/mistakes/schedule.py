@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable
 
-from .mistake import Mistake
+from .mistake import Mistake, Replacing
 
 Schedule = Callable[[int, float, float, int, int], float]
 
 
-def _schedule(
+def _made(
     warm_up: Callable[[int, float, float, int], float] = lambda it, high, _low, rise: (
         it / rise * high
     ),
@@ -17,7 +17,7 @@ def _schedule(
     between: Callable[[float, float, float], float] = lambda above, high, low: (
         low + above * (high - low)
     ),
-    floor: bool = True,
+    ends: Callable[[int, int], float] = lambda _rise, end: end,
 ) -> Callable[..., float]:
     """The schedule with some of its parts replaced."""
 
@@ -30,7 +30,7 @@ def _schedule(
     ) -> float:
         if it < warmup_iters:
             return warm_up(it, max_learning_rate, min_learning_rate, warmup_iters)
-        if floor and it >= cosine_cycle_iters:
+        if it >= ends(warmup_iters, cosine_cycle_iters):
             return between(0.0, max_learning_rate, min_learning_rate)
         share = above(passed(it, warmup_iters, cosine_cycle_iters))
         return between(share, max_learning_rate, min_learning_rate)
@@ -38,8 +38,12 @@ def _schedule(
     return get_lr_cosine_schedule
 
 
+def _schedule(**replaced: Callable[..., float]) -> Replacing:
+    return Replacing(_made, replaced)
+
+
 def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., float]) -> Mistake:
-    return Mistake(id, explanation, hint, {"run_get_lr_cosine_schedule": variants})
+    return Mistake(id, explanation, hint, {"run_get_lr_cosine_schedule": variants}, common=True)
 
 
 MISTAKES = (
@@ -60,7 +64,7 @@ MISTAKES = (
         "schedule-without-floor",
         "After the cycle your rate follows the cosine up again, where it should stay down.",
         "How many cases has the schedule, and which of them is the last?",
-        _schedule(floor=False),
+        _schedule(ends=lambda _rise, _end: math.inf),
     ),
     _mistake(
         "schedule-span",
@@ -69,6 +73,12 @@ MISTAKES = (
         _schedule(passed=lambda it, rise, end: (it - rise) / end),
         _schedule(passed=lambda it, _rise, end: it / end),
         _schedule(passed=lambda it, rise, end: it / (end - rise)),
+        _schedule(
+            passed=lambda it, rise, end: (it - rise) / end, ends=lambda rise, end: rise + end
+        ),
+        _schedule(passed=lambda it, rise, end: (it - rise) / (end - rise - 1)),
+        _schedule(passed=lambda it, rise, end: (it - rise) / (end - rise + 1)),
+        _schedule(passed=lambda it, rise, end: (it - rise + 1) / (end - rise)),
     ),
     _mistake(
         "schedule-not-halved",

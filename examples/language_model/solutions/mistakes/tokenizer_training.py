@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..pretokens import cut_at, longest_first
@@ -10,7 +10,7 @@ from ..pretokens import words as words_of
 from ..tokenizer import Pair
 from ..tokenizer_training import Training, Word
 from . import tokenizer_counts as counts
-from .mistake import Mistake
+from .mistake import Mistake, Replacing
 
 
 def _first_seen(_training: Training, pairs: Counter[Pair]) -> Pair:
@@ -98,15 +98,22 @@ def _one_too_few(_training: Training, vocab_size: int, special_tokens: list[str]
     return vocab_size - 256 - len(special_tokens) - 1
 
 
-def _training(**replaced: Any) -> type[Training]:
+def _trained(**replaced: Any) -> Training:
     """The training with some of its methods replaced."""
-    return type("Training", (Training,), dict(replaced))
+    return type("Training", (Training,), dict(replaced))()
 
 
-def _mistake(id: str, explanation: str, hint: str, *classes: type[Training]) -> Mistake:
-    ids_otherwise = [type("Training", (one,), {"specials_first": False}) for one in classes]
-    variants = tuple(made() for made in (*classes, *ids_otherwise))
-    return Mistake(id, explanation, hint, {"run_train_bpe": variants})
+def _with_ids_otherwise(**replaced: Any) -> Training:
+    return _trained(specials_first=False, **replaced)
+
+
+def _mistake(
+    id: str, explanation: str, hint: str, *ways: Mapping[str, Any], common: bool = False
+) -> Mistake:
+    variants = tuple(
+        Replacing(make, way) for make in (_trained, _with_ids_otherwise) for way in ways
+    )
+    return Mistake(id, explanation, hint, {"run_train_bpe": variants}, common=common)
 
 
 MISTAKES = (
@@ -115,111 +122,113 @@ MISTAKES = (
         "Of several pairs that are equally frequent you merge the one that was counted first, "
         "where the lexicographically greatest is asked for.",
         "What does `max` return, if several have the largest count?",
-        _training(best=_first_seen),
-        _training(best=_first_seen, counts=counts.Recounted),
+        dict(best=_first_seen),
+        dict(best=_first_seen, counts=counts.Recounted),
+        common=True,
     ),
     _mistake(
         "bpe-ties-smallest",
         "Of several pairs that are equally frequent you merge the lexicographically smallest, "
         "where the greatest is asked for.",
         "Which of (b'a', b'b') and (b'a', b'c') is the greater one?",
-        _training(best=_smallest),
+        dict(best=_smallest),
+        common=True,
     ),
     _mistake(
         "bpe-ties-by-joined-bytes",
         "Of several pairs that are equally frequent you compare something else than the pairs.",
         "Which of (b'ab', b'c') and (b'a', b'bd') is the greater one, as tuples in Python?",
-        _training(best=_greatest_joined),
-        _training(best=_longest),
+        dict(best=_greatest_joined),
+        dict(best=_longest),
     ),
     _mistake(
         "bpe-rarest",
         "You merge the pair that is rarest.",
         "Which end of the sorted counts do you take?",
-        _training(best=_rarest),
+        dict(best=_rarest),
     ),
     _mistake(
         "bpe-specials-counted",
         "Your special tokens are counted like any other text, so that merges are learnt of them.",
         "What is to be done with the special tokens before words are looked for?",
-        _training(words=_specials_as_text),
-        _training(words=_specials_cut),
-        _training(words=_specials_whole),
+        dict(words=_specials_as_text),
+        dict(words=_specials_cut),
+        dict(words=_specials_whole),
     ),
     _mistake(
         "bpe-merges-across-specials",
         "Your text grows together where a special token was taken out of it.",
         "What may stand before a special token, and what behind it?",
-        _training(words=_specials_taken_out),
+        dict(words=_specials_taken_out),
     ),
     _mistake(
         "bpe-specials-unescaped",
         "In your pattern the characters of special tokens mean something else: `|` is an "
         "alternative there.",
         "Which function of `re` makes a pattern of a text that matches this text and nothing else?",
-        _training(words=_unescaped),
+        dict(words=_unescaped),
     ),
     _mistake(
         "bpe-across-words",
         "Your merges go across the borders of words.",
         "What is done with a text, before its pairs are counted?",
-        _training(words=_no_words),
+        dict(words=_no_words),
     ),
     _mistake(
         "bpe-uncut-without-specials",
         "Where no special tokens are given, your text is not cut into words.",
         "Which lines of your training run if there are no special tokens?",
-        _training(words=_no_words_without_specials),
+        dict(words=_no_words_without_specials),
     ),
     _mistake(
         "bpe-words-at-spaces",
         "Your text is cut into words at its spaces, and not by the pattern.",
         "Of `it's 12:30`, which words does the pattern find, and with which of them is the space?",
-        _training(words=_at_spaces),
-        _training(words=_at_borders),
+        dict(words=_at_spaces),
+        dict(words=_at_borders),
     ),
     _mistake(
         "bpe-words-counted-once",
         "Your pairs are counted in every word once, however often the text has the word.",
         "By how much does a word that stands there ten times raise the counts of its pairs?",
-        _training(words=_each_once),
+        dict(words=_each_once),
     ),
     _mistake(
         "bpe-not-utf8",
         "Your training begins with characters, where it should begin with the bytes of UTF-8.",
         "How many bytes has an é, and how many merges does it take to make one token of them?",
-        _training(first_tokens=_characters),
+        dict(first_tokens=_characters),
     ),
     _mistake(
         "bpe-vocabulary-size",
         "Your vocabulary has another size than the one that is asked for.",
         "Of what does the vocabulary consist before the first merge, and how many of these are "
         "there?",
-        _training(merges_wanted=_specials_beyond),
-        _training(merges_wanted=_bytes_beyond),
-        _training(merges_wanted=_one_too_few),
+        dict(merges_wanted=_specials_beyond),
+        dict(merges_wanted=_bytes_beyond),
+        dict(merges_wanted=_one_too_few),
     ),
     _mistake(
         "bpe-counts-stale",
         "Your counts are those of the text's bytes: after a merge they are not brought up to date.",
         "Which pairs are there after a merge that were not there before, and which are rarer?",
-        _training(counts=counts.Stale),
-        _training(counts=counts.SingleBytesOnly),
+        dict(counts=counts.Stale),
+        dict(counts=counts.SingleBytesOnly),
     ),
     _mistake(
         "bpe-merged-once-a-word",
         "A pair that stands in a word twice is merged there once.",
         "What is left of (b'a', b'n') in `banana` after it is merged?",
-        _training(counts=counts.RecountedOnce),
-        _training(counts=counts.CountedOnce),
-        _training(counts=counts.ForgottenOnce),
+        dict(counts=counts.RecountedOnce),
+        dict(counts=counts.CountedOnce),
+        dict(counts=counts.ForgottenOnce),
     ),
     _mistake(
         "bpe-counts-side-by-side",
         "Your counts are wrong where two merges stand side by side, as a + a does twice in `aaaa`.",
         "Once a + b is merged twice in `abab`, which pair is there, and which pairs are gone?",
         *(
-            _training(counts=type(one.__name__, (one,), settings))
+            dict(counts=type(one.__name__, (one,), settings))
             for settings in ({}, {"drops": True}, {"ends": True})
             for one in (
                 counts.Corrected,
