@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import math
 import tomllib
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.late_rule import BadRule, LateRule, read_rule
+from grader.near_names import nearest
 from grader.refusal import Refusal
 from grader.verdict import Aspect
 
@@ -97,10 +97,10 @@ def find_assignment(start: Path) -> Assignment:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """What somebody may have meant by a name that is not known: the nearest, or any of them."""
+    """Says which known name somebody may have meant: the nearest, or any of them."""
     names = [str(one) for one in known]
-    near = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {near[0]}?" if near else f"there is {', '.join(names)}"
+    near = nearest(name, names)
+    return f"did you mean {near}?" if near else f"there is {', '.join(names)}"
 
 
 def _table(file: Path) -> Mapping[str, Any] | None:

@@ -13,6 +13,8 @@ from grader.store import Results
 from grader.store.anonymous import called
 from grader.submission import Author
 
+_MOST_NAMES, _MOST_LISTED = 10_000, 20
+
 
 class Unknown(Exception):
     """Nobody and nothing of this class is called so; the text says who or what may be meant."""
@@ -157,7 +159,8 @@ def _key(text: str) -> str:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """What may be meant, of many names the nearest alone."""
+    """Says what may be meant, of many names the nearest alone."""
     names = [*dict.fromkeys(known)]
-    said = meant(name, names[:10_000])
-    return said if said.endswith("?") or len(names) <= 20 else f"there are {len(names)} others"
+    said = meant(name, names[:_MOST_NAMES])
+    is_short = said.endswith("?") or len(names) <= _MOST_LISTED
+    return said if is_short else "nothing there is called like it"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.assignment import find_assignment
 from tests.harness.warm import Warm
 
 pytestmark = pytest.mark.unit
@@ -24,6 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 PLACE = re.compile(r"`(grader/[\w/.]*\w/?)`")
+DECIDED = re.compile(r"grader decide .*?\b(run_\w+)")
 COURSE = ("examples", "adapters.py", "assignment", "solutions", "tests/conftest.py", "tests/public")
 COURSE += ("tests/hidden", "pyproject.toml", "constraints.txt")
 
@@ -125,3 +127,11 @@ def test_every_part_of_the_engine_that_a_page_names_is_there(page):
     """A page that leads to a place which was renamed is worse than none."""
     for place in PLACE.findall(page.read_text(encoding="utf-8")):
         assert (ROOT / place).exists(), place
+
+
+def test_what_pages_decide_about_are_exercises_of_the_assignment():
+    """Whoever tries the command as it stands is not told that there is no such exercise."""
+    known = find_assignment(ROOT).points
+    decided = [name for page in PAGES for name in DECIDED.findall(page.read_text("utf-8"))]
+    assert decided
+    assert [name for name in decided if name not in known] == []

@@ -149,6 +149,7 @@ LAYERS = [
         "grader.edits",
         "grader.evidence",
         "grader.imports",
+        "grader.near_names",
         "grader.submission",
         "grader.plain_text",
         "grader.parentage",

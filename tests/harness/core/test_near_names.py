@@ -1,0 +1,38 @@
+"""A misspelt name finds the one that was meant, and never an unlike one."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.near_names import nearest
+
+pytestmark = pytest.mark.unit
+
+EXERCISES = (
+    "run_softmax",
+    "run_rope",
+    "run_causal_mask",
+    "run_multihead_self_attention",
+    "run_silu",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "found"),
+    [
+        ("run_rop", EXERCISES, "run_rope"),
+        ("run_duoble", ("run_double", "run_count"), "run_double"),
+        ("run_SoftMax", EXERCISES, "run_softmax"),
+        ("softmax", ("softmax", "rope"), "softmax"),
+        ("tekst", ("text", "person"), "text"),
+        ("run_mha", EXERCISES, ""),
+        ("run_gelu", EXERCISES, ""),
+        ("run_gqa", ("run_mha",), ""),
+        ("evans", ("adams", "Bell, Ada", "young"), ""),
+        ("", EXERCISES, ""),
+        ("x", (), ""),
+    ],
+)
+def test_the_name_that_takes_the_fewest_slips_is_meant(name, known, found):
+    """A beginning that all names share makes no two of them alike."""
+    assert nearest(name, known) == found
