@@ -14,7 +14,7 @@ from grader.plain_text import plain
 from grader.points import points_of
 from grader.report.feedback import feedback, shortened
 from grader.report.notes import notes
-from grader.report.standing import Standing
+from grader.report.standing import ExerciseStanding, Standing
 from grader.report.text import one_line, points
 from grader.store import Results
 from grader.submission import Author
@@ -64,7 +64,7 @@ def letters(results: Results, settling: Settling, apart: bool) -> Iterator[Lette
             graded, settled = Graded.of(grade), settling.settle(grade)
             together = common(settled)
             if together is None:
-                yield LeftOut(grade.submission, "counts for nobody: another was taken instead")
+                yield LeftOut(grade.submission, "another submission was taken instead")
                 continue
             named = downloads.get(grade.submission, ())
             for one in settled if apart else (together,):
@@ -106,7 +106,7 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
         return "\n\n".join([*parts, "Nothing could be graded."]) + "\n"
     right = []
     for each in graded.exercises if graded.complete else ():
-        name, score = one_line(each.exercise), f"{points(each.score)} of {points(each.max_score)}"
+        name, score = one_line(each.exercise), _points_of(each, settled)
         tests = graded.tests[each.exercise]
         if each.standing is Standing.FULL and not notes(tests):
             right.append(f"{name} ({score})")
@@ -116,3 +116,11 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
     if right:
         parts.append(f"Right: {', '.join(right)}")
     return "\n\n".join(parts) + "\n"
+
+
+def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
+    """The points that an exercise gives in the end, as the sum has them."""
+    own = settled.exercises.get(each.exercise)
+    if own is None:
+        return f"{points(each.score)} of {points(each.max_score)}"
+    return f"{points(points_of(own.final))} of {points(points_of(own.worth))}"

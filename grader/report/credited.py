@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.points import hundredths, points_of, shared_out
+from grader.points import OF_THE_VALUES, hundredths, points_of, shared_out
 from grader.report.text import points
-from grader.verdict import Grade
+from grader.verdict import Grade, Verdict
 
 
 def credited(grade: Grade) -> Grade:
-    """The grade with what is carried among the scores, where tests of its exercise lack points.
+    """Returns the grade with what is carried among the scores; its message says why."""
+    said = [
+        f"+{points(one.points)} points in {one.exercise}: {one.sentence}" for one in grade.carried
+    ]
+    message = "\n".join(filter(None, [grade.message, *said])) or None
+    tests = credited_tests(grade)
+    return replace(grade, tests=tests, score=grade.final, carried=(), message=message)
 
-    Its message says why.
+
+def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
+    """Adds what is carried to the tests of its exercise that lack points.
+
+    None of them says any more that it counts less for the exercise's values.
     """
     tests = list(grade.tests)
     for one in grade.carried:
@@ -24,10 +34,12 @@ def credited(grade: Grade) -> Grade:
         lacks = [hundredths(tests[it].max_score) - hundredths(tests[it].score) for it in places]
         back = min(hundredths(one.points), sum(lacks))
         for place, part in zip(places, shared_out(back, lacks) if places else (), strict=True):
-            score = points_of(hundredths(tests[place].score) + part)
-            tests[place] = tests[place]._replace(score=score)
-    said = [
-        f"+{points(one.points)} points in {one.exercise}: {one.sentence}" for one in grade.carried
-    ]
-    message = "\n".join(filter(None, [grade.message, *said])) or None
-    return replace(grade, tests=tuple(tests), score=grade.final, carried=(), message=message)
+            test = tests[place]
+            score = points_of(hundredths(test.score) + part)
+            tests[place] = test._replace(score=score, message=_without_share(test.message))
+    return tuple(tests)
+
+
+def _without_share(message: str | None) -> str | None:
+    lines = (message or "").split("\n")
+    return "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES)) or None

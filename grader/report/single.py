@@ -14,10 +14,11 @@ from rich.text import Text
 from grader.causes import Cause, in_short
 from grader.plain_text import plain
 from grader.report.account import account, causes_of, cost, extent, title
+from grader.report.credited import credited_tests
 from grader.report.notes import WRONG_VALUES, notes_in_short
-from grader.report.standing import ExerciseStanding, Standing, standings
+from grader.report.standing import ExerciseStanding, Standing, by_exercise, standing_of
 from grader.report.text import one_line, points
-from grader.verdict import Carried, Grade, GradeStatus, Status
+from grader.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.words import lack_in_words
 
 _NOTE = 500
@@ -29,12 +30,13 @@ def print_grade(grade: Grade, console: Console) -> None:
     console.print(Text(_headline(grade), style="bold"))
     if grade.message:
         console.print(Text(plain(grade.message)))
-    exercises = standings(grade)
+    verdicts = credited_tests(grade)
+    exercises = [standing_of(tests) for tests in by_exercise(verdicts).values()]
     if exercises and grade.status is not GradeStatus.UNREADABLE:
-        _print_causes(grade, causes_of(grade.tests), console)
+        _print_causes(grade, causes_of(verdicts), console)
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
         _print_carried(grade, console)
-        _print_notes(grade, console)
+        _print_notes(verdicts, console)
     if grade.unexplained:
         console.print(Text(plain(lack_in_words(grade.unexplained)), style="bold"))
     if grade.notes:
@@ -48,8 +50,7 @@ def _headline(grade: Grade) -> str:
     if not grade.is_complete:
         return f"{name}: NOT GRADED, by the machine's fault or the grader's"
     unreadable = ", unreadable" if grade.status is GradeStatus.UNREADABLE else ""
-    said = f"{name}: {points(grade.final)} of {points(grade.max_score)} points{unreadable}"
-    return f"{said}; {points(grade.score)} by the tests alone" if grade.carried else said
+    return f"{name}: {points(grade.final)} of {points(grade.max_score)} points{unreadable}"
 
 
 def _table(exercises: Sequence[ExerciseStanding], widest: int) -> Table:
@@ -92,12 +93,12 @@ def _print_carried(grade: Grade, console: Console) -> None:
     if by_root:
         console.print(Text("paid for once", style="bold"))
     for sentence, own in by_root.items():
-        back = ", ".join(f"{one_line(it.exercise)} +{points(it.points)}" for it in own)
+        back = ", ".join(f"+{points(it.points)} points in {one_line(it.exercise)}" for it in own)
         console.print(Padding(Text(f"{back}: {plain(sentence)}"), (0, 0, 0, 2), expand=False))
 
 
-def _print_notes(grade: Grade, console: Console) -> None:
-    remarks = notes_in_short(grade.tests)
+def _print_notes(verdicts: Sequence[Verdict], console: Console) -> None:
+    remarks = notes_in_short(verdicts)
     remarked = [verdict for verdicts in remarks.values() for verdict in verdicts]
     free = WRONG_VALUES not in remarks and all(v.score == v.max_score for v in remarked)
     if remarks:

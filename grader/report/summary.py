@@ -23,7 +23,8 @@ _ROWS = 300
 _NOT_GRADED_LISTED = 20
 
 # The final points of the people of each submission.
-_Finals = Mapping[str, tuple[float, ...]]
+# By submission, what each whom it counts for gets; None for who is excused.
+_Finals = Mapping[str, tuple[float | None, ...]]
 
 
 def print_summary(
@@ -61,22 +62,27 @@ def print_summary(
 
 def _finals(results: Results, settling: Settling) -> _Finals:
     return {
-        grade.submission: tuple(
-            own.final for own in settling.settle(grade) if own.final is not None
-        )
+        grade.submission: tuple(own.final for own in settling.settle(grade))
         for grade in results.bare_grades()
     }
 
 
 def _is_changed(row: Outline, finals: _Finals) -> bool:
-    if row.status is GradeStatus.NOT_GRADED and not finals.get(row.submission):
+    if _is_ungraded(row, finals):
         return False
     return any(final != row.score for final in _points(row, finals)) or not _points(row, finals)
 
 
+def _is_ungraded(row: Outline, finals: _Finals) -> bool:
+    """Tells whether no tests gave points, and nobody decided any."""
+    decided = any(points is not None for points in finals.get(row.submission, ()))
+    return row.status is GradeStatus.NOT_GRADED and not decided
+
+
 def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
     """What those whom the submission counts for get; nothing if they are excused, or nobody."""
-    return finals.get(row.submission, (row.score,))
+    own = finals.get(row.submission, (row.score,))
+    return tuple(points for points in own if points is not None)
 
 
 def _table(results: Results, rows: Sequence[Outline], finals: _Finals) -> Table:
@@ -94,11 +100,11 @@ def _label(results: Results, row: Outline) -> str:
 
 
 def _score(row: Outline, finals: _Finals) -> Text:
-    if row.status is GradeStatus.NOT_GRADED and not finals.get(row.submission):
+    if _is_ungraded(row, finals):
         return Text("not graded", style="bold red")
     own = sorted(set(_points(row, finals)))
     if not own:
-        return Text("counts for nobody")
+        return Text("excused" if finals.get(row.submission) else "another was taken instead")
     if row.status is GradeStatus.UNREADABLE and own == [0]:
         return Text("unreadable", style="yellow")
     style = "green" if own[0] >= row.max_score else ""

@@ -22,12 +22,12 @@ from grader.cli.options import (
     grading_options,
 )
 from grader.dispatch.single import graded_alone
-from grader.export.credited import credited
 from grader.export.junit import junit_xml
 from grader.export.platforms.gradescope import Display, Shown, results, total_points
 from grader.export.platforms.prairielearn import prairielearn_results
 from grader.export.whole_file import write_whole
 from grader.intake import single
+from grader.report.credited import credited
 from grader.report.single import print_grade
 from grader.verdict import Grade, GradeStatus
 

@@ -9,6 +9,7 @@ from grader.causes import Cause
 from grader.pages.page_names import page_name
 from grader.report.account import causes_of
 from grader.report.complaints import complaints
+from grader.report.credited import credited_tests
 from grader.report.standing import ExerciseStanding, by_exercise, standing_of
 from grader.verdict import Grade, Verdict
 
@@ -17,7 +18,8 @@ from grader.verdict import Grade, Verdict
 class Graded:
     """A grade, the name of its page's file, how it stands in each exercise, what went wrong.
 
-    `complete` says whether every test was judged; `tests` are the verdicts of each exercise.
+    `complete` says whether every test was judged; `tests` are the verdicts of each exercise, with
+    what came back among their scores, as it is in what causes cost.
     """
 
     grade: Grade
@@ -31,8 +33,8 @@ class Graded:
     @classmethod
     def of(cls, grade: Grade) -> Graded:
         """What there is to say of a grade."""
-        tests = by_exercise(grade.tests)
-        exercises = [standing_of(of_one) for of_one in tests.values()]
-        causes = causes_of(grade.tests)
+        exercises = [standing_of(of_one) for of_one in by_exercise(grade.tests).values()]
+        credited = credited_tests(grade)
+        tests, causes = by_exercise(credited), causes_of(credited)
         words = complaints(grade, causes)
         return cls(grade, page_name(grade), grade.is_complete, tests, exercises, causes, words)

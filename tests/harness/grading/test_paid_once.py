@@ -1,24 +1,29 @@
 """A mistake is paid for once: what is right but for another exercise's wrong part loses nothing."""
 
+import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import grader
 from grader.assignment import BadAssignment
 from grader.decisions.opening import open_settling
 from grader.decisions.settlement import Kind
 from grader.dispatch.job_client import JobClient
-from grader.export.credited import credited
 from grader.export.platforms.gradescope import Display, results
+from grader.feedback.letter import letters
 from grader.intake import Entry
-from grader.points import total
+from grader.points import OF_THE_VALUES, total
+from grader.report.credited import credited
+from grader.report.single import print_grade
 from grader.settings import Settings
 from grader.store import Store
-from grader.verdict import Carried, Grade
+from grader.verdict import Carried, Grade, Status
 from tests.harness import written
 from tests.harness.conftest import ROOT, TINY, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict
@@ -161,6 +166,29 @@ def test_a_settlement_begins_with_what_is_carried(tmp_path):
     (own,) = open_settling(Store.read(tmp_path)).settle(grade)
     assert (own.machine, own.hundredths, own.of_kind(Kind.CARRIED)) == (0, 200, 200)
     assert own.changes[0].source == "[tool.grader] carry_over"
+
+
+@pytest.mark.unit
+def test_one_sum_is_told_wherever_points_are(tmp_path):
+    """Exercises and costs add up to it, and no test counts less for values that are paid for."""
+    less = f"counts nothing: none {OF_THE_VALUES}"
+    tests = (
+        a_verdict("run_softmax", 1.0, 4.0, message="wrong"),
+        a_verdict("run_rope", 0.0, 3.0, message="wrong too"),
+        a_verdict("run_rope", 0.0, 1.0, id="other", status=Status.PASSED, message=less),
+    )
+    with Store.open(tmp_path, "attention") as store:
+        grade = a_grade("tom", *tests, carried=(Carried("run_rope", "a", "b", 4.0),))
+        store.add(grade, "key", 0)
+    results = Store.read(tmp_path)
+    (letter,) = letters(results, open_settling(results), apart=True)
+    console = Console(file=io.StringIO(), width=120)
+    print_grade(grade, console)
+    for told in (letter.text, console.file.getvalue()):
+        assert "5 of 8" in told
+        assert re.search(r"run_rope:? +4 (of|/) 4", told), told
+        assert re.findall(r"\(-[\d.]+ points\)", told) == ["(-3 points)"]
+        assert "counts nothing" not in told
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)

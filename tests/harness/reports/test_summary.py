@@ -278,6 +278,7 @@ def test_the_points_are_final_where_something_was_decided(stored: Stored) -> Non
     output = printed(print_summary, results, settling=open_settling(results))
     lines = [" ".join(line.split()) for line in output.splitlines()]
     assert "alice 1 / 2 wrong: run_rope" in lines
+    assert [line for line in lines if line.startswith("carol excused")]
     assert "mean 1.5, median 1.5 of 2 points" in output
     assert "2 scores are not the sum of the tests alone" in output
     assert "not the sum of the tests" not in printed(print_summary, results)
