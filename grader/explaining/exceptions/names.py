@@ -28,6 +28,10 @@ _VALUES_AND_INDICES = (
 )
 
 
+# A call within which there is none.
+_CALL = re.compile(r"[\w.\])]+\([^()]*\)")
+
+
 def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     name = match[1]
     if name in _IMPORTS:
@@ -56,6 +60,8 @@ def _meant(raised: Raised) -> str | None:
 
 def _nothing(_: re.Match[str], raised: Raised) -> str:
     nothing = [operand.name for operand in raised.operands if operand.words == "None"]
+    if raised.message.startswith("unsupported operand"):
+        nothing = [name for name in nothing if not _is_only_passed(name, source_of(raised))]
     if not nothing and ".grad" in source_of(raised):
         return (
             "Something there is None, as a gradient is that was put into no tensor. Is it the "
@@ -68,6 +74,17 @@ def _nothing(_: re.Match[str], raised: Raised) -> str:
         f"{names_in_words(nothing)} {verb} None there, as is an argument that was left out, or "
         "what a function without a return gives."
     )
+
+
+def _is_only_passed(name: str, source: str) -> bool:
+    """Tells whether a name stands in a line only where a call is given it.
+
+    An operator meets what that call returned.
+    """
+    outside = source
+    while (shorter := _CALL.sub("call", outside)) != outside:
+        outside = shorter
+    return not re.search(rf"(?<![\w.]){re.escape(name)}(?![\w(])", outside)
 
 
 def _truth(_: re.Match[str], raised: Raised) -> str:

@@ -77,8 +77,8 @@ class Mended:
         which = "this line" if len(self.places) == 1 else "one of these lines"
         if len(self.places) == 1 and self.places[0].on:
             which += f" together with {_lines_in_words(self.places[0].on)}"
-        second = "Of a second mistake: c" if self.besides else "C"
-        is_alone = is_all and not any(place.on for place in self.places)
+        second = "Of two mistakes this is one: with the other mended, c" if self.besides else "C"
+        is_alone = is_all and not self.besides and not any(place.on for place in self.places)
         makes = f"{' alone' if is_alone else ''} makes {'it' if is_all else 'this'} right"
         rest = "" if is_all else ", but not all of the exercise"
         said = f"{second}hanging {which}{makes}{rest}: {lines}"

@@ -74,9 +74,10 @@ def _plain_names(trace: TracebackType) -> Iterator[tuple[ast.expr, object]]:
     """The names and dotted names that are arguments or operands where a frame stopped."""
     for nodes in expression_and_statement(trace):
         for outer in nodes:
-            called = {id(node.func) for node in ast.walk(outer) if isinstance(node, ast.Call)}
-            owners = {id(node.value) for node in ast.walk(outer) if isinstance(node, ast.Attribute)}
-            for node in ast.walk(outer):
+            inner = list(_without_calls(outer))
+            called = {id(node.func) for node in inner if isinstance(node, ast.Call)}
+            owners = {id(node.value) for node in inner if isinstance(node, ast.Attribute)}
+            for node in inner:
                 dotted = dotted_name(node)
                 is_owner = id(node) in owners and not isinstance(outer, ast.Attribute)
                 if (
@@ -86,6 +87,19 @@ def _plain_names(trace: TracebackType) -> Iterator[tuple[ast.expr, object]]:
                 ):
                     yield node, value_of(dotted, trace.tb_frame)
         return
+
+
+def _without_calls(outer: ast.AST) -> Iterator[ast.AST]:
+    """Walks an expression, but not through calls in an operator's operands.
+
+    An operator meets what such a call returned, and not what the call was given.
+    """
+    left = [outer]
+    while left:
+        node = left.pop(0)
+        yield node
+        is_finished = isinstance(node, ast.Call) and isinstance(outer, ast.BinOp | ast.Compare)
+        left += [] if is_finished else ast.iter_child_nodes(node)
 
 
 def _is_parameter(name: str, trace: TracebackType) -> bool:

@@ -159,6 +159,11 @@ RAISED = [
         "with positions = None",
         "positions is None there, as is an argument that was left out, or",
     ),
+    (
+        "mask = None\ndef made(x, mask):\n    x + 1\nreturn made(x, mask) @ x",
+        "It comes of adapters.py, line 17: x + 1",
+        "Something there is None, as is what a function without a return gives.",
+    ),
     ("if x:\n    return x", "with x = float32[2, 3]", "write x is None or x is not None"),
     ("mask = x > 0\nreturn mask or x", "with mask = bool[2, 3], x = float32[2, 3]"),
     # Arguments.
