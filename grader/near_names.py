@@ -36,9 +36,9 @@ def _shared_beginning(names: Collection[str]) -> int:
 def _slips(one: str, other: str) -> int:
     """Counts the slips between two names (optimal string alignment)."""
     earlier: list[int] = []
-    last = [*range(len(other) + 1)]
+    last: list[int] = [*range(len(other) + 1)]
     for row, letter in enumerate(one, 1):
-        now = [row]
+        now: list[int] = [row]
         for column, wanted in enumerate(other, 1):
             least = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != wanted))
             is_exchanged = (
