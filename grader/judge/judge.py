@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from grader.judge.carrying import Carrying, Paid
@@ -11,7 +12,7 @@ from grader.judge.gate import gated, ungated
 from grader.judge.variants import Variants
 from grader.sandbox.replies import Reply
 from grader.settings import CPU
-from grader.suite.memory import Asked, Interview, Memory
+from grader.suite.memory import Asked, FailedTests, Interview, Memory
 from grader.suite.suite import Ended, Suite
 from grader.suite.test import Test
 from grader.testing.bench import Bench
@@ -23,6 +24,11 @@ from grader.wire.calls import Answer, Call
 from grader.worker.performing import perform
 
 _NONE: Mapping[str, Verdict] = {}
+_MUCH = 8 << 20
+
+
+def _nobody(_seconds: float) -> None:
+    """Charges nobody: examinees of the assignment's author have no limits."""
 
 
 class Examinee(Protocol):
@@ -45,7 +51,8 @@ class Judge:
         self._cases: dict[str, Case] = {}
         self._memory = Memory[Verdict]()
         self._interview: Interview | None = None
-        self._failed: dict[str, Sequence[Asked]] = {}
+        self._failed = FailedTests()
+        self._charge: Callable[[float], None] = _nobody
         self._variants = Variants(suite, seed, device, self._case)
         self._bench = Bench(
             suite.contract, self._ask, suite.references, self._case, seed, Plainly(), device=device
@@ -56,13 +63,16 @@ class Judge:
         examinee: Examinee,
         exercises: Container[str] | None = None,
         kept: Mapping[str, Verdict] = _NONE,
+        charge: Callable[[float], None] = _nobody,
     ) -> Iterator[Verdict]:
         """The verdict of every test (of `exercises`) on a submission, as each is reached.
 
         Of tests that have one among those that are `kept` from an earlier grade, it stands, with
-        the points that the test carries now.
+        the points that the test carries now. `charge` is told the seconds of a processor that it
+        took to look at the answers to each test.
         """
         self._failed.clear()
+        self._charge = charge
         yield from gated(
             test.again(ungated(kept[test.id])) if test.id in kept else self._examine(test, examinee)
             for test in self._suite.tests.values()
@@ -75,7 +85,7 @@ class Judge:
         def asked(test: str) -> Sequence[Asked]:
             if test not in self._failed:
                 self._examine(self._suite.tests[test], examinee)
-            return self._failed.get(test, ())
+            return self._failed.asked(test)
 
         foundations = self._suite.foundations
         return Carrying(self._variants, foundations, verdicts, asked, examinee.ask).found()
@@ -89,13 +99,18 @@ class Judge:
             verdict = self._reached(test)
             if verdict.status is not Status.NOT_GRADED:
                 self._memory.learn(test.id, self._interview.asked, verdict)
-            asked = self._interview.asked
+            asked, self._interview = self._interview.asked, None
         if verdict.status is Status.FAILED:
-            self._failed[test.id] = asked
+            self._failed.keep(test.id, asked)
+        if sum(one.size for one in asked) > _MUCH:
+            # Exceptions and their tracebacks hold one another, and the answers.
+            del asked
+            gc.collect()
         return verdict._replace(duration_s=round(time.monotonic() - started, 6))
 
     def _reached(self, test: Test) -> Verdict:
         ended = self._suite.run(test.id, self._bench)
+        self._charge(ended.observed.seconds)
         if not test.is_outcome(ended.raised) and self._is_passed_by_the_reference(test):
             # The test holds up where answers are right: these answers broke it.
             ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)

@@ -165,7 +165,9 @@ class JudgeService:
                 sitting.isolation,
                 imports=self._imports(seat),
             )
-        tests = tuple(self._told(self._judge.grade(sitting, kept=earlier.kept), follow))
+        tests = tuple(
+            self._told(self._judge.grade(sitting, kept=earlier.kept, charge=sitting.charge), follow)
+        )
         if not earlier.kept and environment.leaves_nothing_of(tests):
             why = environment.absence
             nothing = tuple(self._suite.unexamined(Status.ERROR, why))

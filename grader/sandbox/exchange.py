@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from grader.wire.frames import Received, receive
+from grader.wire.frames import ANY_FRAME, FrameBounds, Received, receive
 
 _WATCH_MILLISECONDS = 20
 _PRINTED = 4096
@@ -38,7 +38,9 @@ class Exchange:
         self._poll.register(output, select.POLLIN)
         self.printed = b""
 
-    def ask(self, frame: bytes, look: Callable[[], None]) -> Received:
+    def ask(
+        self, frame: bytes, look: Callable[[], None], bounds: FrameBounds = ANY_FRAME
+    ) -> Received:
         """Sends a frame and receives one; `look` is called often, and may raise to end it.
 
         Raises:
@@ -50,7 +52,7 @@ class Exchange:
             self._send(memoryview(frame), look)
             # What was printed before an answer is there when the answer is.
             self._wait(select.POLLIN, look)
-            return receive(lambda size: self._receive(size, look))
+            return receive(lambda size: self._receive(size, look), bounds)
         except BaseException:
             self._drain()
             raise

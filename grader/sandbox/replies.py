@@ -20,6 +20,11 @@ class Sealed:
     frame: Received
     digest: bytes
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        return self.frame.size
+
 
 Reply = Answer | Sealed
 

@@ -186,6 +186,16 @@ class Sitting:
         finally:
             self._note(worker)
 
+    @property
+    def used(self) -> float:
+        """The seconds of its time that are gone."""
+        return self._used
+
+    def charge(self, seconds: float) -> None:
+        """Takes the seconds that its answers cost the judge from the time that it has."""
+        self._used += seconds
+        self._wall += seconds
+
     @contextlib.contextmanager
     def bench(self) -> Iterator[Workbench]:
         """A worker of its own in which edits of the submission can be tried, and which then ends.

@@ -33,7 +33,15 @@ from grader.wire.calls import (
     uses_from_json,
 )
 from grader.wire.following import Sending
-from grader.wire.frames import Received, decode, encode
+from grader.wire.frames import (
+    ANSWER,
+    ANY_FRAME,
+    RECORDED,
+    FrameBounds,
+    Received,
+    decode,
+    encode,
+)
 from grader.wire.importing import absent_from_json, imports_from_json
 from grader.wire.payload import BadFrame
 from grader.wire.signals import TELL_WHERE, TELL_WHERE_SOON
@@ -165,15 +173,19 @@ class Worker:
         Raises:
             WorkerLost: if none came that can be believed to be one.
         """
-        frame = self._answer(self._calls.frame(call), patience, f"{call.adapter}(...)")
-        if (digest := frame.digest()) in familiar:
-            return Sealed(frame, digest)
+        bounds = RECORDED if call.record else ANSWER
+        frame = self._answer(self._calls.frame(call), patience, f"{call.adapter}(...)", bounds)
+        before = time.thread_time()
         try:
+            if (digest := frame.digest()) in familiar:
+                return Sealed(frame, digest)
             return decode_answer(frame)
         except BadFrame as error:
             raise WorkerLost(
                 Status.CRASHED, f"the worker's answer is no answer: {error}"
             ) from error
+        finally:
+            self.taken = self.taken.with_reading(time.thread_time() - before)
 
     def try_edits(self, trials: Trials, patience: Patience) -> Outcomes:
         """What the worker says came of trials.
@@ -250,10 +262,12 @@ class Worker:
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
 
-    def _answer(self, frame: bytes, patience: Patience, doing: str) -> Received:
+    def _answer(
+        self, frame: bytes, patience: Patience, doing: str, bounds: FrameBounds = ANY_FRAME
+    ) -> Received:
         self._clock.start()
         try:
-            return self._exchange.ask(frame, lambda: self._look(patience))
+            return self._exchange.ask(frame, lambda: self._look(patience), bounds)
         except Late as late:
             message = f"{doing} took longer than {late} and was stopped"
             raise WorkerLost(Status.TIMEOUT, message) from None

@@ -9,12 +9,16 @@ from typing import Generic, TypeVar
 
 from grader.sandbox.replies import Reply, opened
 from grader.testing.outcome import StudentFault
+from grader.verdict import Status
 from grader.wire.calls import Answer, Call, encode_call
 from grader.wire.following import Sending
 
 Outcome = TypeVar("Outcome")
 Ask = Callable[[Call], Reply]
 Digests = tuple[bytes, ...]
+# Bytes of answers: to one test, and to all failed ones of a submission. Honest ones need thousands.
+MOST_HELD = 64 << 20
+_MOST_KEPT = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,11 @@ class Asked:
         """The answer's digest, if there is an answer and it has one."""
         return None if isinstance(self.answer, StudentFault) else self.answer.digest
 
+    @property
+    def size(self) -> int:
+        """About how many bytes the answer holds."""
+        return 0 if isinstance(self.answer, StudentFault) else self.answer.size
+
 
 @dataclass(frozen=True, slots=True)
 class _Reached(Generic[Outcome]):
@@ -40,13 +49,14 @@ class _Reached(Generic[Outcome]):
 class Interview:
     """The calls that one test makes to a submission; some answers may be known in advance.
 
-    `asked` are the calls that were made, in their order.
+    `asked` are the calls that were made, in their order. Their answers are bounded together.
     """
 
     def __init__(self, ask: Ask, known: Sequence[Asked]) -> None:
         self._ask = ask
         self._known = deque(known)
         self.asked: list[Asked] = []
+        self._held = 0
         self._expected, self._wanted = Sending(), Sending()
 
     def ask(self, call: Call) -> Answer:
@@ -59,6 +69,10 @@ class Interview:
         if known is None or not self._is_for(known.call, call):
             self._known.clear()
             known = asked_for(call, self._ask)
+        self._held += known.size
+        if self._held > MOST_HELD:
+            said = f"its answers to one test take more than {MOST_HELD >> 20} MB"
+            known = Asked(call, StudentFault(Status.FAILED, said))
         self.asked.append(Asked(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
@@ -68,6 +82,35 @@ class Interview:
         """Whether two calls ask for the very same, to the last bit, as those before them did."""
         frames = self._expected.frame(expected), self._wanted.frame(wanted)
         return expected is wanted or frames[0] == frames[1]
+
+
+class FailedTests:
+    """The calls and answers of one submission's failed tests: so many bytes, the latest."""
+
+    def __init__(self, most: int = _MOST_KEPT) -> None:
+        self._most = most
+        self._asked: OrderedDict[str, Sequence[Asked]] = OrderedDict()
+
+    def __contains__(self, test: object) -> bool:
+        return test in self._asked
+
+    def clear(self) -> None:
+        """Forgets all, before the next submission."""
+        self._asked.clear()
+
+    def keep(self, test: str, asked: Sequence[Asked]) -> None:
+        """Keeps what a test was answered, and no earlier ones for which no room is left."""
+        self._asked[test] = asked
+        while self._size > self._most:
+            self._asked.popitem(last=False)
+
+    def asked(self, test: str) -> Sequence[Asked]:
+        """What a test was answered; nothing if that is not kept."""
+        return self._asked.get(test, ())
+
+    @property
+    def _size(self) -> int:
+        return sum(one.size for asked in self._asked.values() for one in asked)
 
 
 def asked_for(call: Call, ask: Ask) -> Asked:

@@ -113,7 +113,10 @@ class Suite:
         self._raised, self._observed = None, Observations()
         # Whatever it has set up is torn down: nobody knows which test is the next to be run.
         runtestprotocol(item, log=False, nextitem=None)
-        return Ended(self._raised, self._observed)
+        ended = Ended(self._raised, self._observed)
+        # Tracebacks hold answers.
+        self._raised, self._observed = None, Observations()
+        return ended
 
     def unexamined(
         self, status: Status, message: str, where: Where | None = None

@@ -27,6 +27,7 @@ from grader.testing.outcome import (
     StudentFault,
     axes_of,
     known_of,
+    looking,
     measured,
     name_of,
     note,
@@ -143,7 +144,12 @@ def assert_matches(
     messages call the answer; without it "the result", or the method that gave it.
     """
     __tracebackhide__ = True
-    what = what or name_of(actual) or RESULT
+    with looking():
+        _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)
+
+
+def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:
+    __tracebackhide__ = True
     if isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
         expected = torch.as_tensor(expected)
         if actual.shape != expected.shape:

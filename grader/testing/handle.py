@@ -17,7 +17,14 @@ from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType
 from grader.testing.makers import Maker
 from grader.testing.objects import as_value, joined, script_of, stays
-from grader.testing.outcome import Returned, StudentFault, place_in_words, returned, where_of
+from grader.testing.outcome import (
+    Returned,
+    StudentFault,
+    looking,
+    place_in_words,
+    returned,
+    where_of,
+)
 from grader.testing.remarks import Came, remarked
 from grader.testing.scripts import EndOfItems, Script, call_of
 from grader.testing.telling import note_source, untouched
@@ -100,7 +107,8 @@ class Student(Maker):
         try:
             said = Call(adapter.name, arguments)
             trace = functools.partial(self._origin, call)
-            result = checked(adapter, answer.value, said, self._wording, trace)
+            with looking():
+                result = checked(adapter, answer.value, said, self._wording, trace)
         except StudentFault:
             # A known mistake may be why the shape is another one.
             if is_own:

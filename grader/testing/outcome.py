@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -60,10 +61,12 @@ class Observations:
     """What a running test measures and notes beside its outcome.
 
     `shows_expected` is whether its messages may hold expected values; `returned` are the tensors
-    that came from the submission, `names` what other values are called that did.
+    that came from the submission, `names` what other values are called that did. `seconds` of a
+    processor went into looking at what it answered.
     """
 
     shows_expected: bool = True
+    seconds: float = 0.0
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
@@ -87,6 +90,17 @@ def observing(shows_expected: bool = True) -> Iterator[Observations]:
         yield observations
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """Counts the processor time that a look at an answer takes, which is the submission's."""
+    observations, before = _current.get(), time.thread_time()
+    try:
+        yield
+    finally:
+        if observations is not None:
+            observations.seconds += time.thread_time() - before
 
 
 def measured(measurement: Measurement) -> None:

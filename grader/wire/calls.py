@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from grader.wire.frames import Received, decode, encode
+from grader.wire.frames import ANSWER, RECORDED, Received, decode, encode
 from grader.wire.payload import BadFrame
 from grader.wire.records import Line, Record, records_as_json, records_from_json, values_of
 from grader.wire.scripts import Doing, Step, steps_as_json, steps_from_json
@@ -183,7 +183,8 @@ class Answer:
     """What came of a call: a value or what was raised, and what was observed.
 
     `origin` is the line of the submission that a traced call found.
-    Equal digests are equal answers; who receives an answer may give it one.
+    Equal digests are equal answers, and `size` is about how many bytes one holds; who receives an
+    answer may give it both.
     """
 
     value: Value = None
@@ -195,6 +196,7 @@ class Answer:
     records: tuple[Record, ...] = ()
     origin: Line | None = None
     digest: bytes | None = None
+    size: int = 0
 
 
 def encode_call(call: Call, known: int = 0) -> bytes:
@@ -252,7 +254,7 @@ def encode_answer(answer: Answer) -> bytes:
         header["records"] = records_as_json(answer.records)
     if answer.origin is not None:
         header["origin"] = [answer.origin.file, answer.origin.line, answer.origin.source]
-    return encode(header, values)
+    return encode(header, values, RECORDED if answer.records else ANSWER)
 
 
 def decode_answer(frame: Received) -> Answer:
@@ -279,6 +281,7 @@ def decode_answer(frame: Received) -> Answer:
         records=records_from_json(header.get("records"), values),
         origin=_line_from_json(header.get("origin")),
         digest=frame.digest(),
+        size=frame.size,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 MAX_PAYLOAD = 256 << 20
+# A file that a submission wrote, which may have 64 MB, and what is said of it.
+MAX_ANSWER = 65 << 20
 
 
 class BadFrame(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # What takes no longer is not worth asking the kernel about.
 _SHORT = 0.05
@@ -23,6 +23,10 @@ class Taken:
     def own(self) -> float:
         """What is the worker's own doing: it computed, or did nothing though it could have."""
         return max(self.processor, self.wall - self.waiting)
+
+    def with_reading(self, seconds: float) -> Taken:
+        """The same, and what it took this process to read the answer."""
+        return replace(self, wall=self.wall + seconds, processor=self.own + seconds)
 
 
 class Clock:

@@ -11,7 +11,7 @@ import numpy
 import pytest
 import torch
 
-from grader.wire.frames import Received, decode, encode, receive
+from grader.wire.frames import ANSWER, Received, decode, encode, receive
 from grader.wire.payload import BadFrame
 from grader.wire.tensors import DTYPES
 from grader.wire.trees import ARRAY_DTYPES
@@ -33,8 +33,9 @@ def sent(value: Value, trusted: bool = False) -> Value:
 
 def forged(described: Any, payload: bytes = b"") -> Received:
     """A frame with this description of its one value."""
-    text = json.dumps([{}, {"value": described}]).encode()
-    return received(struct.pack(">4sIQ", b"GRDR", len(text), len(payload)) + text + payload)
+    text = json.dumps({"value": described}).encode()
+    sizes = 2, len(text), len(payload)
+    return received(struct.pack(">4sIIQ", b"GRDR", *sizes) + b"{}" + text + payload)
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
@@ -171,9 +172,19 @@ def test_a_lie_is_refused(described: Any, payload: bytes, says: str) -> None:
         decode(forged(described, payload))
 
 
+@pytest.mark.parametrize(
+    "sizes", [((256 << 10) + 1, 2, 0), (2, (4 << 20) + 1, 0), (2, 2, 66 << 20)]
+)
+def test_an_answer_that_is_larger_than_any_needs_to_be_is_not_read(sizes: tuple[int, ...]) -> None:
+    """No memory is taken for what is only announced."""
+    read = [bytearray(struct.pack(">4sIIQ", b"GRDR", *sizes))]
+    with pytest.raises(BadFrame, match="larger than any answer"):
+        receive(lambda _: read.pop(), ANSWER)
+
+
 def test_equal_digests_are_equal_frames() -> None:
     """Header and payload are one stretch of bytes: where one ends belongs to the digest."""
-    one = Received(struct.pack(">4sIQ", b"GRDR", 2, 6), bytearray(8))
-    other = Received(struct.pack(">4sIQ", b"GRDR", 6, 2), bytearray(8))
+    one = Received(struct.pack(">4sIIQ", b"GRDR", 2, 0, 6), bytearray(8))
+    other = Received(struct.pack(">4sIIQ", b"GRDR", 6, 0, 2), bytearray(8))
     assert one.digest() != other.digest()
     assert one.digest() == Received(one.prefix, bytearray(8)).digest()

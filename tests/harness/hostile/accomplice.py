@@ -80,13 +80,10 @@ def ancestors():
 
 def frame(header, values=None, payload=b""):
     """Bytes that look like a frame of a worker."""
-    text = header if isinstance(header, bytes) else json.dumps(envelope(header, values)).encode()
-    return struct.pack(">4sIQ", b"GRDR", len(text), len(payload)) + text + payload
-
-
-def envelope(header, values=None):
-    """What a frame's JSON holds."""
-    return [header, values or {}]
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    outline = json.dumps(values or {}).encode()
+    sizes = len(text), len(outline), len(payload)
+    return struct.pack(">4sIIQ", b"GRDR", *sizes) + text + outline + payload
 
 
 def answer(values=None, payload=b"", **claims):

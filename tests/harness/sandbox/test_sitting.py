@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from grader.assignment import find_assignment
@@ -46,3 +48,37 @@ def test_a_helper_that_hangs_leaves_time_for_what_does_without_it(tiny, tmp_path
         answer = seat.sitting.ask(Call("run_f", {}))
         assert isinstance(answer, Answer)
         assert answer.value == 6
+
+
+JUNK = """
+import json, os, stat, struct
+
+
+def run_junk():
+    outline = json.dumps({"value": None, "junk": {"list": [None] * 200_000}}).encode()
+    frame = struct.pack(">4sIIQ", b"GRDR", 2, len(outline), 0) + b"{}" + outline
+    for number in range(3, 32):
+        try:
+            is_channel = stat.S_ISSOCK(os.fstat(number).st_mode)
+        except OSError:
+            continue
+        while is_channel and frame:
+            frame = frame[os.write(number, frame):]
+    os._exit(0)
+
+
+def run_small():
+    return 1
+"""
+
+
+def test_what_it_costs_to_read_an_answer_is_the_submissions_time(tiny, tmp_path):
+    """Megabytes of JSON take the judge as long as an honest submission has in all."""
+    folder = write_files(tmp_path / "alice", {"adapters.py": JUNK})
+    with seated(find_assignment(tiny), folder, Limits(60.0, 30.0, 600.0, 1 << 30)) as seat:
+        seat.sitting.ask(Call("run_small", {}))
+        before = seat.sitting.used
+        reading = time.thread_time()
+        assert seat.sitting.ask(Call("run_junk", {})).size > 1 << 20
+        reading = time.thread_time() - reading
+        assert seat.sitting.used - before >= reading / 2 > 0

@@ -9,7 +9,7 @@ import pytest
 
 from grader.evidence import Evidence
 from grader.sandbox.replies import Sealed
-from grader.suite.memory import Asked, Interview, Memory
+from grader.suite.memory import MOST_HELD, Asked, FailedTests, Interview, Memory
 from grader.testing.outcome import StudentFault
 from grader.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.wire.calls import Answer, Call, encode_answer
@@ -153,3 +153,24 @@ def test_the_second_of_two_equal_submissions_is_graded_like_the_first(grade):
             [verdict._replace(duration_s=0.0) for verdict in each.tests] for each in (first, second)
         )
         assert one == other
+
+
+def test_answers_to_one_test_are_bounded_together():
+    """An adapter that returns megabytes again and again is at fault, even if none is wrong."""
+    answers = (Answer(value=number, size=MOST_HELD // 3) for number in range(4))
+    interview = Interview(lambda _: next(answers), ())
+    for _ in range(3):
+        interview.ask(FIRST)
+    with pytest.raises(StudentFault, match="take more than 64 MB"):
+        interview.ask(FIRST)
+    assert sum(one.size for one in interview.asked) <= MOST_HELD
+
+
+def test_answers_of_failed_tests_are_bounded_together():
+    """The latest are kept; what is not kept is asked for again where it is wanted."""
+    failed = FailedTests(most=10)
+    for number in range(5):
+        failed.keep(f"test {number}", [Asked(FIRST, Answer(value=number, size=4))])
+    assert [number for number in range(5) if f"test {number}" in failed] == [3, 4]
+    failed.keep("large", [Asked(FIRST, Answer(value=0, size=11))])
+    assert failed.asked("large") == failed.asked("test 4") == ()

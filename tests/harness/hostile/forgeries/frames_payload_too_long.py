@@ -6,7 +6,7 @@ from accomplice import send
 
 
 def run_double(x):
-    send(struct.pack(">4sIQ", b"GRDR", 2, 1 << 63) + b"{}")
+    send(struct.pack(">4sIIQ", b"GRDR", 2, 2, 1 << 63) + b"{}{}")
 
 
 run_count = run_double

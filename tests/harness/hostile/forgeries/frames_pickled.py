@@ -15,7 +15,7 @@ class Bomb:
 def run_double(x):
     data = pickle.dumps(Bomb())
     send(data)
-    send(struct.pack(">4sIQ", b"GRDR", len(data), 0) + data)
+    send(struct.pack(">4sIIQ", b"GRDR", len(data), 2, 0) + data + b"{}")
 
 
 def run_count(x):

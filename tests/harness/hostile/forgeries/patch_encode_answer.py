@@ -15,8 +15,8 @@ HEADER = {
 
 
 def encode_answer(_answer):
-    text = json.dumps([HEADER, {"value": True}]).encode()
-    return struct.pack(">4sIQ", b"GRDR", len(text), 0) + text
+    header, outline = json.dumps(HEADER).encode(), b'{"value": true}'
+    return struct.pack(">4sIIQ", b"GRDR", len(header), len(outline), 0) + header + outline
 
 
 def run_double(x):

@@ -10,14 +10,13 @@ from accomplice import (
     GOT,
     TOO_MUCH_MEMORY,
     dripping,
-    envelope,
     hoard,
     mapped,
     own_channel,
     unmap,
 )
 
-SIZE = 1 << 20  # of the header, blanks before JSON
+SIZE = 1 << 20  # of the outline, blanks before JSON
 
 
 def take():
@@ -34,11 +33,12 @@ def take():
 
 def run_double(x):
     """Answers rightly only if it was not stopped."""
-    beginning = struct.pack(">4sIQ", b"GRDR", SIZE, 4 * x.numel())
+    sizes = 2, SIZE, 4 * x.numel()
+    beginning = struct.pack(">4sIIQ", b"GRDR", *sizes) + b"{}"
     told, sent = dripping(lambda: hoard(take(), TOO_MUCH_MEMORY), beginning)
     right = 2 * x if told.startswith(GOT) else 0 * x
-    header = envelope({"raised": None}, {"value": ["float32", list(x.shape)]})
-    rest = json.dumps(header).rjust(SIZE - sent).encode() + right.numpy().tobytes()
+    outline = {"value": ["float32", list(x.shape)]}
+    rest = json.dumps(outline).rjust(SIZE - sent).encode() + right.numpy().tobytes()
     while rest:
         rest = rest[os.write(own_channel(), rest) :]
     os._exit(0)

