@@ -5,7 +5,7 @@ process made, and that it keeps locked (flock(2)). The kernel lets go of the loc
 process that holds it has ended, however that happens, and tells so in every container.
 
 A folder is removed if that file is in it, names it, belongs to this user, and nobody has it locked.
-Names prove nothing: whatever else lies beside it stays.
+Names prove nothing: everything else stays.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from grader.intake.entry import Entry
 from grader.intake.naming import printable
 from grader.intake.notebooks.notebook import code_cells
 from grader.intake.process import serve
+from grader.source_text import source_text
 from grader.submission import Unreadable
 
 # Tokens in a fingerprint. Fewer are in everybody's code; longer ones do not outlive a copy's being
@@ -79,17 +80,13 @@ def _sources(folder: Path) -> Iterator[tuple[str, str]]:
             continue
         name, content = printable(str(place)), path.read_bytes()
         if path.suffix == ".py":
-            yield name, _text(content)
+            yield name, source_text(content)
             continue
         try:
             cells = code_cells(content, DEFAULT_LIMITS.source)
         except Unreadable:
             continue
         yield from ((f"{name}/cell {n}", cell) for n, cell in enumerate(cells, 1))
-
-
-def _text(content: bytes) -> str:
-    return content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _has_a_long_line(text: str) -> bool:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.intake.copying.regular_file import read_bounded
+from grader.source_text import source_text
 
 # Of programs; a syntax tree can take a thousand times as many bytes.
 _MOST_CODE = 1 << 18
 _MOST_BYTES = 16 << 20
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -93,7 +92,7 @@ def _form_and_code(content: bytes) -> tuple[bytes, Code] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the students' escapes, which is not for here
             tree = ast.parse(content)
-        lines = _LINE_END.split(content.decode("utf-8-sig"))
+        lines = source_text(content).split("\n")
         _take_docstrings_out(tree)
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)]
         numbers = sorted({number for node in nodes for number in _ends(node)})

@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.evidence import Excerpt
 from grader.intake.copying.regular_file import read_bounded
 from grader.plain_text import plain
+from grader.source_text import source_text
 from grader.verdict import Where
 
 _AROUND = 4
@@ -18,8 +19,6 @@ _LONGEST_LINE = 300
 _MOST_FILES = 200
 _LONGEST_FUNCTION = 48
 _DEFINITION = re.compile(r"\s*(async )?def ")
-# As Python counts: form feeds and Unicode's own separators end no line.
-_LINE_END = re.compile(r"\r\n|\r|\n")
 # A comment, a string of several lines, a string of one line; the last may lack its end.
 _TOKEN = re.compile(
     r"#[^\n]*"
@@ -113,8 +112,8 @@ def lines_of(root: Path, file: str) -> list[str]:
         path = (root / file).resolve()
         if not path.is_relative_to(root.resolve()):
             return []
-        text = read_bounded(path, _LARGEST_FILE).decode("utf-8", errors="replace")
+        text = source_text(read_bounded(path, _LARGEST_FILE))
     except (OSError, ValueError):
         return []
-    *lines, rest = _LINE_END.split(text)
+    *lines, rest = text.split("\n")
     return [*lines, rest] if rest else lines

@@ -54,7 +54,7 @@ def work(collected: Collected, lines: Lines) -> None:
     """Is one job, until nobody is there to tell it what to be."""
     scratch = new_scratch()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch.path / "inductor")
-    # Of what references and tests write, too, a killed job leaves nothing behind.
+    # A killed job leaves nothing of references and tests behind either.
     tempfile.tempdir = str(scratch.path)
     here = os.getpid()
     servers = ForkServers(collected.zygote, scratch.path, collected.settings.device)

@@ -13,6 +13,7 @@ from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, Allowance, Limits
 from grader.intake.copying.open_folder import OpenFolder
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_the_machine
+from grader.intake.copying.regular_file import read_bounded
 from grader.intake.entry import Entry
 from grader.intake.naming import shortened, size_in_words
 from grader.intake.notebooks.cells import runner
@@ -20,6 +21,7 @@ from grader.intake.platforms.handed_in import HandedIn, handed_in
 from grader.intake.programs.distribution import read_distribution
 from grader.intake.programs.import_plan import ImportPlan, plan_imports
 from grader.intake.programs.locate import Located, locate
+from grader.source_text import unusual_encoding
 from grader.submission import Submission, Unreadable
 
 _COPY = "submission"
@@ -76,10 +78,25 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -
         located = locate(into / _COPY, adapters, limits)
     except Unreadable as error:
         raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
+    _refuse_unusual_encodings(into / _COPY, limits)
     home_name = home_name if located.root == into / _COPY else located.root.name
     located = _with_runner(located)
     notes = left_out if located.note is None else (*left_out, located.note)
     return _submission(entry.name, located, home_name, notes)
+
+
+def _refuse_unusual_encodings(root: Path, limits: Limits) -> None:
+    """Refuses source whose text is another one for Python than for whoever looks at it."""
+    for path in sorted(root.rglob("*.py")):
+        if not path.is_file():
+            continue
+        name = unusual_encoding(read_bounded(path, limits.source.bytes_each))
+        if name is not None:
+            raise Unreadable(
+                f"{shortened(str(path.relative_to(root)))} declares the encoding "
+                f"{shortened(name)}, in which no editor shows what Python runs: save it as UTF-8 "
+                "and take that line out"
+            )
 
 
 def _copy(

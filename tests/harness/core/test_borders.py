@@ -156,6 +156,7 @@ LAYERS = [
         "grader.refusal",
         "grader.removal",
         "grader.scratch",
+        "grader.source_text",
         "grader.points",
         "grader.late_rule",
         "grader.processors",

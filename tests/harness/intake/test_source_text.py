@@ -1,0 +1,81 @@
+"""Declared encodings: the text that is shown and compared is the one that Python runs."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from grader.explaining.excerpts import lines_of
+from grader.intake import Entry, take_in
+from grader.source_text import source_text, unusual_encoding
+from grader.submission import Unreadable
+
+pytestmark = pytest.mark.unit
+
+CODE = "def run_double(x):\n    return 'é' + x\n"
+HIDDEN = {
+    "utf-7": b"# coding: utf-7\n# a comment +AAo-run_double = abs\n",
+    "unicode_escape": b"# coding: unicode_escape\n# a comment \\nrun_double = abs\n",
+    "raw_unicode_escape": b"\r# coding=raw_unicode_escape\r# \\u000arun_double = abs\r",
+    "utf_7": b"#!/usr/bin/env python\r\n# -*- coding: utf_7 -*-\r\n#+AAo-run_double = abs\r\n",
+    "hz": b"# coding=hz\nrun_double = abs\n",
+}
+
+
+def declared(encoding: str) -> bytes:
+    return f"# -*- coding: {encoding} -*-\n{CODE}".encode(encoding)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "latin-1", "cp1252", "iso-8859-15", "gbk", "mac-roman"]
+)
+def test_encodings_of_editors_are_read_as_python_reads_them(tmp_path, encoding):
+    """A name in a comment may be written in any of them."""
+    content = declared(encoding)
+    assert source_text(content).endswith(CODE)
+    assert unusual_encoding(content) is None
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice" / "adapters.py").write_bytes(content)
+    submission = take_in(Entry("alice", tmp_path / "alice"), _new(tmp_path / "copy"))
+    assert lines_of(submission.root, submission.adapters)[1:] == CODE.splitlines()
+
+
+@pytest.mark.parametrize("encoding", HIDDEN)
+def test_code_that_an_editor_shows_as_a_comment_is_refused(tmp_path, encoding):
+    """And wherever it is compared, it is the code that Python runs."""
+    content = HIDDEN[encoding]
+    assert ast.dump(ast.parse(source_text(content))) == ast.dump(ast.parse(content))
+    assert unusual_encoding(content) == encoding
+    folder = _new(tmp_path / "alice")
+    (folder / "adapters.py").write_text("from hidden import *\n")
+    (folder / "hidden.py").write_bytes(content)
+    with pytest.raises(Unreadable, match=f"hidden.py declares the encoding {encoding}, in which"):
+        take_in(Entry("alice", folder), _new(tmp_path / "copy"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"x = 1  # coding: utf-7\n",
+        b"x = 1\n# coding: utf-7\n",
+        b"\n\n# coding: utf-7\n",
+        b"\xef\xbb\xbf# coding: utf-8\nx = 1\n",
+        b"# \xe9 is no UTF-8\n",
+    ],
+)
+def test_what_declares_nothing_is_read_as_utf_8(content):
+    """A declaration stands in the first two lines, in a comment of its own."""
+    assert unusual_encoding(content) is None
+    assert source_text(content) == content.decode("utf-8-sig", "replace")
+
+
+def test_lines_are_counted_as_python_counts_them(tmp_path):
+    """A form feed, or a line separator of Unicode, ends no line."""
+    (tmp_path / "a.py").write_text("# one \x0c\u2028\x85 still one\nx = 2\n", encoding="utf-8")
+    assert lines_of(tmp_path, "a.py")[1] == "x = 2"
+
+
+def _new(folder):
+    folder.mkdir()
+    return folder
