@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from grader.alike.client import SourcesClient
 from grader.alike.passages import Passage, passages
 from grader.alike.ranking import Pair, Ranking, ranked
-from grader.alike.sources import Numbers, Sources
+from grader.alike.sources import Numbers, Shelf, Sources
 from grader.assignment import Assignment
 from grader.intake import CopyFailed, Entry, NothingToGrade, discover, single
 from grader.intake.naming import several
@@ -136,11 +137,13 @@ def _compared(
 ) -> Comparison:
     handed_out = [assignment.root / part for part in _HANDED_OUT]
     entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
-    with SourcesClient() as client:
+    with SourcesClient() as client, _shelf() as shelf:
         known = [_read(client, entry) for entry in entries]
         digests = frozenset(file.digest for one in known for file in one.files)
-        ranking, common = _rank(client, collection, own, digests, known, most, advance)
-        pairs = [*_side_by_side(client, collection.found, ranking, digests, common)]
+        common = _together(sources.prints for sources in known)
+        prints = _read_all(client, collection, digests, shelf, advance)
+        ranking = ranked(prints, own, common, most)
+        pairs = [*_side_by_side(shelf, collection.found, ranking, common)]
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
     remarks = tuple(collection.remarks)
     return Comparison(tuple(pairs), usual, own, len(collection.found) - own, remarks)
@@ -198,22 +201,30 @@ def _single(path: Path) -> Entry:
         raise NotCompared(str(error)) from error
 
 
-def _rank(
+@contextlib.contextmanager
+def _shelf() -> Iterator[Shelf]:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(new_scratch())
+        except OSError as error:
+            raise NotCompared(f"nothing can be compared: {error}") from error
+        yield Shelf(folder)
+
+
+def _read_all(
     client: SourcesClient,
     collection: _Collection,
-    own: int,
     digests: frozenset[str],
-    known: Sequence[Sources],
-    most: int,
+    shelf: Shelf,
     advance: Callable[[int, int], None] | None,
-) -> tuple[Ranking, Numbers]:
-    """The ranking, and the fingerprints of what the course handed out."""
+) -> list[Numbers]:
+    """The fingerprints of each submission, which is read once and kept on the shelf."""
     prints: list[Numbers] = []
     unread: list[str] = []
     partly: list[str] = []
-    for one in collection.found:
+    for place, one in enumerate(collection.found):
         try:
-            sources = _read(client, one.entry, digests)
+            sources = _read(client, one.entry, digests, shelf, place)
         except Unreadable:
             sources = Sources()
             unread.append(one.name)
@@ -227,8 +238,7 @@ def _rank(
         collection.remarks.append(
             f"more code than is compared, and read in part: {several(partly)}"
         )
-    common = _together(sources.prints for sources in known)
-    return ranked(prints, own, common, most), common
+    return prints
 
 
 def _together(prints: Iterable[Numbers]) -> Numbers:
@@ -236,30 +246,26 @@ def _together(prints: Iterable[Numbers]) -> Numbers:
 
 
 def _side_by_side(
-    client: SourcesClient,
-    found: Sequence[Compared],
-    ranking: Ranking,
-    digests: frozenset[str],
-    common: Numbers,
+    shelf: Shelf, found: Sequence[Compared], ranking: Ranking, common: Numbers
 ) -> Iterator[SideBySide]:
     given = frozenset(common.tolist())
     for pair in ranking.pairs:
-        one, other = found[pair.one], found[pair.other]
         try:
-            sources = (
-                _read(client, one.entry, digests, texts=True),
-                _read(client, other.entry, digests, texts=True),
-            )
-        except Unreadable:  # taken away while this went on
-            continue
+            sources = shelf.get(pair.one), shelf.get(pair.other)
+        except OSError as error:
+            raise NotCompared(f"nothing can be compared: {error}") from error
         shared = passages(*sources, given, ranking.commonness)
-        yield SideBySide(pair, one, other, sources, tuple(shared))
+        yield SideBySide(pair, found[pair.one], found[pair.other], sources, tuple(shared))
 
 
 def _read(
-    client: SourcesClient, entry: Entry, given: frozenset[str] = frozenset(), texts: bool = False
+    client: SourcesClient,
+    entry: Entry,
+    given: frozenset[str] = frozenset(),
+    shelf: Shelf | None = None,
+    place: int = 0,
 ) -> Sources:
-    """The code of a submission.
+    """The code of a submission; its texts as well go to its place on the shelf.
 
     Raises:
         Unreadable: if there is none that can be read.
@@ -267,6 +273,9 @@ def _read(
     """
     try:
         with new_scratch() as into:
-            return client.read(entry, into, given, texts)
+            sources = client.read(entry, into, given, texts=shelf is not None)
+        if shelf is not None:
+            shelf.put(place, sources)
+        return sources
     except (CopyFailed, OSError) as error:
         raise NotCompared(f"nothing can be compared: {error}") from error

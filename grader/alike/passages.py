@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ def passages(
     """
     left = _prints(one, given)
     right = _prints(other, given)
-    places: defaultdict[int, list[int]] = defaultdict(list)
+    places: defaultdict[int, deque[int]] = defaultdict(deque)
     for place, found in enumerate(right):
         places[found.number].append(place)
     used: set[int] = set()
@@ -60,15 +60,24 @@ def passages(
         if follows and left[place - 1].file == found.file:
             runs[-1].append((place, last[1] + 1))
             used.add(last[1] + 1)
-        elif free := [at for at in places.get(found.number, ()) if at not in used][:1]:
-            runs.append([(place, free[0])])
-            used.add(free[0])
+        elif (free := _first_free(places.get(found.number), used)) is not None:
+            runs.append([(place, free)])
+            used.add(free)
     found_passages = [
         _passage([left[a] for a, _ in run], [right[b] for _, b in run], commonness)
         for run in runs
         if len(run) >= _FEWEST
     ]
     return sorted(found_passages, key=lambda each: (each.fewest, -each.length))[:_MOST]
+
+
+def _first_free(places: deque[int] | None, used: set[int]) -> int | None:
+    """The first place that no passage has; each is looked at once in all."""
+    while places:
+        place = places.popleft()
+        if place not in used:
+            return place
+    return None
 
 
 def _prints(sources: Sources, given: Collection[int]) -> list[_Print]:

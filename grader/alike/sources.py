@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,40 @@ class Sources:
         if not isinstance(files, list) or len(files) > MOST_FILES:
             raise ValueError("too many files")
         return cls(tuple(map(_file, files)), bool(row["partly"]))
+
+
+class Shelf:
+    """Keeps on disk what was read of each submission, by its place, so that it is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, place: int, sources: Sources) -> None:
+        """Keeps the sources of a submission.
+
+        Raises:
+            OSError: if there is no room.
+        """
+        rows = [
+            (file.name, file.digest, file.text, np.stack(_columns(file)).T.tolist())
+            for file in sources.files
+        ]
+        self._file(place).write_text(json.dumps(as_json(rows, sources.partly)), "utf-8")
+
+    def get(self, place: int) -> Sources:
+        """The sources that were kept.
+
+        Raises:
+            OSError: if they are gone.
+        """
+        return Sources.from_json(json.loads(self._file(place).read_text("utf-8")))
+
+    def _file(self, place: int) -> Path:
+        return self._folder / f"{place}.json"
+
+
+def _columns(file: SourceFile) -> tuple[Numbers, Numbers, Numbers]:
+    return file.prints, file.first, file.last
 
 
 def as_json(files: Sequence[tuple[str, str, str, Sequence[Sequence[int]]]], partly: bool) -> Any:

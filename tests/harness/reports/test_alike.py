@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
@@ -14,6 +16,8 @@ from playwright.sync_api import Browser
 from benchmarks.alike_corpus import by_hand, disguised, independent
 from grader.alike.client import SourcesClient
 from grader.alike.comparing import compare, compare_entries
+from grader.alike.passages import passages
+from grader.alike.sources import SourceFile, Sources
 from grader.alike.tokens import tokens
 from grader.assignment import find_assignment
 from grader.cli.main import cli
@@ -90,6 +94,40 @@ def test_copies_in_disguise_come_first(tmp_path: Path):
     assert all({name, f"copy-of-{name}"} in pairs[:4] for name in copied)
     assert found.pairs[3].pair.alikeness > found.pairs[4].pair.alikeness + 0.05
     assert found.pairs[0].passages
+
+
+def test_each_submission_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """However many pairs it is in: reading costs most, and strangers can make it dear."""
+    texts = [*independent(3).values()][:2]
+    programs = {f"copy-{number}": texts[number % 2] for number in range(6)}
+    entries = discover([laid_out(tmp_path, programs)]).entries
+    read: list[str] = []
+    original = SourcesClient.read
+
+    def counted(self, entry, *args, **kwargs):
+        read.append(entry.name)
+        return original(self, entry, *args, **kwargs)
+
+    monkeypatch.setattr(SourcesClient, "read", counted)
+    found = compare_entries(entries, ASSIGNMENT)
+    assert len(found.pairs) >= len(entries)
+    assert found.pairs[0].sources[0].files[0].text
+    assert all(read.count(entry.name) == 1 for entry in entries)
+
+
+@pytest.mark.unit
+def test_one_line_again_and_again_takes_time_by_its_number():
+    """Each place is looked at once: by the square of so many, it would take minutes."""
+    many = 60_000
+    one, other = (_of_prints(numbers) for numbers in ([7, 9] * (many // 2), [7] * many))
+    before = time.process_time()
+    assert not passages(one, other, frozenset(), {})
+    assert time.process_time() - before < 10
+
+
+def _of_prints(numbers: list[int]) -> Sources:
+    lines = np.arange(len(numbers))
+    return Sources((SourceFile("a.py", "", np.array(numbers), lines, lines),))
 
 
 def test_what_the_course_handed_out_is_not_alike(tmp_path: Path):
