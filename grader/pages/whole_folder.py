@@ -32,7 +32,8 @@ def whole_folder(
     """
     try:
         _refuse_foreign(folder, folder / marked, mark, what)
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        if not folder.parent.exists():
+            folder.parent.mkdir(parents=True)
         with new_scratch(folder.parent) as scratch:
             partial = scratch / folder.name
             partial.mkdir()

@@ -46,7 +46,16 @@ def without_places(text: str, root: Path, scratch: Path) -> str:
     names = _names(root, scratch)
     for folder in sorted(names, key=len, reverse=True):
         text = text.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
-    return _GIVEN.sub("…/", text)
+    return _GIVEN.sub("…/", _without_beginning(text, scratch))
+
+
+def _without_beginning(text: str, folder: Path) -> str:
+    """Drops the beginning of a folder's path in which a text was cut."""
+    shortest = len(str(Path(*folder.parts[:3])))
+    for length in range(len(str(folder)), shortest - 1, -1):
+        if text.endswith(str(folder)[:length]):
+            return f"{text[:-length]}…"
+    return text
 
 
 def _is_refusal(raised: Raised) -> bool:

@@ -64,8 +64,8 @@ def _nothing(_: re.Match[str], raised: Raised) -> str:
         nothing = [name for name in nothing if not _is_only_passed(name, source_of(raised))]
     if not nothing and ".grad" in source_of(raised):
         return (
-            "Something there is None, as a gradient is that was put into no tensor. Is it the "
-            "parameter itself that was given, or something made of it?"
+            "Something there is None. A gradient is None where none reached that tensor: was the "
+            "parameter itself given, or something made of it?"
         )
     if not nothing:
         return "Something there is None, as is what a function without a return gives."

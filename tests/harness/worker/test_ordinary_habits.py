@@ -180,11 +180,11 @@ RIGHT = {
 TOLD = {
     "cuda_taken_for_granted": (
         'def run_double(x):\n    return (2 * x.to("cuda")).cpu()\n',
-        ("cuda", "no GPU"),
+        ("cuda", "No GPU"),
     ),
     "cuda_at_import": (
         'import torch\nTABLE = torch.zeros(3, device="cuda")\n',
-        ("cuda", "no GPU"),
+        ("cuda", "No GPU"),
     ),
     "training_at_import": (
         "import torch\nwhile True:\n    torch.ones(3).sum()\n",
