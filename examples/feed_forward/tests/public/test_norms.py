@@ -6,13 +6,18 @@ import torch
 from grader.testing import assert_gradients_match, assert_inputs_unchanged, assert_matches, exercise
 
 
+# Beside features of this size, an eps of 1e-6 is never seen.
+LARGE = 3.0
+
+
 def layer_norm_inputs(draw, *shape, eps=1e-6):
-    d = shape[-1]
-    return {"in_features": draw(*shape), "weight": draw(d), "bias": draw(d), "eps": eps}
+    x, d = draw(*shape, scale=LARGE), shape[-1]
+    return {"in_features": x, "weight": draw(d), "bias": draw(d), "eps": eps}
 
 
 def rms_norm_inputs(draw, *shape, eps=1e-6):
-    return {"in_features": draw(*shape), "weight": draw(shape[-1]), "eps": eps}
+    x = draw(*shape, scale=LARGE)
+    return {"in_features": x, "weight": draw(shape[-1]), "eps": eps}
 
 
 # --- run_layer_norm -----------------------------------------------------------------------------
@@ -82,7 +87,7 @@ def test_rms_norm_with_a_large_eps(student, reference, draw, eps):
 @exercise("run_rms_norm", aspect="gradients")
 def test_rms_norm_gradients(student, reference, draw):
     """Gradients reach the features and the gain."""
-    inputs, cotangent = rms_norm_inputs(draw, 2, 3, 4), draw(2, 3, 4)
+    inputs, cotangent = rms_norm_inputs(draw, 2, 3, 4, eps=0.5), draw(2, 3, 4)
     wrt = ("in_features", "weight")
     assert_gradients_match(student, reference, cotangent, wrt=wrt, **inputs)
 
