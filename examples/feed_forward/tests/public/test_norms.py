@@ -5,7 +5,6 @@ import torch
 
 from grader.testing import assert_gradients_match, assert_inputs_unchanged, assert_matches, exercise
 
-
 # Beside features of this size, an eps of 1e-6 is never seen.
 LARGE = 3.0
 

@@ -124,7 +124,6 @@ MISTAKES = (
         "What does `max` return, if several have the largest count?",
         dict(best=_first_seen),
         dict(best=_first_seen, counts=counts.Recounted),
-        common=True,
     ),
     _mistake(
         "bpe-ties-smallest",
