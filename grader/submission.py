@@ -18,7 +18,7 @@ class Submission:
     which the adapters are imported from there, and `adapters` their file, relative to `root`.
     `distribution` is the name and version that `importlib.metadata` shall find, if the submission
     is a package that was installed with pip at home. `notes` are sentences for the instructor:
-    what was left out of the copy, what was chosen.
+    what was left out of the copy, what was chosen. Where it `has_shell`, `get_ipython()` is there.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Submission:
     import_paths: tuple[str, ...] = (".",)
     distribution: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
+    has_shell: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The submission as plain data."""
@@ -52,6 +53,7 @@ class Submission:
             import_paths=tuple(map(str, row["import_paths"])),
             distribution=distribution,
             notes=tuple(map(str, row["notes"])),
+            has_shell=bool(row["has_shell"]),
         )
 
 

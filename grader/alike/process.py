@@ -20,7 +20,7 @@ from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import copied
 from grader.intake.entry import Entry
 from grader.intake.naming import printable
-from grader.intake.notebooks.notebook import code_cells
+from grader.intake.notebooks.notebook import read_notebook
 from grader.intake.process import serve
 from grader.source_text import source_text
 from grader.submission import Unreadable
@@ -83,7 +83,7 @@ def _sources(folder: Path) -> Iterator[tuple[str, str]]:
             yield name, source_text(content)
             continue
         try:
-            cells = code_cells(content, DEFAULT_LIMITS.source)
+            cells = read_notebook(content, DEFAULT_LIMITS.source).sources
         except Unreadable:
             continue
         yield from ((f"{name}/cell {n}", cell) for n, cell in enumerate(cells, 1))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.intake.archives.archive import FOREIGN, READABLE
-from grader.intake.copying.limits import is_clutter, is_clutter_folder
+from grader.intake.copying.limits import CODE, is_clutter, is_clutter_folder
 from grader.intake.copying.regular_file import kind_in_words
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
 from grader.intake.naming import natural_order, printable, several
@@ -25,8 +25,7 @@ from grader.intake.platforms.gradescope import gradescope_export
 from grader.intake.platforms.latest import latest_of_each
 from grader.intake.platforms.moodle import moodle_download
 
-_SINGLE_FILES = (".ipynb", ".py")
-_SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *_SINGLE_FILES), key=len, reverse=True))
+_SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
 _PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clones)
 
 

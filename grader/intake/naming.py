@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grader.intake.copying.limits import MIB
+from grader.intake.copying.limits import CODE, MIB, PYTHON
 
 _LONGEST = 120  # characters of one name in a sentence
 
@@ -14,6 +14,14 @@ def printable(name: str) -> str:
     if name.isprintable():
         return name
     return "".join(char if char.isprintable() else _escaped(char) for char in name)
+
+
+def name_as_written(name: str) -> str:
+    """A file's name without what a browser added to it, the suffix of code in small letters."""
+    for suffix in sorted(CODE, key=len, reverse=True):
+        if name.lower().endswith(suffix) and len(name) > len(suffix):
+            return f"{name[: -len(suffix)]}{'.py' if suffix in PYTHON else '.ipynb'}"
+    return name
 
 
 def shortened(name: str) -> str:

@@ -163,6 +163,7 @@ class JudgeService:
                 problem.message,
                 tuple(self._suite.unexamined(problem.status, problem.message)),
                 sitting.isolation,
+                _skip_notes(sitting.not_run),
                 imports=self._imports(seat),
             )
         tests = tuple(
@@ -182,7 +183,7 @@ class JudgeService:
         carried = earlier.carried
         if not earlier.stands(tests):
             carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
-        notes = tuple(_cell_note(raised) for raised in sitting.cell_errors)
+        notes = (*_skip_notes(sitting.not_run), *map(_cell_note, sitting.cell_errors))
         said = summary(seat.uses)
         return Outcome(GradeStatus.GRADED, said, tests, isolation, notes, imports, carried)
 
@@ -215,6 +216,11 @@ def _cell_note(raised: Raised) -> str:
     last = raised.frames[-1] if raised.frames else None
     place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
     return f"A cell of the notebook raised {plain(what + place)}."
+
+
+def _skip_notes(not_run: Sequence[str]) -> tuple[str, ...]:
+    """What of a notebook was not run, as a sentence for the instructor."""
+    return (f"Not run while it is graded: {plain(', '.join(not_run))}.",) if not_run else ()
 
 
 def _spare_the_collector() -> None:

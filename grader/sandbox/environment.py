@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.assignment import Assignment
+from grader.plain_text import plain
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status, Verdict
 from grader.wire.calls import Raised
@@ -18,6 +20,9 @@ from grader.worker.packages import is_installed
 _MOST = 20
 _LONGEST = 60
 _TOLD = 3
+_ABSENT = ("FileNotFoundError", "NotADirectoryError")
+_GIVEN = "-given-"  # in the folders of files that tests make
+_MISSING_FILE = re.compile(r"No such file or directory: '(?:[^'\n]*/)?([^'/\n]{1,200})'")
 
 
 class Environment:
@@ -42,14 +47,36 @@ class Environment:
         is kept but one that the assignment lists.
         """
         if not raised.lacks:
-            return raised
+            return self._located(raised)
         if raised.lacks not in self._looked_up:
             self._looked_up[raised.lacks] = self._is_lacking(raised.lacks)
         lacks = raised.lacks if self._looked_up[raised.lacks] else ""
         kept = not asked or lacks in self._assignment.packages
         if lacks and kept and len(self.lacking) < _MOST:
             self.lacking[lacks] = None
-        return dataclasses.replace(raised, lacks=lacks)
+        return self._located(dataclasses.replace(raised, lacks=lacks), raised.lacks)
+
+    def _located(self, raised: Raised, module: str = "") -> Raised:
+        """What was raised; of what is absent and was handed in elsewhere, where it lies."""
+        is_file = raised.kind in _ABSENT and _GIVEN not in raised.message
+        missing = _MISSING_FILE.search(raised.message) if is_file else None
+        names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
+        place = next((place for name in names if (place := self._place(name))), None)
+        if place is None or raised.remark:
+            return raised
+        why = "imports are" if module else "a path is"
+        folders = "adapters' folder and those above it" if module else "folder that was handed in"
+        said = f"It was handed in as {plain(place)}: {why} looked up from the {folders}."
+        return dataclasses.replace(raised, remark=said)
+
+    def _place(self, name: str) -> str | None:
+        """Where a file or folder of that name lies in what was handed in."""
+        if name not in self._own_names:
+            return None
+        for folder, folders, files in os.walk(self._root):
+            if name in folders or name in files:
+                return (Path(folder) / name).relative_to(self._root).as_posix()
+        return None
 
     def note_absent(self, names: Iterable[str], has_adapters: bool = True) -> None:
         """Keeps those packages of which it is true that they are not installed.

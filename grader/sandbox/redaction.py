@@ -17,6 +17,11 @@ _RULE = (
     " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
     "starts no other program and no connection)"
 )
+_NO_NETWORK = " (there is no network while a submission is graded: hand in what it needs)"
+_UNREACHED = re.compile(
+    r"name resolution|Name or service not known|nodename nor servname|Failed to resolve"
+    r"|Network is unreachable|getaddrinfo failed|Max retries exceeded|[Cc]ouldn't connect to '?http"
+)
 # The folder of a file that a test made (`grader/worker/making.py`).
 _GIVEN = re.compile(r"[^\s'\"=]*-given-\w+/\d+/")
 _ENGINE = Path(__file__).resolve().parents[2]
@@ -25,6 +30,7 @@ _ENGINE = Path(__file__).resolve().parents[2]
 def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
     """What was raised, its texts without the places of this machine."""
     rule = _RULE if _is_refusal(raised) else ""
+    rule = rule or (_NO_NETWORK if _UNREACHED.search(raised.message) else "")
     operands = tuple(
         dataclasses.replace(operand, words=without_places(operand.words, root, scratch))
         for operand in raised.operands

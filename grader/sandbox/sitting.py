@@ -15,6 +15,7 @@ from grader.causes import NOT_CALLED, USED_UP
 from grader.sandbox.environment import Environment
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.limits.allowance import Allowance, Patience
+from grader.sandbox.missed import with_what_was_missed
 from grader.sandbox.redaction import redacted, without_places
 from grader.sandbox.replies import Reply, Sealed, Unremarkable
 from grader.sandbox.uses import Uses
@@ -132,6 +133,8 @@ class Sitting:
         self.isolation: Mapping[str, str] = {}
         self.cell_errors: tuple[Raised, ...] = ()
         self.import_seconds: Mapping[str, float] = {}
+        self.not_run: tuple[str, ...] = ()
+        self._missed: tuple[str, ...] = ()
 
     def open(self) -> StudentFault | None:
         """Has a worker import the submission; what went wrong if it cannot be imported.
@@ -251,6 +254,7 @@ class Sitting:
             loaded = worker.load(self._submission, patience, self._uses.forbidden)
             self._uses.note_import(loaded.uses)
             self.import_seconds = loaded.seconds
+            self.not_run, self._missed = loaded.not_run, loaded.missed
             self._environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:
             self.whereabouts = self._whereabouts(lost, worker)
@@ -271,7 +275,10 @@ class Sitting:
             raise self.problem.again()
         root, scratch = self._submission.root, self._scratch
         self.cell_errors = tuple(
-            redacted(self._environment.checked(one), root, scratch) for one in loaded.cell_errors
+            redacted(
+                with_what_was_missed(self._environment.checked(one), self._missed), root, scratch
+            )
+            for one in loaded.cell_errors
         )
         return worker
 
@@ -283,7 +290,7 @@ class Sitting:
     def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
         """What was raised, and printed before, without the folders of this machine."""
         raised = dataclasses.replace(raised, printed=worker.printed_text)
-        checked = self._environment.checked(raised, asked)
+        checked = with_what_was_missed(self._environment.checked(raised, asked), self._missed)
         return redacted(checked, self._submission.root, self._scratch)
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:

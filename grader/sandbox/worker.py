@@ -42,7 +42,7 @@ from grader.wire.frames import (
     decode,
     encode,
 )
-from grader.wire.importing import absent_from_json, imports_from_json
+from grader.wire.importing import imports_from_json, texts_from_json
 from grader.wire.payload import BadFrame
 from grader.wire.signals import TELL_WHERE, TELL_WHERE_SOON
 from grader.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
@@ -52,6 +52,8 @@ _CHANGED_PAGES = 48 << 20
 # A hundred frames, with long names.
 _TRACEBACK = 1 << 16
 _TELLING = {TELL_WHERE_SOON: 0.3, TELL_WHERE: 1.0}
+# The share of an import's time that the cells of notebooks may take, so that some is left.
+_CELLS = 0.5
 _CONFINING = Patience(30.0, 60.0)
 
 
@@ -68,7 +70,8 @@ class WorkerLost(Exception):
 class Loaded:
     """What a worker said of the submission's import; `seconds` by imported module.
 
-    `absent` are the packages that were imported and, it says, are not installed.
+    `absent` are the packages that were imported and, it says, are not installed; `not_run` the
+    magics and commands of a notebook, of which those that may have defined something are `missed`.
     """
 
     adapters: frozenset[str]
@@ -77,6 +80,8 @@ class Loaded:
     cell_errors: tuple[Raised, ...]
     seconds: Mapping[str, float]
     absent: tuple[str, ...]
+    not_run: tuple[str, ...]
+    missed: tuple[str, ...]
 
 
 class Worker:
@@ -134,6 +139,7 @@ class Worker:
                 "scratch": str(self._scratch),
                 "forbidden": list(forbidden),
                 "preloaded": list(self._server.preload),
+                "cell_seconds": _CELLS * patience.own if submission.has_shell else None,
                 "device": allowance.device,
                 "bounds": {
                     "memory": allowance.memory,
@@ -162,10 +168,13 @@ class Worker:
             uses = uses_from_json(header.get("uses"))
             cell_errors = cell_errors_from_json(header.get("cell_errors"))
             imports = imports_from_json(header.get("imports"), elapsed)
-            absent = absent_from_json(header.get("absent"))
+            absent = texts_from_json(header.get("absent"))
+            not_run, missed = (texts_from_json(header.get(key)) for key in ("not_run", "missed"))
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, str(error)) from error
-        return Loaded(frozenset(map(str, names)), problem, uses, cell_errors, imports, absent)
+        return Loaded(
+            frozenset(map(str, names)), problem, uses, cell_errors, imports, absent, not_run, missed
+        )
 
     def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
         """The worker's answer to a call; it stays sealed if its digest is a `familiar` one.

@@ -45,9 +45,10 @@ class Plainly:
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """That it raised, and the kind if that is one of Python's own."""
         if raised.missing:
-            return StudentFault(Status.MISSING, f"{adapter} is not implemented yet")
+            said = f"{adapter} is not implemented yet"
+            return StudentFault(Status.MISSING, _with_not_run(said, raised))
         if call is None:
-            return StudentFault(Status.ERROR, _import_in_words(raised))
+            return StudentFault(Status.ERROR, _with_not_run(_import_in_words(raised), raised))
         known = isinstance(vars(builtins).get(raised.kind), type)
         what = raised.kind if known else "an exception"
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
@@ -64,6 +65,10 @@ class Plainly:
     def printed(self, _text: str) -> Sequence[str]:
         """Nothing."""
         return ()
+
+
+def _with_not_run(said: str, raised: Raised) -> str:
+    return f"{said}\n{plain(raised.not_run)}" if raised.not_run else said
 
 
 def _import_in_words(raised: Raised) -> str:

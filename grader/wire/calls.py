@@ -140,6 +140,7 @@ class Raised:
     for wrong arguments what the called function `accepts`. `suggestion` is a name that may have
     been meant, and `lacks` the package whose import found none. The judge adds what the submission
     `printed` just before, and, where it knows better what was amiss, a `headline` and a `remark`.
+    Where something is missing, it adds what was `not_run`, which may have defined it.
     """
 
     kind: str
@@ -155,6 +156,7 @@ class Raised:
     printed: str = ""
     headline: str = ""
     remark: str = ""
+    not_run: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,14 +41,14 @@ def imports_from_json(entry: object, at_most: float) -> dict[str, float]:
     return seconds
 
 
-def absent_from_json(entry: object) -> tuple[str, ...]:
-    """The packages that a worker says are not installed, bounded.
+def texts_from_json(entry: object) -> tuple[str, ...]:
+    """What a worker says is not there, or was not done: texts, bounded.
 
     Raises:
         BadFrame: if it is something else.
     """
     if not isinstance(entry, list):
-        raise BadFrame("the absent packages are not a list")
+        raise BadFrame("what an import lacks is not a list")
     return tuple(str(name)[:_LONGEST] for name in entry[:MAX_IMPORTS])
 
 

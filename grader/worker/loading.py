@@ -7,7 +7,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +15,9 @@ from typing import Any
 
 from grader.wire.adapter_names import is_adapter
 from grader.wire.calls import MAX_CELL_ERRORS, Raised
+from grader.worker.ending import Endings
+from grader.worker.notebook.cells import Cells
+from grader.worker.notebook.shell import install
 from grader.worker.packages import ImportClock, make_room
 from grader.worker.standing_in.finding import OwnDistributions, SilentWriters, StandIns
 from grader.worker.telling.raising import describe_exception
@@ -27,7 +30,8 @@ class Loaded:
 
     `cell_errors` are what cells of a notebook raised that did not stop the import; `seconds` those
     that modules of installed packages took, by their names; `absent` are packages that were
-    imported and are not installed.
+    imported and are not installed. `not_run` are magics and commands of a notebook, and how files
+    ended before their ends; those that may have defined something are `missed`.
     """
 
     functions: dict[str, Callable[..., Any]]
@@ -35,6 +39,8 @@ class Loaded:
     cell_errors: tuple[Raised, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
 
 
 class EngineIsNotHere(importlib.abc.MetaPathFinder):
@@ -63,13 +69,15 @@ def load(
     scratch: Path,
     preloaded: Sequence[str],
     engine: Sequence[str],
+    cell_seconds: float | None = None,
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
     The working directory becomes a likeness of the folder that was handed in; `distribution`
     becomes findable for `importlib.metadata` through a folder below `scratch`. Of what was
     `preloaded`, the submission's own modules of the same name take the place; of what is not
-    installed, stand-ins do. The modules of the `engine` can no longer be imported.
+    installed, stand-ins do. The modules of the `engine` can no longer be imported. Where there are
+    `cell_seconds`, there is a notebook's shell, and so long may the cells of notebooks take.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
     place = make_workplace(root, scratch)
@@ -82,26 +90,40 @@ def load(
     handed_in = OfWhatWasHandedIn(root, place)
     sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock, handed_in]
     sys.meta_path += [stand_ins, OwnDistributions(own_names)]
+    shell, cells = None, Cells(0)
+    if cell_seconds is not None:
+        shell, cells = install(cell_seconds, root, place)
+        sys.path.insert(len(own_paths), str(Path.cwd()))
     for name in engine:
         sys.modules.pop(name, None)
     if distribution is not None:
         sys.path.append(str(_installed(distribution, scratch)))
     importlib.invalidate_caches()
     make_room(own_paths, preloaded)
+    problem, functions, endings = None, {}, Endings(root)
+    endings.are_ends()
     try:
-        adapters = importlib.import_module(module)
+        names = vars(importlib.import_module(module))
+        functions = {
+            name: value
+            for name, value in list(names.items())
+            if is_adapter(name) and callable(value)
+        }
+        if endings.ended and not functions:
+            raise endings.ended[0]
     except BaseException as exception:  # a submission may raise anything at all
         problem = describe_exception(exception, root)
-        return Loaded({}, problem, seconds=dict(clock.seconds), absent=tuple(stand_ins.names))
     finally:
         stand_ins.begin_use()
-    functions = {
-        name: value
-        for name, value in list(vars(adapters).items())
-        if is_adapter(name) and callable(value)
-    }
-    errors = _cell_errors(adapters, root)
-    return Loaded(functions, None, errors, dict(clock.seconds), tuple(stand_ins.names))
+    return Loaded(
+        functions,
+        problem,
+        () if problem else _described(cells.failed.values(), root),
+        dict(clock.seconds),
+        tuple(stand_ins.names),
+        (*(shell.not_run if shell else ()), *endings.places),
+        (*(shell.missed if shell else ()), *endings.places),
+    )
 
 
 def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
@@ -117,15 +139,9 @@ def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:
     return sorted({path.stem for folder in folders for path in folder.glob("*")})
 
 
-def _cell_errors(adapters: ModuleType, root: Path) -> tuple[Raised, ...]:
-    """What the runner of a notebook's cells kept; nothing where the adapters are no notebook."""
-    kept = vars(adapters).get("__cell_errors__")
-    raised = list(kept.values()) if isinstance(kept, dict) else []
-    return tuple(
-        describe_exception(error, root)
-        for error in raised[:MAX_CELL_ERRORS]
-        if isinstance(error, BaseException)
-    )
+def _described(raised: Iterable[BaseException], root: Path) -> tuple[Raised, ...]:
+    """What cells of notebooks raised."""
+    return tuple(describe_exception(error, root) for error in [*raised][:MAX_CELL_ERRORS])
 
 
 def _installed(distribution: tuple[str, str], scratch: Path) -> Path:

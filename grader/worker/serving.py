@@ -73,6 +73,8 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
         "uses": uses_as_json(watch.take()),
         "imports": imports_as_json(loaded.seconds),
         "absent": list(loaded.absent),
+        "not_run": list(loaded.not_run),
+        "missed": list(loaded.missed),
     }
     channel.sendall(encode(told, {}))
     trying: Trying | None = None
@@ -125,6 +127,7 @@ def _load(order: Mapping[str, Any], root: Path, scratch: Path, engine: tuple[str
         scratch,
         order["preloaded"],
         engine,
+        order["cell_seconds"],
     )
 
 

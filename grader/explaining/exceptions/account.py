@@ -31,7 +31,8 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     where = Where(culprit.file, culprit.line) if culprit else _where_accepted(raised)
     if raised.missing:
         place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
-        return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
+        said = f"{adapter} is not implemented yet{place}"
+        return StudentFault(Status.MISSING, "\n".join([said, *_not_run(raised)]), where)
     explanation = None if raised.remark else explanation_of(raised)
     told = "\n".join(_account(raised, explanation, call))
     settled = raised.culprit is not None or (explanation is not None and explanation.settles)
@@ -59,6 +60,7 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)
+    yield from _not_run(raised)
     if call is not None:
         yield f"The test called {call_in_words(call)}."
     yield from printed_in_words(raised.printed)
@@ -74,6 +76,11 @@ def _headline(raised: Raised, text: str | None) -> str:
         return said
     this = ".".join(map(str, sys.version_info[:2]))
     return f"this is code for {needed}, and this is {this}: {said}"
+
+
+def _not_run(raised: Raised) -> Iterator[str]:
+    if raised.not_run:
+        yield plain(raised.not_run)
 
 
 def _place(raised: Raised) -> str:

@@ -9,7 +9,11 @@ from dataclasses import dataclass
 
 MIB = 1 << 20
 
-_SOURCE_SUFFIXES = (".py", ".pyi", ".toml", ".cfg")
+# What browsers make of names where a platform says that a file is text is code as well.
+PYTHON = (".py", ".py.txt")
+NOTEBOOKS = (".ipynb", ".ipynb.json", ".ipynb.txt")
+CODE = (*PYTHON, *NOTEBOOKS)
+_SOURCE_SUFFIXES = (*PYTHON, ".pyi", ".toml", ".cfg")
 _CLUTTER_FOLDERS = frozenset(
     {"__pycache__", "__MACOSX", "venv", "site-packages", "node_modules", "lightning_logs", "mlruns"}
 )
@@ -66,9 +70,10 @@ DOWNLOAD_LIMITS = Limits(data=_WHOLE, entries=300_000)
 
 def kind_of(file_name: str) -> Kind:
     """The kind of a file of this name."""
-    if file_name.endswith(_SOURCE_SUFFIXES):
+    name = file_name.lower()
+    if name.endswith(_SOURCE_SUFFIXES):
         return Kind.SOURCE
-    return Kind.NOTEBOOK if file_name.endswith(".ipynb") else Kind.DATA
+    return Kind.NOTEBOOK if name.endswith(NOTEBOOKS) else Kind.DATA
 
 
 def is_clutter(parts: Sequence[str]) -> bool:

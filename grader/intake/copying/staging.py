@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from grader.intake.archives.archive import FOREIGN, READABLE, unpack
 from grader.intake.copying.admission import Admission
+from grader.intake.copying.as_written import put_as_written
 from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, Allowance, Limits
 from grader.intake.copying.open_folder import OpenFolder
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_the_machine
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.entry import Entry
-from grader.intake.naming import shortened, size_in_words
-from grader.intake.notebooks.cells import runner
-from grader.intake.platforms.handed_in import HandedIn, handed_in
+from grader.intake.naming import name_as_written, several, shortened, size_in_words
+from grader.intake.notebooks.unfolding import (
+    unfold,
+    unfold_mentioned,
+    write_files,
+    write_runner,
+)
+from grader.intake.platforms.handed_in import HandedIn, archive_alone, handed_in, opened_archive
 from grader.intake.programs.distribution import read_distribution
 from grader.intake.programs.import_plan import ImportPlan, plan_imports
 from grader.intake.programs.locate import Located, locate
+from grader.intake.programs.source_facts import read_facts
+from grader.removal import remove
 from grader.source_text import unusual_encoding
 from grader.submission import Submission, Unreadable
 
 _COPY = "submission"
 _ADAPTERS = "adapters.py"
+_NESTED = 4  # archives that hold nothing but one archive
+_SHELL = "get_ipython("
 
 
 def take_in(
@@ -62,6 +71,8 @@ def copied(entry: Entry, into: Path, limits: Limits = DEFAULT_LIMITS) -> Path:
         raise Unreadable(entry.refused)
     with handed_in(entry, into) as handed:
         _copy(handed, PrivateCopy(into / _COPY), _ADAPTERS, limits)
+    _unpacked_within(into / _COPY, limits)
+    put_as_written(into / _COPY, limits)
     return into / _COPY
 
 
@@ -73,6 +84,8 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -
     with handed_in(entry, into) as handed:
         adapters, more_left_out = _copy(handed, copy, str(wanted), limits)
         home_name = _home_name(handed)
+    more_left_out += _unpacked_within(into / _COPY, limits)
+    put_as_written(into / _COPY, limits)
     left_out = (*entry.left_out, *handed.left_out, *more_left_out)
     try:
         located = locate(into / _COPY, adapters, limits)
@@ -80,9 +93,9 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -
         raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
     _refuse_unusual_encodings(into / _COPY, limits)
     home_name = home_name if located.root == into / _COPY else located.root.name
-    located = _with_runner(located)
+    located, has_shell = _ready_to_run(located, limits)
     notes = left_out if located.note is None else (*left_out, located.note)
-    return _submission(entry.name, located, home_name, notes)
+    return _submission(entry.name, located, home_name, notes, has_shell)
 
 
 def _refuse_unusual_encodings(root: Path, limits: Limits) -> None:
@@ -103,19 +116,37 @@ def _copy(
     handed: HandedIn, copy: PrivateCopy, adapters: str, limits: Limits
 ) -> tuple[str, tuple[str, ...]]:
     """Copy what was handed in; where its adapters are to be found then, and what was left out."""
-    source, name = handed.source, handed.name
+    source, name = handed.source, name_as_written(handed.name)
     if isinstance(source, OpenFolder):
         return adapters, copy_folder(source, copy, limits).notes()
-    if handed.suffix == ".py":
+    if name.endswith(".py"):
         copy.write([_ADAPTERS], [_read_single(source, limits.source)])
         return _ADAPTERS, ()
-    if handed.suffix == ".ipynb":
+    if name.endswith(".ipynb"):
         copy.write([name], [_read_single(source, limits.notebooks)])
         return name, ()
     if not name.lower().endswith((*READABLE, *FOREIGN)):
         raise Unreadable("it is neither a folder nor an archive, a notebook or a Python file")
     admission: Admission = unpack(source, copy, limits)
     return adapters, admission.notes()
+
+
+def _unpacked_within(folder: Path, limits: Limits) -> tuple[str, ...]:
+    """Puts what an archive holds in the place of a copy that is nothing but that archive."""
+    notes: tuple[str, ...] = ()
+    for depth in range(_NESTED):
+        with OpenFolder(folder) as copy:
+            place, others = archive_alone(copy)
+            if not place:
+                break
+            if others:
+                notes = (*notes, f"Left out (beside {shortened(place[-1])}): {several(others)}.")
+            with opened_archive(copy, place) as archive:
+                inner = folder.with_name(f"{folder.name}-{depth}")
+                notes = (*notes, *unpack(archive, PrivateCopy(inner), limits).notes())
+        remove(folder)
+        inner.rename(folder)
+    return notes
 
 
 def _read_single(file: BinaryIO, allowance: Allowance) -> bytes:
@@ -134,28 +165,37 @@ def _home_name(handed: HandedIn) -> str:
     return handed.name if is_folder else handed.name.split(".")[0]
 
 
-def _with_runner(located: Located) -> Located:
-    """Where the adapters are a notebook, put the module that runs its cells beside it."""
-    if located.cells is None:
-        return located
-    notebook = located.root / located.file
-    notebook.unlink()
-    cells = PrivateCopy(notebook)
-    named = [(f"cell {number}", cell) for number, cell in enumerate(located.cells, 1)]
-    for name, cell in named:
-        cells.write([name], [cell.encode("utf-8", "replace")])
-    free = next(
-        name
-        for name in (_ADAPTERS, *(f"notebook_{number}.py" for number in range(1, 100)))
-        if not os.path.lexists(notebook.with_name(name))
+def _ready_to_run(located: Located, limits: Limits) -> tuple[Located, bool]:
+    """The adapters with what runs their cells, and whether that takes a notebook's shell."""
+    root, notebook = located.root, located.notebook
+    place = root / located.file
+    if notebook is None:
+        unfold_mentioned(root, [_text(place, limits)], limits)
+        return located, any(_SHELL in _text(file, limits) for file in sorted(root.rglob("*.py")))
+    unfold(place, notebook)
+    written = write_files(root, place.parent, notebook.files)
+    unfold_mentioned(root, notebook.cells, limits)
+    if not read_facts(cell.encode("utf-8", "replace") for cell in notebook.cells).adapters:
+        by_name = sorted(written, key=lambda file: file.name != _ADAPTERS)
+        for file in by_name:
+            facts = read_facts([_text(file, limits).encode("utf-8", "replace")])
+            if facts.adapters:
+                return Located(root, PurePosixPath(file.relative_to(root)), facts), True
+    module = write_runner(
+        place, (_ADAPTERS, *(f"notebook_{number}.py" for number in range(1, 100)))
     )
-    module = notebook.with_name(free)
-    module.write_text(runner(notebook.name, named), "utf-8")
-    module.chmod(0o644)
-    return replace(located, file=located.file.with_name(free))
+    return replace(located, file=located.file.with_name(module.name)), True
 
 
-def _submission(name: str, located: Located, home_name: str, notes: tuple[str, ...]) -> Submission:
+def _text(file: Path, limits: Limits) -> str:
+    if not file.is_file():
+        return ""
+    return read_bounded(file, limits.source.bytes_each).decode("utf-8", "replace")
+
+
+def _submission(
+    name: str, located: Located, home_name: str, notes: tuple[str, ...], has_shell: bool
+) -> Submission:
     root, file = located.root, located.file
     plan = plan_imports(root, home_name, file, located.facts)
     _mark_as_packages(root, file, plan)
@@ -165,7 +205,9 @@ def _submission(name: str, located: Located, home_name: str, notes: tuple[str, .
         root.rename(root.with_name(plan.package))
         import_paths = (*(str(PurePosixPath(plan.package, path)) for path in import_paths), ".")
         root, file = root.parent, PurePosixPath(plan.package, file)
-    return Submission(name, root, str(file), plan.module, import_paths, distribution, notes)
+    return Submission(
+        name, root, str(file), plan.module, import_paths, distribution, notes, has_shell
+    )
 
 
 def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None:

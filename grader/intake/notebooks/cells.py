@@ -1,68 +1,117 @@
-"""A notebook's code cells as modules: what only a notebook understands is commented out.
+"""A notebook's code cells as Python: IPython's own transformation of cells, each line in its place.
 
 The notebook's file becomes a folder of the same name with a file for each cell, so that an error,
 a traceback or `inspect.getsource` says `attention.ipynb/cell 3`, line 4, and means just that.
+Magics and shell lines are calls of `get_ipython()`: see `grader.worker.notebook`.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import re
+import shlex
 import warnings
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
 
-_RUNNER = Path(__file__).with_name("cell_runner.py")
-# Cell magics that run the rest of their cell as Python.
-_TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-# A magic, a shell line, one of them assigned, or a question; `% x` and `!= x` may be Python.
-_NOT_PYTHON = re.compile(r"%{1,2}[A-Za-z_]|!(?!=)|\?|[\w., ]+=\s*[%!][A-Za-z_]|[\w.]+\?{1,2}$")
-_ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
-
-
-def as_python(cell: str, *, may_parse: bool) -> str:
-    """The cell with what only a notebook understands commented out, each line in its place."""
-    lines = cell.split("\n")
-    if not any(_NOT_PYTHON.match(line.strip()) for line in lines) or (may_parse and _parses(cell)):
-        return cell  # a line that starts with % may also lie in a text
-    first = next(line for line in lines if line.strip())
-    if first.startswith("%%") and not first.startswith(_TRANSPARENT):
-        return "\n".join(f"# {line}" for line in lines)
-    return "\n".join(_comment_out(lines))
+# Cell magics whose body runs in the notebook's own namespace, as if it stood there alone.
+_TRANSPARENT = ("time", "capture", "prun")
+_WRITING = ("writefile", "file")
+_CELL_MAGIC = re.compile(r"%%(\w+)(?!\w*\?)[ \t]*(.*)")
+# A cell of one line may leave out the percent sign of these.
+_AUTOMAGIC = re.compile(r"(?:cd|pwd|ls|run|time|timeit|env|pip|conda|load_ext|matplotlib)\b[^=]*")
+_LONGEST_LINE = 400  # characters of a line that may be a magic's without a sign
 
 
-def runner(notebook_name: str, cells: Sequence[tuple[str, str]]) -> str:
-    """The source of the module that runs cells: their names, in the folder of that name, and code.
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that a cell writes when it is run, by its path as it stands there."""
 
-    It is `cell_runner.py` with a call at its end that also says which adapters each cell defines.
-    """
-    adapters = {
-        name: sorted({one or other for one, other in _ADAPTER.findall(source)})
-        for name, source in cells
-    }
-    call = f"_run_cells({notebook_name!a}, {adapters!a})"
-    return f"{_RUNNER.read_text(encoding='utf-8')}\n\n{call}\n"
+    path: str
+    text: str
+    is_appended: bool
 
 
-def _comment_out(lines: list[str]) -> Iterator[str]:
-    continued = False
-    for line in lines:
-        text = line.strip()
-        foreign = continued or _NOT_PYTHON.match(text) is not None
-        if continued:
-            yield f"# {text}"
-        elif foreign:
-            yield f"{line[: len(line) - len(line.lstrip())]}pass  # {text}"  # may be all of a block
-        else:
-            yield line
-        continued = foreign and text.endswith("\\")
+def as_python(cell: str) -> str:
+    """The cell with all that only IPython understands as calls, each line keeping its number."""
+    lines = f"{cell}\n".splitlines(keepends=True)
+    empty = [*takewhile(str.isspace, lines)]
+    magic = _cell_magic(cell)
+    if magic is None:
+        return "".join(empty) + _transformed(_with_percent_sign(cell, lines))
+    name, line, body = magic
+    if name in _TRANSPARENT:
+        begin = f"get_ipython().run_line_magic({f'%{name}'!r}, {line!r})\n"
+        return "".join((*empty, begin, as_python(body)))
+    body = as_python(body) if name == "timeit" else body
+    return "".join((*empty, f"get_ipython().run_cell_magic({name!r}, {line!r}, {body!r})\n"))
 
 
-def _parses(cell: str) -> bool:
+def written_file(cell: str) -> WrittenFile | None:
+    """The file that a cell writes, if it is a cell of `%%writefile`."""
+    magic = _cell_magic(cell)
+    if magic is None or magic[0] not in _WRITING:
+        return None
+    try:
+        words = shlex.split(magic[1])
+    except ValueError:
+        return None
+    names = [word for word in words if word not in ("-a", "--append")]
+    return WrittenFile(names[0], magic[2], len(names) < len(words)) if len(names) == 1 else None
+
+
+def _cell_magic(cell: str) -> tuple[str, str, str] | None:
+    """A cell magic's name, the rest of its line and its body; None of other cells."""
+    first, _, body = cell.lstrip().partition("\n")
+    found = _CELL_MAGIC.fullmatch(first.rstrip())
+    return (found[1], found[2], body) if found else None
+
+
+def _with_percent_sign(cell: str, lines: list[str]) -> str:
+    """The cell, a magic of one line with the percent sign that IPython lets people leave out."""
+    alone = [line.strip() for line in lines if not line.isspace()]
+    is_magic = len(alone) == 1 and len(alone[0]) < _LONGEST_LINE and _AUTOMAGIC.fullmatch(alone[0])
+    return f"%{alone[0]}" if is_magic and not _parses(alone[0]) else cell
+
+
+def _transformed(cell: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            ast.parse(cell)
+            return str(_manager().transform_cell(cell))
+        except (RuntimeError, RecursionError):  # more magics than IPython takes in one cell
+            return cell
+
+
+@functools.cache
+def _manager() -> Any:
+    """IPython's transformation, with what keeps each line's number; loaded with the first cell."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    manager = TransformerManager()  # type: ignore[no-untyped-call]
+    manager.token_transformers = [_keeping_lines(one) for one in manager.token_transformers]
+    return manager
+
+
+def _keeping_lines(transformer: type[Any]) -> type[Any]:
+    """A transformer whose continued lines leave empty ones behind."""
+
+    class KeepingLines(transformer):  # type: ignore[misc]
+        def transform(self, lines: list[str]) -> list[str]:
+            changed: list[str] = super().transform(lines)
+            after = self.start_line + 1
+            return [*changed[:after], *["\n"] * (len(lines) - len(changed)), *changed[after:]]
+
+    return KeepingLines
+
+
+def _parses(line: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(line)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
     return True

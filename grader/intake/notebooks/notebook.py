@@ -4,28 +4,50 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from grader.intake.copying.limits import Allowance
 from grader.intake.naming import shortened, size_in_words
-from grader.intake.notebooks.cells import as_python
+from grader.intake.notebooks.cells import WrittenFile, as_python, written_file
 from grader.submission import Unreadable
 
 _NEWEST = 4  # version of nbformat
 # What nbformat calls a code cell's source, in versions 4, 3 and 2, and 1.
 _SOURCES = ("source", "input", "code")
-_LONGEST_PARSED = 1 << 18  # characters of one notebook
+_LONGEST_READ = 1 << 20  # characters of one notebook whose magics are looked for
 _MOST_CELLS = 10_000  # of every kind; the largest notebooks have some hundreds
 
 
-def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
-    """The code cells of a notebook in order, as Python; no empty ones.
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The code cells in order, as Python, each with the file that it writes; no empty cells."""
 
-    Magics and shell lines are commented out, each line keeping its number. Raises Unreadable when
-    the bytes are no notebook, or one for another language, hold no code, or more of it than
-    allowed for source files.
+    cells: tuple[str, ...]
+    written: tuple[WrittenFile | None, ...]
+
+    @property
+    def files(self) -> list[WrittenFile]:
+        """The files that cells write, in order."""
+        return [file for file in self.written if file is not None]
+
+    @property
+    def sources(self) -> list[str]:
+        """The code as people read it: of a cell that writes a file, the file's."""
+        return [
+            cell if file is None else file.text
+            for cell, file in zip(self.cells, self.written, strict=True)
+        ]
+
+
+def read_notebook(content: bytes, allowance: Allowance) -> Notebook:
+    """Reads a notebook as it was saved.
+
+    Raises:
+        Unreadable: if the bytes are no notebook, or one for another language, hold no code, or
+            more of it than allowed for source files.
     """
-    document = _document(notebook)
+    document = _document(content)
     language = _language(document)
     if not language.casefold().startswith(("python", "ipython")):
         raise Unreadable(
@@ -39,12 +61,12 @@ def code_cells(notebook: bytes, allowance: Allowance) -> list[str]:
             f"the notebook holds more than {allowance.files} code cells, or more than "
             f"{size_in_words(allowance.bytes_each)} of code"
         )
-    parsed = 0
+    left = _LONGEST_READ
     python = []
     for cell in cells:
-        parsed += len(cell)
-        python.append(as_python(cell, may_parse=parsed <= _LONGEST_PARSED))
-    return python
+        left -= len(cell)
+        python.append(as_python(cell) if left >= 0 else cell)
+    return Notebook(tuple(python), tuple(map(written_file, cells)))
 
 
 def _document(notebook: bytes) -> dict[str, Any]:

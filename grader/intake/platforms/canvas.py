@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.intake.archives.archive import FOREIGN, READABLE
+from grader.intake.copying.limits import CODE
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable
 from grader.intake.platforms.download import Download, Item
@@ -25,7 +26,7 @@ _TYPED = {"text": "text entry.html", "link": "web address.html"}
 # Of a file that was handed in again under its old name, Canvas calls the new one `name-1.py`.
 _AGAIN = re.compile(r"(?P<stem>.+?)-(?P<again>\d{1,3})(?P<suffix>(?:\.[A-Za-z][A-Za-z0-9]*)+)")
 _ARCHIVES = (*READABLE, *FOREIGN)
-_CODE = (".py", ".ipynb", *_ARCHIVES)
+_CODE = (*CODE, *_ARCHIVES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from grader.intake.archives.member import member_parts, slashed
 from grader.intake.archives.zip_archive import unpack_zip
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.folder import SourceFile, content, survey
-from grader.intake.copying.limits import DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
+from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
 from grader.intake.copying.open_folder import Item, OpenFolder, Parts
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
 from grader.intake.copying.regular_file import kind_in_words, open_file
@@ -26,7 +26,6 @@ from grader.intake.naming import several, shortened
 from grader.removal import removed_afterwards
 from grader.submission import Unreadable
 
-_CODE = (".py", ".ipynb")
 _ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder
 
@@ -67,9 +66,9 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
         stack.push(source)
         name = path.name
         if isinstance(source, OpenFolder):
-            archive, others = _archive_alone(source)
+            archive, others = archive_alone(source)
             if archive:
-                source, name = _opened_archive(source, archive), archive[-1]
+                source, name = opened_archive(source, archive), archive[-1]
                 stack.push(source)
             if others:
                 notes = (*notes, f"Left out (beside {shortened(name)}): {several(others)}.")
@@ -93,7 +92,7 @@ def _opened(path: Path) -> OpenFolder | BinaryIO:
     raise Unreadable(f"it is {kind_in_words(mode)}, which is not opened; hand in what it holds")
 
 
-def _opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
+def opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
     try:
         return folder.open_file(place)
     except OSError as error:
@@ -111,7 +110,7 @@ def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
         else:
             admission = _unzip(download, entry.pieces, copy)
     laid = list(folder.iterdir())
-    if len(laid) == 1 and laid[0].is_file() and laid[0].name.lower().endswith((*_CODE, *_ARCHIVES)):
+    if len(laid) == 1 and laid[0].is_file() and laid[0].name.lower().endswith((*CODE, *_ARCHIVES)):
         return laid[0], admission.notes()
     return folder, admission.notes()
 
@@ -158,7 +157,7 @@ def _unzip(download: BinaryIO, pieces: tuple[Piece, ...], copy: PrivateCopy) -> 
         return unpack_zip(download, copy, DOWNLOAD_LIMITS, place)
 
 
-def _archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
+def archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
     """The one archive in a folder that holds no code beside it, and what else lies there.
 
     No place if there is none.
@@ -170,7 +169,7 @@ def _archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
         archives = [i.name for i in items if i.is_file and i.name.lower().endswith(_ARCHIVES)]
         if len(archives) == 1:
             others = [name for name in names if name not in archives]
-            code = any(name.lower().endswith(_CODE) for name in others)
+            code = any(name.lower().endswith(CODE) for name in others)
             is_alone = not code and all(item.is_file for item in items)
             return ((*place, *archives), others) if is_alone else ((), [])
         if len(items) != 1 or items[0].is_file:

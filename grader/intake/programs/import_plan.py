@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -34,7 +35,7 @@ def plan_imports(
     folders = adapters.parts[:-1]
     own_folder = root.joinpath(*folders)
     dotted = ".".join((*folders, adapters.stem))
-    at_root = (".", "src") if (root / "src").is_dir() else (".",)
+    at_root = tuple(_import_paths(root, folders))
     own = ("/".join(folders),) if folders else ()
 
     if facts.relative_level > len(folders) or (
@@ -52,6 +53,15 @@ def plan_imports(
     if package_style and not any("." in folder for folder in folders):
         return ImportPlan(dotted, (*at_root, *(own if siblings else ())))
     return ImportPlan(adapters.stem, tuple(dict.fromkeys((*own, *at_root))))
+
+
+def _import_paths(root: Path, folders: tuple[str, ...]) -> Iterator[str]:
+    """The folders above the adapters' own, nearest first, up to the root; each with its `src`."""
+    for depth in range(max(len(folders) - 1, 0), -1, -1):
+        path = "/".join(folders[:depth]) or "."
+        yield path
+        if root.joinpath(*folders[:depth], "src").is_dir():
+            yield f"{path}/src".removeprefix("./")
 
 
 def _imports_by_name(folder: Path, name: str, facts: SourceFacts) -> bool:

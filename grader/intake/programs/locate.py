@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from grader.intake.copying.limits import Limits
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.naming import several
-from grader.intake.notebooks.notebook import code_cells
+from grader.intake.notebooks.notebook import Notebook, read_notebook
 from grader.intake.programs.source_facts import SourceFacts, read_facts
 from grader.submission import Unreadable
 
@@ -20,20 +20,20 @@ _NESTED = 4  # folders that hold nothing but one folder
 class Located:
     """The adapters' file: the submission's root, the file relative to it, and what it says.
 
-    `cells` are the code cells when the file is a notebook, and None otherwise.
+    `notebook` is what the file holds if it is one, and None otherwise.
     """
 
     root: Path
     file: PurePosixPath
     facts: SourceFacts
-    cells: tuple[str, ...] | None = None
+    notebook: Notebook | None = None
     note: str | None = None
 
 
 def locate(top: Path, adapters: str, limits: Limits) -> Located:
-    """Find the adapters at the top of a copy, or one folder down; else the one notebook with some.
+    """Find the adapters at the top of a copy, or as few folders down as there are any.
 
-    Or else the only Python file, if it has some and there are no folders.
+    Or else the one notebook that has some, or the only Python file, if there are no folders.
     Where the top holds nothing but one folder, that folder is looked at as if it were the top.
     Raises Unreadable when there are none, or several and no telling which.
     """
@@ -44,13 +44,11 @@ def locate(top: Path, adapters: str, limits: Limits) -> Located:
         if (root / adapters).is_file():
             return _read(root, PurePosixPath(adapters), limits)
     root = tops[-1]
-    one_down = [
-        _read(root, PurePosixPath(folder, adapters), limits)
-        for folder in _folders(root)
-        if (root / folder / adapters).is_file()
-    ]
-    if one_down:
-        return _best(one_down, adapters)
+    for folders in _by_depth(root):
+        found = [folder / adapters for folder in folders if (folder / adapters).is_file()]
+        if found:
+            places = [PurePosixPath(file.relative_to(root)) for file in found]
+            return _best([_read(root, place, limits) for place in places], adapters)
     notebooks = list(_notebooks_with_adapters(root, limits))
     if len(notebooks) == 1:
         return notebooks[0]
@@ -69,16 +67,22 @@ def _tops(top: Path) -> Iterator[Path]:
         yield top
 
 
-def _folders(root: Path) -> list[str]:
-    return sorted(path.name for path in root.iterdir() if path.is_dir())
+def _by_depth(root: Path) -> Iterator[list[Path]]:
+    """The folders below the root, those one folder down first."""
+    folders = [root]
+    while folders := [path for one in folders for path in sorted(one.iterdir()) if path.is_dir()]:
+        yield folders
 
 
 def _read(root: Path, file: PurePosixPath, limits: Limits) -> Located:
     if file.suffix.lower() == ".ipynb":
         content = read_bounded(root / file, limits.notebooks.bytes_each)
-        cells = tuple(code_cells(content, limits.source))
-        facts = read_facts(cell.encode("utf-8", "replace") for cell in cells)
-        return Located(root, file, facts, cells)
+        notebook = read_notebook(content, limits.source)
+        facts = read_facts(cell.encode("utf-8", "replace") for cell in notebook.cells)
+        if not facts.adapters:  # all of it may stand in files that cells write
+            written = read_facts(one.text.encode("utf-8", "replace") for one in notebook.files)
+            facts = replace(facts, adapters=written.adapters)
+        return Located(root, file, facts, notebook)
     content = read_bounded(root / file, limits.source.bytes_each)
     return Located(root, file, read_facts([content]))
 
@@ -96,14 +100,14 @@ def _best(found: list[Located], adapters: str) -> Located:
         return best[0]
     chosen = best[0]
     note = f"Of {several(names)} the one with most adapters was taken: {chosen.file}."
-    return Located(chosen.root, chosen.file, chosen.facts, chosen.cells, note)
+    return Located(chosen.root, chosen.file, chosen.facts, chosen.notebook, note)
 
 
 def _notebooks_with_adapters(root: Path, limits: Limits) -> Iterator[Located]:
-    """The readable notebooks at the root, or else one folder down, that define adapters."""
+    """The readable notebooks that define adapters, as few folders down as there are any."""
     found = False
-    for pattern in ("*.ipynb", "*/*.ipynb"):
-        for path in sorted(root.glob(pattern)):
+    for folders in ([root], *_by_depth(root)):
+        for path in (path for one in folders for path in sorted(one.glob("*.ipynb"))):
             try:
                 located = _read(root, PurePosixPath(path.relative_to(root)), limits)
             except Unreadable:
@@ -118,7 +122,7 @@ def _notebooks_with_adapters(root: Path, limits: Limits) -> Iterator[Located]:
 def _only_python_file(root: Path, limits: Limits) -> Located | None:
     """The Python file that is all the code there is, whatever its name, if it defines adapters."""
     files = list(root.glob("*.py"))
-    if len(files) != 1 or _folders(root):
+    if len(files) != 1 or any(path.is_dir() for path in root.iterdir()):
         return None
     located = _read(root, PurePosixPath(files[0].name), limits)
     return located if located.facts.adapters else None
@@ -130,11 +134,5 @@ def _nothing_found(root: Path, adapters: str, notebooks: list[str]) -> str:
             f"there is no {adapters}, and more than one notebook defines adapters "
             f"({several(notebooks)}); say which with --adapters"
         )
-    deeper = sorted(str(path.relative_to(root)) for path in root.rglob(adapters))
-    if deeper:
-        return (
-            f"{adapters} lies deeper than one folder down ({several(deeper)}); "
-            "say where with --adapters"
-        )
     there = sorted(path.name for path in root.iterdir())
-    return f"there is no {adapters} at the top or one folder down; it holds {several(there)}"
+    return f"there is no {adapters} in any folder of it; it holds {several(there)}"

@@ -34,11 +34,12 @@ class TooLong(BaseException):
 class Alarm:
     """Raises in the main thread, while it is held, once it was set.
 
-    What is called may take any exception for its own, that of Ctrl-C as well: `go_on` raises it
-    again.
+    A call that does nothing may take `waiting` times as long. What is called may
+    take any exception for its own, that of Ctrl-C as well: `go_on` raises it again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: float = _WAITING) -> None:
+        self._waiting = waiting
         self._over: tuple[float, float] | None = None
         self._seconds = 0.0
         self._modules = 0
@@ -73,7 +74,7 @@ class Alarm:
 
     def _begin(self, seconds: float) -> None:
         taken, now = time.process_time(), time.monotonic()
-        self._over = (taken + seconds, now + _WAITING * seconds) if seconds else None
+        self._over = (taken + seconds, now + self._waiting * seconds) if seconds else None
         self._seconds, self._modules = seconds, len(sys.modules)
 
     def go_on(self) -> None:

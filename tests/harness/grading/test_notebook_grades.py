@@ -12,7 +12,7 @@ from rich.console import Console
 from grader.intake import Entry
 from grader.report.complaints import complaints
 from grader.report.single import print_grade
-from grader.verdict import Grade, Status, Where
+from grader.verdict import Grade, GradeStatus, Status, Where
 from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process
@@ -65,11 +65,36 @@ def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: P
     assert "No module named 'no_such_package'" in complaints(grade)
 
 
-def test_a_notebook_without_errors_has_no_notes(judge: GradingJob, tmp_path: Path) -> None:
-    """What is skipped on purpose is no news."""
-    grade = graded(judge, tmp_path, "%pip install x\ndef run_count(x): return x.numel()")
+def test_magics_and_commands_that_are_not_run_are_noted(judge: GradingJob, tmp_path: Path) -> None:
+    """Each once, with its cell; where something is missing afterwards, they are told again."""
+    cells = ("%matplotlib inline\n!cp ../core.py .\n", "def run_count(x): return x.numel()")
+    grade = graded(judge, tmp_path, *cells)
+    assert grade.notes == (
+        "Not run while it is graded: %matplotlib inline (work.ipynb/cell 1), "
+        "!cp ../core.py . (work.ipynb/cell 1).",
+    )
+    assert {test.message for test in grade.tests if test.status is Status.MISSING} == {
+        "run_double is not implemented yet\n"
+        "Not run while it is graded: !cp ../core.py . (work.ipynb/cell 1)."
+    }
+
+
+def test_a_notebook_that_runs_as_it_is_has_no_notes(judge: GradingJob, tmp_path: Path) -> None:
+    """Magics that are run are no news."""
+    cells = ("%time n = 1\n%env A=1\n", "def run_count(x): return x.numel()")
+    grade = graded(judge, tmp_path, *cells)
     assert grade.notes == ()
     assert complaints(grade) == "run_double is not implemented yet"
+
+
+def test_a_cell_that_never_ends_is_ended_alone(judge: GradingJob, tmp_path: Path) -> None:
+    """The cells around it are graded, and it is named."""
+    cells = ("def run_count(x): return x.numel()", "while True: pass", "late = 1", HELPER)
+    grade = graded(judge, tmp_path, *cells)
+    assert grade.status is GradeStatus.GRADED
+    assert all(test.score for test in grade.tests if test.exercise == "run_count")
+    assert grade.notes[0].startswith("A cell of the notebook raised TookTooLong: it took longer")
+    assert "(work.ipynb/cell 2, line 1: while True: pass)" in grade.notes[0]
 
 
 def test_what_a_submission_claims_of_its_cells_is_bounded(
@@ -78,8 +103,8 @@ def test_what_a_submission_claims_of_its_cells_is_bounded(
     """The list of errors is the submission's own: it may say anything, but not at any length."""
     lie = (
         "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit('\\x1b[31m')\n"
-        "__cell_errors__.update({n: Odd() if n % 2 else ValueError('x' * 10**6, n)"
-        " for n in range(1000)})\n__cell_errors__['text'] = 'no exception'\n"
+        "get_ipython()._cells.failed.update({n: Odd() if n % 2 else ValueError('x' * 10**6, n)"
+        " for n in range(1000)})\n"
         "def run_count(x): return x.numel()\n"
     )
     grade = graded(judge, tmp_path, lie)

@@ -179,7 +179,6 @@ def test_of_several_the_one_with_most_adapters_is_taken_and_said(tmp_path: Path)
     [
         ({"model.py": "", "train.py": ""}, r"no adapters\.py .* it holds model\.py, train\.py"),
         ({"a/adapters.py": RUN, "b/adapters.py": RUN}, "more than once.*say which"),
-        ({"a/b/adapters.py": RUN, "x.py": "", "a/y.py": ""}, r"deeper.*a/b/adapters\.py"),
     ],
 )
 def test_no_adapters_is_one_sentence_that_says_what_is_there(

@@ -15,6 +15,8 @@ from grader.submission import Submission, Unreadable
 
 pytestmark = pytest.mark.process
 
+ENGINE = str(Path(__file__).parents[3])
+
 
 def a_notebook(path: Path, *cells: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +41,9 @@ def taken(path: Path, into: Path) -> Submission:
 def run(submission: Submission, program: str) -> subprocess.CompletedProcess[str]:
     paths = [str(submission.root / path) for path in submission.import_paths]
     begin = (
-        f"import sys, importlib; sys.path[:0] = {paths!r}\n"
+        f"import sys, importlib, pathlib; sys.path[:0] = {paths!r}; sys.path.append({ENGINE!r})\n"
+        "from grader.worker.notebook.shell import install\n"
+        "shell, cells = install(60, pathlib.Path.cwd(), pathlib.Path.cwd())\n"
         f"module = importlib.import_module({submission.module!r})\n"
     )
     return subprocess.run(
@@ -64,11 +68,12 @@ def test_an_error_in_a_cell_does_not_hide_later_ones(tmp_path: Path) -> None:
     )
     done = run(
         taken(path, tmp_path / "into"),
-        "print(module.run_softmax(None, 4)); print(*module.__cell_errors__)\n"
-        "print(*map(repr, module.__cell_errors__.values()))",
+        "print(module.run_softmax(None, 4)); print(*cells.failed, sep=',')\n"
+        "print(*map(repr, cells.failed.values()))",
     )
     sum_of_both, cells, errors = done.stdout.splitlines()
-    assert (sum_of_both, cells) == ("5", "cell 2 cell 3 cell 4")
+    assert sum_of_both == "5"
+    assert cells == "my work.ipynb/cell 2,my work.ipynb/cell 3,my work.ipynb/cell 4"
     assert errors.startswith("ValueError('first') SyntaxError('invalid syntax'")
 
 
@@ -94,7 +99,7 @@ def test_magics_and_shell_lines_are_skipped(tmp_path: Path) -> None:
         "%load_ext autoreload\n!pip install \\\n   einops\nfiles = !ls\ntorch.nn?\n?torch\na = 1\n",
         "%%bash\nexit 1\n",
         "%%time\nb = 2\n",
-        "if True:\n    %time foo()\n    !ls\nc = 3\n",
+        "if True:\n    %time len([])\n    !ls\nc = 3\n",
         "text = '''\n%not magic\n!nor this\n'''\nd = (9\n%5\n) != 0\n",
         "!ls\ne = (1\n  != 2)  # really?\n",
         "run_softmax = lambda in_features, dim: (a, b, c, d, e, text)\n",
@@ -211,7 +216,7 @@ def test_what_exists_only_in_notebooks_stops_no_cell(tmp_path: Path) -> None:
         "import sys\nIN_COLAB = 'google.colab' in str(get_ipython())\n",
         "def run_x(): return math.pi > 3, IN_COLAB\n",
     )
-    done = run(taken(path, tmp_path / "into"), "print(module.run_x(), len(module.__cell_errors__))")
+    done = run(taken(path, tmp_path / "into"), "print(module.run_x(), len(cells.failed))")
     assert done.stdout == "(True, False) 0\n", done.stderr
 
 

@@ -169,9 +169,9 @@ def test_what_was_typed_into_canvas_is_a_submission_that_says_so(download, tmp_p
     found = discover([download({"doejane_123_text.html": b"<p>", "r_LATE_4_link.html": b"<a>"})])
     assert found.kinds == ("Canvas download, 2 submissions, 1 late",)
     doe, roe = found.entries
-    with pytest.raises(Unreadable, match=r"it holds text entry\.html"):
+    with pytest.raises(Unreadable, match="typed into the platform"):
         taken(doe, tmp_path)
-    with pytest.raises(Unreadable, match=r"it holds web address\.html"):
+    with pytest.raises(Unreadable, match="a web address"):
         taken(roe, tmp_path)
 
 
@@ -217,7 +217,7 @@ def test_a_moodle_download_with_folders(download, tmp_path: Path) -> None:
     assert taken(entries["Jané Ó'Roe_124"], tmp_path).adapters == "adapters.py"
     assert answer(entries["Jane Doe_123"], tmp_path) == "1"
     assert answer(entries["Default group"], tmp_path) == "5"
-    with pytest.raises(Unreadable, match=r"it holds onlinetext\.html"):
+    with pytest.raises(Unreadable, match="typed into the platform"):
         taken(entries["Ann Poe_126"], tmp_path)
 
 

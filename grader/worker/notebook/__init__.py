@@ -1,0 +1,1 @@
+"""Running the cells of notebooks one by one, beside a small `get_ipython()`."""

@@ -1,0 +1,160 @@
+"""The magics that change names, files or the environment, each as IPython's own does."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import runpy
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+_OPTIONS = re.compile(r"(?:-[nrplsTDv]\s*\S+\s+|-[tcqo]+\s+|--no-raise-error\s+)*")
+
+
+class Captured:
+    """What `%%capture` gives: nothing was captured, and it is printed nowhere."""
+
+    stdout = stderr = ""
+    outputs: tuple[object, ...] = ()
+
+    def show(self) -> None:
+        """Shows nothing."""
+
+    __call__ = show
+
+
+class Lines(list[str]):
+    """What `!command` gives, as a list, a text (`s`, `n`) or paths (`p`)."""
+
+    @property
+    def l(self) -> list[str]:  # noqa: E743  # IPython's name
+        """The list itself."""
+        return self
+
+    @property
+    def n(self) -> str:
+        """The lines as one text."""
+        return "\n".join(self)
+
+    @property
+    def s(self) -> str:
+        """The lines in one."""
+        return " ".join(self)
+
+    @property
+    def p(self) -> list[Path]:
+        """The lines as paths."""
+        return [Path(line) for line in self]
+
+
+def timed(statement: str, caller: FrameType) -> object:
+    """Runs a statement where it stands; the value of its last expression, if it ends in one."""
+    tree = ast.parse(_without_options(statement))
+    value = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    names = caller.f_globals, caller.f_locals
+    exec(_compiled(tree, caller), *names)
+    if not isinstance(value, ast.Expr):
+        return None
+    result: object = eval(_compiled(ast.Expression(value.value), caller), *names)
+    return result
+
+
+def repeated(setup: str, statement: str, caller: FrameType) -> None:
+    """Runs once, in a function of its own, what `%timeit` runs many times."""
+    setup, statement = (_without_options(text) for text in (setup, statement))
+    tree = ast.parse("def _timed(): pass")
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.body = [*ast.parse(setup).body, *ast.parse(statement).body] or function.body
+    made: dict[str, Any] = {}
+    exec(_compiled(tree, caller), caller.f_globals | caller.f_locals, made)
+    made["_timed"]()
+
+
+def environment(line: str) -> object:
+    """Sets a variable of the environment, or gives one, or all."""
+    if not line:
+        return dict(os.environ)
+    name, sign, value = line.partition("=") if "=" in line else line.partition(" ")
+    if not sign:
+        return os.environ[name]
+    os.environ[name.strip()] = value.strip()
+    return None
+
+
+def written(line: str, text: str) -> Path:
+    """Writes a cell's text into a file, or adds it there with `-a`; the file."""
+    words = shlex.split(line)
+    names = [word for word in words if word not in ("-a", "--append")]
+    if len(names) != 1:
+        raise ValueError(f"%%writefile takes the name of one file, not {line!r}")
+    path = Path(names[0]).expanduser()
+    earlier = path.read_text("utf-8") if len(names) < len(words) and path.exists() else ""
+    if path.is_symlink():  # to what was handed in, which cannot be written
+        path.unlink()
+    path.write_text(earlier + text, "utf-8")
+    return path
+
+
+def run_file(
+    line: str, namespace: dict[str, Any], notebook: Callable[[dict[str, Any], Path], None]
+) -> None:
+    """Runs a script, a module (`-m`) or a notebook, whose names then are the notebook's.
+
+    `-i` runs it in the notebook's own namespace, `-n` with the file's name instead of `__main__`.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    words = shlex.split(line)
+    options = []
+    while words and re.fullmatch(r"-[nietdpG]+|-N\d+", words[0]):
+        options.append(words.pop(0))
+    if words[:1] == ["-m"]:
+        namespace.update(_own(runpy.run_module(words[1], run_name="__main__", alter_sys=False)))
+        return
+    if not words:
+        raise ValueError("%run takes the name of a file")
+    path = next((p for p in (Path(words[0]), Path(f"{words[0]}.py")) if p.exists()), None)
+    if path is None:
+        raise FileNotFoundError(2, "No such file or directory", words[0])
+    if path.suffix == ".ipynb":
+        notebook(namespace, path)
+        return
+    flags = "".join(options)
+    names = namespace if "i" in flags else {"__builtins__": __builtins__}
+    earlier = {name: names.get(name) for name in ("__name__", "__file__")}
+    names |= {"__name__": path.stem if "n" in flags else "__main__", "__file__": str(path)}
+    arguments, sys.argv = sys.argv, words
+    try:
+        exec(compile(path.read_bytes(), str(path.resolve()), "exec", dont_inherit=True), names)
+    except SystemExit as ended:
+        if ended.code not in (None, 0):
+            raise
+    finally:
+        sys.argv = arguments
+        if names is namespace:
+            namespace.update({name: value for name, value in earlier.items() if value is not None})
+    namespace.update(_own(names))
+
+
+def _without_options(statement: str) -> str:
+    return _OPTIONS.sub("", f"{statement} ", count=1).strip()
+
+
+def _own(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in names.items() if not name.startswith("__")}
+
+
+def _compiled(tree: ast.Module | ast.Expression, caller: FrameType) -> CodeType:
+    """The code of a magic's statement, as if it stood where the magic does."""
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = caller.f_lineno  # type: ignore[attr-defined]
+    mode = "eval" if isinstance(tree, ast.Expression) else "exec"
+    return compile(tree, caller.f_code.co_filename, mode, dont_inherit=True)

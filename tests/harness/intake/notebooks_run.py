@@ -1,0 +1,83 @@
+"""Runs notebooks, each in a process of its own, in IPython or as a worker does; prints what became.
+
+Reads a JSON list from standard input: of cells for `ipython`, of taken-in submissions for `here`.
+Prints, for each, the names that its cells left, with their values as texts, and what was not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_PLAIN = (int, float, str, bool, bytes, list, tuple, dict, set, type(None))
+_SHELLS_OWN = {"In", "Out", "exit", "quit", "open", "get_ipython", "display"}
+
+Names = dict[str, str]
+
+
+def in_ipython(cells: list[str]) -> tuple[Names, list[str]]:
+    """The names that cells leave in IPython's own shell."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)
+    os.environ["IPYTHONDIR"] = folder
+    sys.path.insert(0, "")
+    shell = InteractiveShell.instance()
+    for cell in cells:
+        shell.run_cell(cell, store_history=True)
+    return _names(shell.user_ns), []
+
+
+def here(taken_in: dict[str, Any]) -> tuple[Names, list[str]]:
+    """The names that cells leave where a worker runs them, and what was not run."""
+    from grader.worker.notebook.shell import install
+
+    root = Path(taken_in["root"])
+    os.chdir(root)
+    sys.path[:0] = [str(root / path) for path in taken_in["import_paths"]]
+    shell, _ = install(60, root, root)
+    with contextlib.suppress(BaseException):
+        __import__(taken_in["module"])
+    return _names(sys.modules["__main__"].__dict__), list(shell.not_run)
+
+
+def _names(namespace: dict[str, Any]) -> Names:
+    return {
+        name: _shown(value)
+        for name, value in namespace.items()
+        if not name.startswith("_") and name not in _SHELLS_OWN
+    }
+
+
+def _shown(value: object) -> str:
+    return repr(value) if type(value) in _PLAIN else type(value).__name__
+
+
+def _in_a_process(run: Callable[[Any], tuple[Names, list[str]]], work: Any) -> Any:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            found = run(work)
+        os.write(writing, json.dumps(found).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(said or "null")
+
+
+if __name__ == "__main__":
+    runs = {"ipython": in_ipython, "here": here}
+    if sys.argv[1] == "ipython":
+        import IPython.core.interactiveshell  # noqa: F401  # once for all that are forked from here
+    print(json.dumps([_in_a_process(runs[sys.argv[1]], work) for work in json.load(sys.stdin)]))

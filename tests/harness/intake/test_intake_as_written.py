@@ -1,0 +1,172 @@
+"""Files as browsers, platforms and people changed them are read as their authors wrote them."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader.intake import Entry, discover, take_in
+from grader.intake.copying.as_written import typed_text
+from grader.submission import Submission, Unreadable
+
+pytestmark = pytest.mark.unit
+
+CODE = "def run_x():\n    return 1\n"
+NOTEBOOK = json.dumps(
+    {
+        "cells": [{"cell_type": "code", "source": CODE, "outputs": [], "execution_count": None}],
+        "metadata": {"name": None},
+        "nbformat": 4,
+    }
+)
+
+
+def taken(path: Path, into: Path) -> Submission:
+    into.mkdir()
+    return take_in(Entry("alice", path), into)
+
+
+def a_zip(files: dict[str, str | bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("work.ipynb.json", NOTEBOOK),
+        ("work.ipynb.txt", NOTEBOOK),
+        ("work.IPYNB", NOTEBOOK),
+        ("work.py.txt", CODE),
+        ("work.PY", CODE),
+        ("work.py", NOTEBOOK),
+    ],
+)
+@pytest.mark.parametrize("is_in_folder", [False, True], ids=["alone", "in a folder"])
+def test_a_file_is_read_under_the_name_that_it_had(
+    tmp_path: Path, name: str, content: str, is_in_folder: bool
+) -> None:
+    """Browsers add what the platform says of the file; some systems know no small letters."""
+    submissions = tmp_path / "class"
+    folder = submissions / "alice" if is_in_folder else submissions
+    folder.mkdir(parents=True)
+    (folder / name).write_text(content)
+    (entry,) = discover([submissions]).entries
+    (tmp_path / "into").mkdir()
+    submission = take_in(entry, tmp_path / "into")
+    assert (submission.root / submission.adapters).is_file()
+    assert entry.name == ("alice" if is_in_folder else "work")
+
+
+def test_other_names_stay_as_they_are(tmp_path: Path) -> None:
+    """A program finds what it opens under the name that it opens."""
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice" / "adapters.py").write_text(CODE)
+    (tmp_path / "alice" / "prompt.py.txt").write_text("text\n")
+    (tmp_path / "alice" / "table.json").write_text('{"cells": []}')
+    submission = taken(tmp_path / "alice", tmp_path / "into")
+    names = {path.name for path in submission.root.iterdir()}
+    assert {"adapters.py", "prompt.py.txt", "table.json"} <= names
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_an_archive_in_an_archive_is_opened(tmp_path: Path, depth: int) -> None:
+    """As one in a folder is."""
+    content = a_zip({"hw1/adapters.py": CODE})
+    for _ in range(depth):
+        content = a_zip({"hw1.zip": content, "__MACOSX/._hw1.zip": b"0"})
+    (tmp_path / "alice.zip").write_bytes(content)
+    submission = taken(tmp_path / "alice.zip", tmp_path / "into")
+    assert (submission.root / submission.adapters).read_text() == CODE
+
+
+def test_archives_in_archives_have_an_end(tmp_path: Path) -> None:
+    """Each level is bounded, and so is their number."""
+    content = a_zip({"adapters.py": CODE})
+    for _ in range(9):
+        content = a_zip({"hw1.zip": content})
+    (tmp_path / "alice.zip").write_bytes(content)
+    with pytest.raises(Unreadable, match=r"no adapters\.py"):
+        taken(tmp_path / "alice.zip", tmp_path / "into")
+
+
+@pytest.mark.parametrize("name", ["doejane_7_text.html", "Jane Doe_7_assignsubmission_onlinetext"])
+def test_code_that_was_typed_into_a_platform_is_code(tmp_path: Path, name: str) -> None:
+    """Canvas and Moodle keep it as the page of an editor."""
+    page = "<p>def run_x(a, b):<br>&nbsp; &nbsp; return a &lt; b</p>"
+    if name.endswith(".html"):
+        (tmp_path / name).write_text(
+            f"<html><head><title>x</title></head><body>{page}</body></html>"
+        )
+    else:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "onlinetext.html").write_text(page)
+    (
+        tmp_path / name.replace("7", "8").replace("Jane", "John").replace("doejane", "doejohn")
+    ).mkdir()
+    entry = next(one for one in discover([tmp_path]).entries if "7" in one.name)
+    (tmp_path / "into").mkdir()
+    submission = take_in(entry, tmp_path / "into")
+    text = (submission.root / submission.adapters).read_text()
+    assert text == "def run_x(a, b):\n    return a < b\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "said"),
+    [
+        ("doejane_7_text.html", "<p>I did it, see my mail</p>", "typed .* no adapter .I did it"),
+        ("doejane_7_link.html", "<a href='x'>https://example.org/a</a>", "a web address.*hand in"),
+    ],
+)
+def test_typed_text_without_code_says_what_to_do(
+    tmp_path: Path, name: str, page: str, said: str
+) -> None:
+    """Nothing in it can be graded, and nobody follows an address."""
+    (tmp_path / name).write_text(page)
+    (entry,) = discover([tmp_path]).entries
+    (tmp_path / "into").mkdir()
+    with pytest.raises(Unreadable, match=said):
+        take_in(entry, tmp_path / "into")
+
+
+def test_preformatted_text_keeps_its_spaces() -> None:
+    """Editors for code write it so."""
+    assert typed_text("<pre><code>if a:\n    b()\n</code></pre>") == "if a:\n    b()\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "adapters", "paths"),
+    [
+        (["hw1/tests/adapters.py", "hw1/mylm/a.py", "README.md"], "tests/adapters.py", "hw1"),
+        (["a/b/adapters.py", "a/mylm/a.py", "c/d.txt"], "adapters.py", "a"),
+        (["a/b/c/adapters.py", "a/src/mylm/a.py", "c/d.txt"], "adapters.py", "a/src"),
+        (["w/a/b/adapters.py", "w/mylm/a.py", "x/y.txt"], "adapters.py", "w"),
+    ],
+)
+@pytest.mark.parametrize("is_archive", [False, True], ids=["folder", "archive"])
+def test_every_folder_above_the_adapters_is_looked_through_for_imports(
+    tmp_path: Path, files: list[str], adapters: str, paths: str, is_archive: bool
+) -> None:
+    """Up to the submission's own, and the nearest first."""
+    content: dict[str, str | bytes] = {
+        name: "from mylm.a import f\ndef run_x(): ...\n" if "adapters" in name else ""
+        for name in files
+    }
+    if is_archive:
+        (tmp_path / "alice.zip").write_bytes(a_zip({"hw.zip": a_zip(content)}))
+    for name, text in content.items():
+        place = tmp_path / "alice" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(str(text))
+    (tmp_path / "into").mkdir()
+    entry = Entry("alice", tmp_path / ("alice.zip" if is_archive else "alice"))
+    submission = take_in(entry, tmp_path / "into", adapters)
+    assert paths in submission.import_paths
+    assert submission.import_paths[-1] in (".", "src")
