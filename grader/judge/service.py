@@ -183,7 +183,7 @@ class JudgeService:
         carried = earlier.carried
         if not earlier.stands(tests):
             carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
-        notes = (*_skip_notes(sitting.not_run), *map(_cell_note, sitting.cell_errors))
+        notes = (*map(_cell_note, sitting.cell_errors), *_skip_notes(sitting.not_run))
         said = summary(seat.uses)
         return Outcome(GradeStatus.GRADED, said, tests, isolation, notes, imports, carried)
 

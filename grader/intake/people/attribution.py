@@ -44,6 +44,7 @@ def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution
     people, or one by the id and another by the name, is nobody's: no grade goes to a stranger.
     """
     directory = _Directory(people)
+    entries = directory.with_accounts(entries)
     found = [directory.authors_of(entry) for entry in entries]
     known = {person for own in found for person in own.values() if person is not None}
     columns = Counter(
@@ -88,22 +89,47 @@ class _Directory:
         if not entry.authors:
             person = self._by_label(entry.name)
             return {} if person is None else {Author(): person}
-        if not any(author.name or author.email for author in entry.authors):
-            account, person = self._by_clone(entry.name)
-            if person is not None:
-                return {Author(id=account): person}
         return {author: self._by_author(author) for author in entry.authors}
 
     def _by_author(self, author: Author) -> Person | None:
+        """The person whom the strongest identifier fits, if no weaker one speaks against it.
+
+        An address that nobody on the roster has speaks against everybody who has one.
+        """
         by_email = self._emails.get(author.email.casefold(), []) if author.email else []
-        if len(by_email) == 1:
-            return by_email[0]
         by_id = self._ids.get(author.id.casefold(), []) if author.id else []
         by_name = self._names.get(_squashed(author.name), []) if author.name else []
-        both = [person for person in by_id if person in by_name]
-        if by_id and by_name:
-            return _only(both)
-        return _only(by_id or by_name)
+        found = [people for people in (by_email, by_id, by_name) if people]
+        fits_all = [
+            person for person in (found[0] if found else ()) if all(person in p for p in found)
+        ]
+        person = _only(fits_all)
+        is_contradicted = person is not None and author.email and person.email and not by_email
+        return None if is_contradicted else person
+
+    def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries, of clones with the account that follows the assignment's name.
+
+        That name may have hyphens, and so may accounts: it is what all clones begin with and most
+        accounts on the roster follow. Each account is all that follows it, never a part of that.
+        """
+        clones = [entry for entry in entries if _is_clone(entry)]
+        first = clones[0].name if clones else ""
+        prefixes = [first[: hyphen.end()] for hyphen in re.finditer("-", first)]
+        shared = [one for one in prefixes if all(entry.name.startswith(one) for entry in clones)]
+        known = {
+            prefix: sum(entry.name[len(prefix) :].casefold() in self._ids for entry in clones)
+            for prefix in shared
+        }
+        if not any(known.values()):
+            return [*entries]
+        prefix = max(shared, key=lambda one: (known[one], -len(one)))
+        return [
+            dataclasses.replace(entry, authors=(Author(id=entry.name[len(prefix) :]),))
+            if _is_clone(entry)
+            else entry
+            for entry in entries
+        ]
 
     def _by_label(self, label: str) -> Person | None:
         """The person whose id, address, account or name the submission is called by."""
@@ -113,14 +139,12 @@ class _Directory:
                 return _only(people[whole])
         return _only(self._names.get(_squashed(label), []))
 
-    def _by_clone(self, name: str) -> tuple[str, Person | None]:
-        """The account after a hyphen of a clone's name, the longest that somebody has."""
-        for hyphen in re.finditer("-", name):
-            account = name[hyphen.end() :]
-            person = _only(self._ids.get(account.casefold(), []))
-            if person is not None:
-                return account, person
-        return "", None
+
+def _is_clone(entry: Entry) -> bool:
+    """Whether no more is known of its author than how its name ends, after a hyphen."""
+    authors = entry.authors
+    only_id = len(authors) == 1 and authors[0] == Author(id=authors[0].id)
+    return only_id and entry.name.endswith(f"-{authors[0].id}")
 
 
 def _only(people: Sequence[Person]) -> Person | None:

@@ -16,10 +16,11 @@ from grader.intake.naming import printable
 from grader.intake.platforms.download import Download, Item
 from grader.submission import Author
 
-_NAME = re.compile(
-    r"(?P<name>.+?)(?:_(?P<number>\d{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)(?:_(?P<file>.*))?",
-    re.DOTALL,
-)
+_PLUGIN = r"(?:_(?P<number>\d{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"
+# A person may be called as if that had been added already: of a folder, its end is Moodle's.
+_FOLDER = re.compile(rf"(?P<name>.+?){_PLUGIN}(?P<file>)_?", re.DOTALL)
+_FILE = re.compile(rf"(?P<name>.+?){_PLUGIN}_(?P<file>.*)", re.DOTALL)
+_MARK = "_assignsubmission_"
 
 
 def moodle_download(download: Download) -> Discovery | None:
@@ -28,7 +29,7 @@ def moodle_download(download: Download) -> Discovery | None:
     All that one person or team handed in is one submission, called by their name and the number
     that stands in Moodle's grading worksheet: `Jane Doe_123`.
     """
-    named = [(item, match) for item in download.items if (match := _NAME.fullmatch(item.name))]
+    named = [(item, match) for item in download.items if (match := _match(item)) is not None]
     known = {item for item, _ in named}
     if not download.consists_of(known):
         return None
@@ -42,6 +43,16 @@ def moodle_download(download: Download) -> Discovery | None:
     ]
     entries = [_entry(download, *owner, own) for owner, own in by_owner.items()]
     return Discovery(tuple(entries), tuple(skipped), kinds=("Moodle download",))
+
+
+def _match(item: Item) -> re.Match[str] | None:
+    """What an item's name says; of a file, nothing if a person or a file is called like Moodle's.
+
+    Nobody can tell there where the person's name ends.
+    """
+    if item.is_folder:
+        return _FOLDER.fullmatch(item.name)
+    return _FILE.fullmatch(item.name) if item.name.count(_MARK) == 1 else None
 
 
 def _entry(

@@ -60,6 +60,7 @@ def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: P
         "(work.ipynb/cell 1, line 1: from no_such_package import *).",
         "A cell of the notebook raised NameError: name 'undefined_name' is not defined "
         "(work.ipynb/cell 3, line 2: n = undefined_name).",
+        "Not run while it is graded: %matplotlib inline (work.ipynb/cell 3).",
     )
     assert grade.notes[0] in printed(grade)
     assert "No module named 'no_such_package'" in complaints(grade)

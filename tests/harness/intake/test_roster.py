@@ -189,3 +189,58 @@ def test_a_roster_that_fits_nothing_makes_nobody_absent() -> None:
     entries = [Entry("anon_x1", HERE, authors=(Author(id="anon_x1"),))]
     found = attribute(entries, PEOPLE)
     assert (found.absentees, found.strangers) == ((), ("anon_x1",))
+
+
+ALICE = Person("Alice Doe", "alice@school.example", (("id", "7"), ("github", "alice")))
+MALLORY = Person("Mallory Roe", "mallory@school.example", (("id", "8"), ("github", "mallory")))
+OTHER_ALICE = Person("Alice Doe", "doe2@school.example", (("id", "9"),))
+
+
+@pytest.mark.parametrize("people", [(ALICE, MALLORY), (ALICE, MALLORY, OTHER_ALICE)])
+@pytest.mark.parametrize(
+    "author",
+    [
+        Author("Alice Doe", "", "alice@elsewhere.example"),
+        Author("alice doe", "", "nobody@elsewhere.example"),
+        Author("ALICE DOE", "55", "nobody@elsewhere.example"),
+        Author("Alice Doe", "8", "mallory@school.example"),
+        Author("Alice Doe", "", "mallory@school.example"),
+        Author("Alice Doe", "8"),
+        Author("Mallory Roe", "7"),
+        Author("Mallory Roe", "8", "alice@school.example"),
+        Author("Mallory Roe", "7", "mallory@school.example"),
+        Author("Alice Doe", "7", "mallory@school.example"),
+        Author("Alice Doe", "8", "alice@school.example"),
+        Author("", "7", "mallory@school.example"),
+        Author("", "8", "alice@school.example"),
+        Author("", "7", "alice@elsewhere.example"),
+        Author("Alice Doe", "7", "alice@elsewhere.example"),
+        Author("Alice Doe", "", "alice@school.example.evil"),
+        Author("Alice Doe", "", "\uff41lice@school.example"),
+    ],
+)
+def test_who_claims_to_be_another_in_part_is_nobody(
+    author: Author, people: Sequence[Person]
+) -> None:
+    """An identifier that speaks for somebody else, or for nobody, leaves it open whose it is."""
+    entry = Entry("submission_1", HERE, authors=(author,))
+    found = attribute([entry], people)
+    assert found.strangers == ("submission_1",)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("hw1-evil-alice", "hw1-mallory"),
+        ("hw1-alice-1", "hw1-mallory"),
+        ("hw1-x-alice", "hw1-mallory", "hw1-y-alice"),
+        ("hw1-evil-alice", "hw1-alice"),
+        ("hw1--alice", "hw1-mallory"),
+    ],
+)
+def test_an_account_that_ends_like_another_is_another(names: Sequence[str]) -> None:
+    """Whoever has the account `evil-alice` is nobody on the roster."""
+    entries = [Entry(name, HERE, authors=(Author(id=name.removeprefix("hw1-")),)) for name in names]
+    found = attribute(entries, (ALICE, MALLORY))
+    strangers = [name for name in names if name not in ("hw1-alice", "hw1-mallory")]
+    assert list(found.strangers) == strangers
