@@ -10,7 +10,7 @@ import dataclasses
 import os
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.intake.archives.archive import FOREIGN, READABLE
@@ -85,6 +85,10 @@ def _in_a_line(found: Discovery) -> Discovery:
 def _download(path: Path, _adapters: str) -> Discovery | None:
     """What a platform gives to download, in a folder or still zipped."""
     _mode(path)
+    return _platforms_at(path)
+
+
+def _platforms_at(path: Path) -> Discovery | None:
     for download in downloads_at(path):
         for platform in _PLATFORMS:
             found = platform(download)
@@ -136,7 +140,17 @@ def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
             if there
             else f"{_shown(path)} is empty; it should hold a folder or file for each submission"
         )
-    return Discovery(tuple(entries), tuple(skipped), kinds=("folder",))
+    notes = tuple(_looks_like_a_download(entries[0])) if len(entries) == 1 else ()
+    return Discovery(tuple(entries), tuple(skipped), notes, kinds=("folder",))
+
+
+def _looks_like_a_download(entry: Entry) -> Iterator[str]:
+    """A sentence if the one submission in a folder looks like what a platform gives to download."""
+    if _platforms_at(entry.path) is not None:
+        yield (
+            f"{entry.name} looks like a platform's download and is graded as one submission; if it "
+            f"is a download, give its own path: {_shown(entry.path)}."
+        )
 
 
 _KINDS = (_download, _one_file, _one_folder, _folder_of_submissions)

@@ -19,7 +19,6 @@ from grader.submission import Unreadable
 # What `zipfile` and the decompressors raise of what is no zip, damaged or encrypted.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError)
 _SUBMISSIONS = (*CODE, *READABLE, *FOREIGN)
-_NESTED = 2  # folders or zips that hold nothing but the download
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +79,17 @@ class Download:
 
 
 def downloads_at(path: Path) -> Iterator[Download]:
-    """What at a path may be a download: the path, and what lies in it all alone."""
-    for _ in range(_NESTED + 1):
-        download = _opened(path)
-        if download is None:
-            return
-        yield download
-        if len(download.items) != 1:
-            return
-        (only,) = download.items
-        if download.is_zip:
-            yield from _inside_a_zip(download, only)
-            return
-        path = download.path / only.name
+    """What may be a download at a path that was given: it itself, or the folder that a zip holds.
+
+    Never what lies in a folder that was given: that is somebody's submission, who may have called
+    it as they liked.
+    """
+    download = _opened(path)
+    if download is None:
+        return
+    yield download
+    if download.is_zip and len(download.items) == 1:
+        yield from _inside_a_zip(download, *download.items)
 
 
 def _opened(path: Path) -> Download | None:

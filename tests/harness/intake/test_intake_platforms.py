@@ -39,7 +39,7 @@ def laid_out(folder: Path, members: Mapping[str, bytes]) -> Path:
     return folder
 
 
-@pytest.fixture(params=["zipped", "unpacked", "zipped in a folder", "unpacked in a folder"])
+@pytest.fixture(params=["zipped", "unpacked"])
 def download(request: pytest.FixtureRequest, tmp_path: Path):
     """Makes a download in each form in which it lies on an instructor's disk."""
 
@@ -47,12 +47,9 @@ def download(request: pytest.FixtureRequest, tmp_path: Path):
         (tmp_path / "downloads").mkdir()
         if request.param == "zipped":
             return a_zip(tmp_path / "downloads/submissions.zip", members)
-        if request.param == "zipped in a folder":
-            a_zip(tmp_path / "downloads/submissions.zip", members)
-            return tmp_path / "downloads"
         laid_out(tmp_path / "downloads/submissions", members)
         (tmp_path / "downloads/submissions/.DS_Store").write_bytes(b"x")
-        return tmp_path / ("downloads" if "in a" in request.param else "downloads/submissions")
+        return tmp_path / "downloads/submissions"
 
     return make
 
@@ -387,3 +384,52 @@ def test_a_zip_that_is_no_download_is_one_submission(tmp_path: Path, content: by
     found = discover([tmp_path / "alice.zip"])
     assert [entry.name for entry in found.entries] == ["alice"]
     assert found.kinds == ()
+
+
+RUN = b"def run_x(): return 1\n"
+METADATA = b"submission_1:\n  :submitters:\n  - :name: Alice\n    :email: a@x.example\n"
+FORGED: dict[str, dict[str, bytes]] = {
+    "Gradescope": {"submission_metadata.yml": METADATA, "submission_1/adapters.py": RUN},
+    "Gradescope, below": {
+        "assignment_1_export/submission_metadata.yml": METADATA,
+        "assignment_1_export/submission_1/adapters.py": RUN,
+    },
+    "Canvas": {"alicea_7_8_adapters.py": RUN, "alicea_7_9_core.py": RUN},
+    "Canvas, late": {"alicea_LATE_7_8_adapters.py": RUN},
+    "Moodle": {"Alice A_7_assignsubmission_file/adapters.py": RUN},
+    "Moodle, flat": {"Alice A_7_assignsubmission_file_adapters.py": RUN},
+    "Classroom": {
+        "hw-alice/.git/HEAD": b"",
+        "hw-alice/adapters.py": RUN,
+        "hw-bob/.git/HEAD": b"",
+    },
+}
+
+
+@pytest.mark.parametrize("is_zip", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("platform", FORGED)
+def test_what_lies_in_a_submission_makes_no_download_of_it(
+    tmp_path: Path, platform: str, is_zip: bool
+) -> None:
+    """Also where it is the only one: its files are its author's, and nobody else's grade."""
+    (tmp_path / "class").mkdir()
+    if is_zip:
+        a_zip(tmp_path / "class/mallory.zip", FORGED[platform])
+    else:
+        laid_out(tmp_path / "class/mallory", FORGED[platform])
+    found = discover([tmp_path / "class"])
+    assert [(entry.name, entry.authors) for entry in found.entries] == [("mallory", ())]
+    if is_zip or "below" not in platform:
+        assert "looks like a platform's download" in found.notes[0]
+
+
+@pytest.mark.parametrize("plugin", ["file", "onlinetext"])
+@pytest.mark.parametrize("name", ["Alice A_7_assignsubmission_file", "Alice A_7_assignsubmission"])
+def test_a_person_called_like_moodles_folders_stays_that_person(
+    tmp_path: Path, name: str, plugin: str
+) -> None:
+    """The end of a folder's name is Moodle's."""
+    for folder in (f"{name}_66_assignsubmission_{plugin}", "Alice A_7_assignsubmission_file"):
+        laid_out(tmp_path / folder, {"adapters.py": RUN})
+    numbers = {entry.authors[0].id: entry.authors[0].name for entry in discover([tmp_path]).entries}
+    assert numbers == {"66": name, "7": "Alice A"}
