@@ -79,13 +79,15 @@ class Score:
 class ClassScores:
     """The scores of a class, in its order, and who of a roster handed in nothing.
 
-    `excused` are those of the latter who need not have, and why.
+    `excused` are those of the latter who need not have, and why; `unsure` says of submissions why
+    it is not certain whose they are.
     """
 
     assignment: str
     scores: tuple[Score, ...]
     absentees: tuple[Author, ...] = ()
     excused: Mapping[Author, str] = field(default_factory=dict)
+    unsure: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def max_score(self) -> float | None:
@@ -129,4 +131,5 @@ def collected(results: Results, settling: Settling, scores: list[Score]) -> Clas
     """A class whose scores are known."""
     reasons = {person: settling.excused(person) for person in results.absentees}
     excused = {person: why for person, why in reasons.items() if why}
-    return ClassScores(results.assignment, tuple(scores), results.absentees, excused)
+    absentees, unsure = results.absentees, results.unsure
+    return ClassScores(results.assignment, tuple(scores), absentees, excused, unsure)

@@ -74,7 +74,10 @@ class Directory:
         }
         found = {by: rows for by, rows in witnesses.items() if rows}
         if found:
-            return (self._rows[_agreed(found)],)
+            row = self._rows[_agreed(found)]
+            if "e-mail address" not in found and _has_another_address(row, person):
+                raise NoRow("the e-mail address is not the one of that row")
+            return (row,)
         members = self._by_group.get(_key(person.name), set()) if _key(person.name) else set()
         if not members:
             raise NoRow(self._why_not(person))
@@ -120,6 +123,11 @@ def _agreed(witnesses: Mapping[str, set[int]]) -> int:
         raise NoRow(f"{len(rows)} rows have this {first}")
     (row,) = rows
     return row
+
+
+def _has_another_address(row: Row, person: Author) -> bool:
+    """Whether the person has an e-mail address and the row has one too, which is another."""
+    return "@" in person.email and any("@" in key for key in row.keys)
 
 
 def _alike(name: str, others: Iterable[str]) -> bool:

@@ -33,6 +33,10 @@ def place(rows: Sequence[Row], scores: ClassScores) -> Placement:
     doubtful: dict[str, None] = {}
     for score in scores.scores:
         for person in score.people:
+            if score.submission in scores.unsure:
+                why = scores.unsure[score.submission]
+                doubtful[f"{handed_in(person, score.submission)}: {why}"] = None
+                continue
             try:
                 for row in directory.rows_of(person):
                     claims[row.number][score.submission] = score

@@ -114,3 +114,17 @@ def test_a_group_stands_for_all_who_are_in_it() -> None:
     assert [row.number for row in directory.rows_of(Author("Group A", "2"))] == [1, 3]
     with pytest.raises(NoRow):
         directory.rows_of(Author("Group C", "2"))
+
+
+@pytest.mark.parametrize(
+    "author", [("Bob Roe", "", "nobody@x.example"), ("", "125", "b@x.example")]
+)
+def test_an_address_that_is_not_the_rows_speaks_against_it(author: tuple[str, ...]) -> None:
+    """Anybody may be called like somebody else."""
+    with pytest.raises(NoRow, match="not the one of that row"):
+        row_of(*author)
+
+
+def test_a_row_without_an_address_is_found_by_name() -> None:
+    """Nothing is known there that an address could speak against."""
+    assert row_of("Jane Doe", "", "jane@x.example") == 1
