@@ -1,4 +1,4 @@
-"""Inputs that bring out a fault: scores of many thousands, and a token that changes."""
+"""Inputs that bring out a fault: scores of many thousands, very low ones, a token that changes."""
 
 import torch
 
@@ -8,6 +8,15 @@ def sharp_multihead(d_model, num_heads):
     one = torch.eye(d_model)
     weights = {f"{which}_proj_weight": one for which in "kvo"}
     return {"d_model": d_model, "num_heads": num_heads, "q_proj_weight": 1_000.0 * one} | weights
+
+
+def low_scores(draw, batch, queries, keys):
+    """Queries and keys with scores near -40000, and a mask: what hides a key must be lower."""
+    towards = torch.full((batch, queries, 1), 400.0)
+    Q = torch.cat((towards, draw.integers(-2, 3, batch, queries, 15)), dim=-1)
+    away = torch.full((batch, keys, 1), -400.0)
+    K = torch.cat((away, draw.integers(-2, 3, batch, keys, 15)), dim=-1)
+    return Q, K, draw.mask(batch, queries, keys)
 
 
 def change_from(position, x, change):

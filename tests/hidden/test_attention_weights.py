@@ -12,6 +12,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES, WEIGHTS
+from tests.hidden.telling_inputs import low_scores
 from tests.public.tolerances import LARGE_SCORES
 
 
@@ -67,6 +68,13 @@ def test_attention_weights_with_a_far_larger_masked_score(student, reference, dr
     mask = torch.ones(2, 4, 5, dtype=torch.bool)
     mask[:, :, 2] = False
     assert_matches(student(Q, K, mask), reference(Q, K, mask))
+
+
+@exercise("run_attention_weights", aspect="numerics")
+def test_attention_weights_with_very_low_scores(student, reference, draw):
+    """A masked key gets nothing, however low the scores of the others are."""
+    Q, K, mask = low_scores(draw, 2, 4, 6)
+    assert_matches(student(Q, K, mask), reference(Q, K, mask), LARGE_SCORES)
 
 
 @exercise("run_attention_weights", aspect="numerics")

@@ -97,6 +97,14 @@ def test_rope_keeps_the_dtype(student, reference, draw, dtype):
     assert_matches(actual, reference(**inputs))
 
 
+@exercise("run_rope", aspect="numerics")
+def test_rope_of_half_precision_far_away(student, reference, draw):
+    """At position 1000 angles need more digits than bfloat16 has, and the result does not."""
+    x, positions = draw(2, 12, 8, dtype=torch.bfloat16), torch.arange(996, 1_008)
+    inputs = rotation(8, 1_024, x, positions)
+    assert_matches(student(**inputs), reference(**inputs))
+
+
 @exercise("run_rope", aspect="gradients")
 def test_rope_gradients(student, reference, draw):
     """Gradients reach the vectors, turned back."""

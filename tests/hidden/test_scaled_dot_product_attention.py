@@ -12,6 +12,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES
+from tests.hidden.telling_inputs import low_scores
 from tests.public.tolerances import LARGE_SCORES
 
 
@@ -96,6 +97,14 @@ def test_attention_with_very_large_scores(student, reference, draw):
     signs = 2 * draw.integers(0, 2, 2, 6, 1) - 1
     K = torch.cat((200.0 * signs, draw.integers(-2, 3, 2, 6, 15)), dim=-1)
     V, mask = draw(2, 6, 3), draw.mask(2, 4, 6)
+    assert_matches(student(Q, K, V, mask), reference(Q, K, V, mask), LARGE_SCORES)
+
+
+@exercise("run_scaled_dot_product_attention", aspect="numerics")
+def test_attention_with_very_low_scores(student, reference, draw):
+    """A masked key is not seen, however low the scores of the others are."""
+    Q, K, mask = low_scores(draw, 2, 4, 6)
+    V = draw(2, 6, 3)
     assert_matches(student(Q, K, V, mask), reference(Q, K, V, mask), LARGE_SCORES)
 
 

@@ -9,11 +9,12 @@ from grader.testing import assert_matches, assert_same_answer_twice, exercise
 @exercise("run_attention_dropout")
 @pytest.mark.parametrize("p", [0.5, 0.3])
 def test_dropout_does_nothing_in_evaluation(student, draw, p):
-    """Without training the weights come back as they are, with it they do not."""
-    weights = 0.1 + draw.uniform(2, 6, 6)
+    """Without training the weights come back as they are, with it some are dropped."""
+    weights = 0.1 + draw.uniform(4, 16, 16)
     assert_matches(student(weights, p=p, training=False), weights)
     dropped = student(weights, p=p, training=True)
-    assert not torch.equal(dropped, weights), "in training nothing is done to the weights"
+    assert (dropped == 0).any(), "in training no weight is dropped"
+    assert (dropped != 0).any(), "in training every weight is dropped"
 
 
 @exercise("run_attention_dropout")
@@ -35,6 +36,17 @@ def test_dropout_drops_half_when_p_is_a_half(student, draw):
     # 4096 weights: the limits are eight standard deviations away.
     assert abs(share - 0.5) < 0.0625, f"with p=0.5 a share of {share:.3f} was dropped"
     assert_matches(dropped, torch.where(dropped == 0, 0.0, 2.0 * weights))
+
+
+@exercise("run_attention_dropout")
+def test_dropout_drops_other_weights_in_each_call(student, draw):
+    """Each call draws anew which weights it drops."""
+    weights = 0.1 + draw.uniform(4, 16, 16)
+    calls = [student.seeded(number)(weights, p=0.5, training=True) for number in range(3)]
+    first, *others = (dropped == 0 for dropped in calls)
+    assert first.any(), "in training no weight is dropped"
+    assert not all(first.equal(other) for other in others), "each call drops the same weights"
+    assert_matches(calls[0], torch.where(first, 0.0, 2.0 * weights))
 
 
 @exercise("run_attention_dropout", aspect="generality")
