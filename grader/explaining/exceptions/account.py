@@ -31,8 +31,7 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     where = Where(culprit.file, culprit.line) if culprit else _where_accepted(raised)
     if raised.missing:
         place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
-        said = f"{adapter} is not implemented yet{place}"
-        return StudentFault(Status.MISSING, "\n".join([said, *_not_run(raised)]), where)
+        return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
     explanation = None if raised.remark else explanation_of(raised)
     told = "\n".join(_account(raised, explanation, call))
     settled = raised.culprit is not None or (explanation is not None and explanation.settles)
