@@ -95,8 +95,9 @@ class ExplainerService:
         # Who is late is stopped, whatever the submission has left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
-        # Of an import that took all its time it is to be seen where it is.
-        own = call if job["lost"] and job["status"] == GradeStatus.UNREADABLE else whole
+        # Of an import that took all its time it is to be seen where it is; no other took longer.
+        is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE
+        own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20
         return Limits(whole, call, call, memory, settings.device, own, tells_where=True)
 
