@@ -45,11 +45,6 @@ def _rows_kept(weights: Tensor, p: float) -> Tensor:
     return kept(weights[..., :1], p).expand_as(weights)
 
 
-def _same_kept(weights: Tensor, p: float) -> Tensor:
-    drawn = torch.rand(weights.shape, generator=torch.Generator().manual_seed(0))
-    return (drawn >= p).to(weights.device)
-
-
 MISTAKES = (
     Mistake(
         "dropout-unscaled",
@@ -99,13 +94,6 @@ MISTAKES = (
         "Your dropout keeps or drops whole rows, where each weight should have its own fate.",
         "How many random numbers does your code draw for a matrix of weights?",
         (Way({"kept": _rows_kept}, _DROPOUT),),
-        alone=True,
-    ),
-    Mistake(
-        "dropout-same-each-call",
-        "Your dropout drops the same weights in every call.",
-        "Where do your random numbers begin in each call: with a seed of your own?",
-        (Way({"kept": _same_kept}, _DROPOUT),),
         alone=True,
     ),
 )

@@ -1,17 +1,18 @@
-"""Bad habits: right numbers, come by in a way that a caller cannot live with."""
+"""Bad habits: right numbers for ordinary inputs, in a way that a caller cannot live with."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from ..answers import Answer, answer
 from ..parts import Parts
-from .mistake import ATTENTION
+from ..steps import rotate
+from .mistake import ATTENTION, MASKED
 
 _ROWS = ("run_causal_mask", "run_sinusoidal_positional_encoding")
 _IN_FLOATS = (
@@ -23,19 +24,22 @@ _OVER_TOKENS = (*(name for name in _IN_FLOATS if name != "run_softmax"), *_ROWS)
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A known bad habit, which a check of its own tells: `wrap` gives it to a right function."""
+    """A known bad habit, which a check of its own tells.
+
+    `wrap` gives it to a function that is made of `parts`.
+    """
 
     id: str
     explanation: str
     hint: str
     wrap: Callable[[Answer], Answer]
     exercises: tuple[str, ...]
+    parts: Parts = field(default_factory=Parts)
 
     @property
     def variants(self) -> dict[str, tuple[Answer, ...]]:
         """By exercise, a function with the adapter's parameters that has the habit."""
-        right = Parts()
-        return {name: (self.wrap(answer(name, right)),) for name in self.exercises}
+        return {name: (self.wrap(answer(name, self.parts)),) for name in self.exercises}
 
 
 def _writing_into_inputs(right: Answer) -> Answer:
@@ -94,6 +98,23 @@ def _alternating(right: Answer) -> Answer:
     return habit
 
 
+def _as_it_is(right: Answer) -> Answer:
+    return right
+
+
+def _same_kept(weights: Tensor, p: float) -> Tensor:
+    drawn = torch.rand(weights.shape, generator=torch.Generator().manual_seed(0))
+    return (drawn >= p).to(weights.device)
+
+
+def _filled_with_minus_10000(scaled: Tensor, mask: Tensor) -> Tensor:
+    return scaled.masked_fill(~mask, -1e4)
+
+
+def _angles_in_their_dtype(vectors: Tensor, angles: Tensor) -> Tensor:
+    return rotate(vectors, angles.to(vectors.dtype))
+
+
 HABITS = (
     Habit(
         "input-changed",
@@ -136,5 +157,29 @@ HABITS = (
         "What does your code still hold from the call before?",
         _alternating,
         (*_OVER_TOKENS, "run_softmax"),
+    ),
+    Habit(
+        "dropout-same-each-call",
+        "Your dropout drops the same weights in every call.",
+        "Where do your random numbers begin in each call: with a seed of your own?",
+        _as_it_is,
+        ("run_attention_dropout",),
+        Parts(kept=_same_kept),
+    ),
+    Habit(
+        "mask-fill-too-high",
+        "Hidden keys get a score below which the scores of others can fall, and then they win.",
+        "Which number is below every score that there can be?",
+        _as_it_is,
+        MASKED,
+        Parts(mask_scores=_filled_with_minus_10000),
+    ),
+    Habit(
+        "rope-angles-rounded",
+        "Your angles are computed in the precision of the input, which is too little far away.",
+        "How far apart are neighbouring numbers near 1000 in bfloat16?",
+        _as_it_is,
+        ("run_rope",),
+        Parts(rotate=_angles_in_their_dtype),
     ),
 )

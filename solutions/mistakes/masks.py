@@ -40,14 +40,6 @@ def _added(scaled: Tensor, mask: Tensor) -> Tensor:
     return scaled + mask.to(scaled.dtype)
 
 
-def _filled_with_minus_10000(scaled: Tensor, mask: Tensor) -> Tensor:
-    return scaled.masked_fill(~mask, -1e4)
-
-
-def _filled_with_minus_1000(scaled: Tensor, mask: Tensor) -> Tensor:
-    return scaled.masked_fill(~mask, -1e3)
-
-
 def _filled_with_zero(scaled: Tensor, mask: Tensor) -> Tensor:
     return scaled.masked_fill(~mask, 0.0)
 
@@ -129,16 +121,6 @@ MISTAKES = (
         "Hidden keys get the score 0 before the softmax, and so keep a share of the attention.",
         "What does the exponential make of 0, and of which number does it make nothing?",
         (Way({"mask_scores": _filled_with_zero}, (*MASKED, *CAUSAL)),),
-    ),
-    Mistake(
-        "mask-fill-too-high",
-        "Hidden keys get a score below which the scores of others can fall, and then they win.",
-        "Which number is below every score that there can be?",
-        (
-            Way({"mask_scores": _filled_with_minus_10000}, MASKED),
-            Way({"mask_scores": _filled_with_minus_1000}, MASKED),
-        ),
-        alone=True,
     ),
     Mistake(
         "mask-after-softmax",

@@ -61,10 +61,6 @@ def _cos_and_sin_swapped(vectors: Tensor, angles: Tensor) -> Tensor:
     return rotate(vectors, math.pi / 2 - angles)
 
 
-def _angles_in_their_dtype(vectors: Tensor, angles: Tensor) -> Tensor:
-    return rotate(vectors, angles.to(vectors.dtype))
-
-
 def _unturned(vectors: Tensor, _angles: Tensor) -> Tensor:
     return vectors
 
@@ -154,14 +150,6 @@ MISTAKES = (
             Way({"rope_angles": torch.deg2rad}, ROTATED),
             Way({"rope_angles": torch.rad2deg}, ROTATED),
         ),
-        alone=True,
-        own_dtype=True,
-    ),
-    Mistake(
-        "rope-angles-rounded",
-        "Your angles are computed in the precision of the input, which is too little far away.",
-        "How far apart are neighbouring numbers near 1000 in bfloat16?",
-        (Way({"rotate": _angles_in_their_dtype}, _ROPE),),
         alone=True,
         own_dtype=True,
     ),

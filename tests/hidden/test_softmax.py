@@ -20,6 +20,13 @@ def test_softmax_of_rows(student, reference, draw):
     assert_matches(student(x, dim=-1), reference(x, dim=-1))
 
 
+@exercise("run_softmax")
+def test_softmax_of_columns(student, reference, draw):
+    """The softmax of each column of a matrix."""
+    x = draw(4, 6)
+    assert_matches(student(x, dim=0), reference(x, dim=0))
+
+
 @exercise("run_softmax", aspect="generality")
 @pytest.mark.parametrize(("shape", "dim"), [((2, 3, 4, 5), 2), ((3, 1), 0)], ids=str)
 def test_softmax_of_any_shape(student, reference, draw, shape, dim):

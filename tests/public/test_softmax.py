@@ -25,13 +25,6 @@ def test_softmax_along_the_last_axis(student, reference, draw):
     assert_matches(student(x, dim=-1), reference(x, dim=-1))
 
 
-@exercise("run_softmax")
-def test_softmax_along_the_first_axis(student, reference, draw):
-    """The softmax of each column of a matrix."""
-    x = draw(4, 6)
-    assert_matches(student(x, dim=0), reference(x, dim=0))
-
-
 @exercise("run_softmax", aspect="generality")
 @pytest.mark.parametrize(("shape", "dim"), [((5,), 0), ((3, 4, 2), -2)], ids=str)
 def test_softmax_along_any_axis(student, reference, draw, shape, dim):

@@ -92,7 +92,8 @@ class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec of the silent module in place of torch's."""
         del target
-        if fullname != _WRITER or importlib.machinery.PathFinder.find_spec("tensorboard"):
+        is_writer = fullname == _WRITER or fullname.startswith(f"{_WRITER}.")
+        if not is_writer or importlib.machinery.PathFinder.find_spec("tensorboard"):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 

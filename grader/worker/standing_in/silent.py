@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
@@ -46,7 +48,10 @@ class Progress:
 
 
 class Silent:
-    """Takes every name and every call, and does nothing: a logger, a run, a writer."""
+    """Takes every name and every call, and does nothing: a logger, a run, a writer.
+
+    Nothing is an instance of it; a class may be derived from it; saved, it is empty.
+    """
 
     def __getattr__(self, name: str) -> Silent:
         if name.startswith("__"):
@@ -73,6 +78,19 @@ class Silent:
     def __bool__(self) -> bool:
         return False
 
+    def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
+        return (SilentBase,)
+
+    def __instancecheck__(self, _instance: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, _subclass: type) -> bool:
+        return False
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        # Whoever loads it need not have this class; `torch.load` takes this one by default.
+        return OrderedDict, ()
+
     def __enter__(self) -> Silent:
         return self
 
@@ -80,11 +98,27 @@ class Silent:
         return None
 
 
+class SilentBase:
+    """What a class of the submission is derived from in place of a class of an absent package."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Silent()
+
+
 class SilentModule(ModuleType):
-    """A package of which every name does nothing; those of progress bars go through their items."""
+    """A package of which every name does nothing; those of progress bars go through their items.
+
+    Its `run` is None until `init` is called and after `finish`, as that of wandb.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.run: Silent | None = None
         self.__path__: list[str] = []
         self.__all__: list[str] = []
         self.__version__ = "0"
@@ -96,7 +130,13 @@ class SilentModule(ModuleType):
             return Progress
         if name in ("trange", "tnrange"):
             return _counting
+        if name in ("init", "finish"):
+            return functools.partial(self._set_run, Silent() if name == "init" else None)
         return Silent()
+
+    def _set_run(self, run: Silent | None, *_: object, **__: object) -> Silent | None:
+        self.run = run
+        return run
 
 
 def _counting(*bounds: int, **options: Any) -> Progress:

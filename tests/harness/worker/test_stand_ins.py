@@ -73,6 +73,23 @@ HARMLESS = {
             SummaryWriter("runs").add_scalar("loss", 1, 2)
         helper()
     """,
+    "runs_and_writers": """
+        import pickle, wandb
+        from torch.utils.tensorboard.writer import SummaryWriter
+        assert wandb.run is None
+        assert wandb.init(project="x") is wandb.run is not None
+        assert pickle.loads(pickle.dumps({"run": wandb.run.id})) == {"run": {}}
+        assert not isinstance(1, wandb.Table)
+        class Table(wandb.Table):
+            def __init__(self, rows):
+                super().__init__(rows)
+                self.rows = rows
+        assert Table([1]).rows == [1]
+        wandb.finish()
+        assert wandb.run is None
+        def write(writer: SummaryWriter) -> None:
+            writer.close()
+    """,
     "provided_for": """
         try:
             import absent_one

@@ -140,7 +140,8 @@ MISTAKES = (
     ),
     _mistake(
         "clipping-weights",
-        "Your clipping looks at the weights, where it should look at their gradients.",
+        "Your clipping works with the norm of the weights, where it should be that of their "
+        "gradients.",
         "Which attribute of a parameter holds its gradient?",
         _weights_clipped,
         _weights_measured,
