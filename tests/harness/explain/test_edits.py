@@ -347,7 +347,7 @@ class Example:
 
 @pytest.fixture(
     scope="module",
-    params=rest_slow(EXAMPLES, 10),
+    params=rest_slow(EXAMPLES, 20),
     ids=lambda file: file.relative_to(ROOT).as_posix(),
 )
 def example(request: pytest.FixtureRequest) -> Example:

@@ -23,6 +23,16 @@ CALL = Call("run_double", {"x": torch.tensor([1.0, 2.0])})
 # What is to become right is always this, and what makes it so is always the 3 that becomes a 2.
 DOUBLED = torch.tensor([2.0, 4.0])
 
+
+@pytest.fixture(scope="module", autouse=True)
+def _as_in_a_worker() -> Iterator[None]:
+    """What a process had before a submission is out of the garbage collector's sight."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 WAYS = {
     "a function": "def run_double(x):\n    return x * 3\n",
     "a function that another one calls": """
