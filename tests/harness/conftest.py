@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,7 +44,7 @@ TINY = {
     "pyproject.toml": """
         [tool.grader]
         name = "tiny"
-        call_timeout = 1
+        call_timeout = 2
         [tool.grader.exercises]
         run_double = 4
         run_count = 1
@@ -263,9 +264,18 @@ class Graded:
 
 
 @pytest.fixture(scope="session")
-def judge(tiny: Path) -> Iterator[GradingJob]:
-    """A judge of the tiny assignment: one second a call, 5 a submission, 512 MB."""
-    settings = Settings(str(tiny), 1, (), "adapters.py", 5.0, 512, "suite")
+def hasty(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny assignment, whose calls may take one second: endless ones end soon."""
+    folder = Path(shutil.copytree(tiny, tmp_path_factory.mktemp("hasty") / "tiny"))
+    settings = folder / "pyproject.toml"
+    settings.write_text(settings.read_text().replace("call_timeout = 2", "call_timeout = 1"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def judge(hasty: Path) -> Iterator[GradingJob]:
+    """A judge of the hasty assignment: 5 seconds a submission, 512 MB."""
+    settings = Settings(str(hasty), 1, (), "adapters.py", 5.0, 512, "suite")
     client = GradingJob(settings)
     yield client
     client.close()

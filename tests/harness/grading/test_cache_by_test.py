@@ -298,7 +298,7 @@ ALL = {SHARED, *OF_DOUBLES, *(f"{COUNT_FILE}::{name}" for name in COUNTS)}
         ("pyproject.toml", "run_double = 4", "run_double = 5", set()),
         ("pyproject.toml", 'name = "tiny"', 'name = "tiny" # short', set()),
         ("pyproject.toml", 'name = "tiny"', 'name = "tiny"\npreload = ["numpy"]', set()),
-        ("pyproject.toml", "call_timeout = 1", "call_timeout = 3", ALL),
+        ("pyproject.toml", "call_timeout = 2", "call_timeout = 3", ALL),
         ("solutions/__init__.py", "2 * x", "x + x", ALL),
         ("adapters.py", "... n", "... m", ALL),
         ("tests/conftest.py", "plugin", "plugin'", ALL),

@@ -32,7 +32,7 @@ def hasty(tiny, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("hasty") / "tiny"
     shutil.copytree(tiny, folder)
     settings = folder / "pyproject.toml"
-    settings.write_text(settings.read_text().replace("call_timeout = 1", "call_timeout = 0.3"))
+    settings.write_text(settings.read_text().replace("call_timeout = 2", "call_timeout = 0.3"))
     return folder
 
 

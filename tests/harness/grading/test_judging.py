@@ -25,7 +25,7 @@ def with_double(body: str) -> str:
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory) -> Iterator[JobClient]:
     """A judge that gives a busy machine all the time in which to reach another limit."""
-    slow = TINY["pyproject.toml"].replace("call_timeout = 1", "call_timeout = 120")
+    slow = TINY["pyproject.toml"].replace("call_timeout = 2", "call_timeout = 120")
     folder = write_files(tmp_path_factory.mktemp("patient"), TINY | {"pyproject.toml": slow})
     (client,) = JobClient.several(
         Settings(str(folder), 1, (), "adapters.py", 480.0, 512, "suite"), 1, submissions=1

@@ -349,7 +349,7 @@ TRIPLED = {"adapters.py": "def run_double(x): return 3 * x\ndef run_count(x): re
 def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
     """All of it, unless `carry_over` says otherwise; the store and its lines hold it."""
     said = f"carry_over = {share}" if share != "" else ""
-    table = TWO["pyproject.toml"].replace("call_timeout = 1", f"call_timeout = 2\n{said}")
+    table = TWO["pyproject.toml"].replace("call_timeout = 2", f"call_timeout = 2\n{said}")
     course = write_files(tmp_path / "course", TWO | {"pyproject.toml": table})
     write_files(tmp_path / "class" / "tom", TRIPLED)
     grader.batch(tmp_path / "class", tmp_path / "out", assignment=course, jobs=1)

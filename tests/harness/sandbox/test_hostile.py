@@ -47,7 +47,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module", params=rest_slow(RANKS, [OWN_RANK]))
-def outcome(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Outcome]:
+def outcome(request: pytest.FixtureRequest, hasty: Path) -> Iterator[Outcome]:
     """The whole corpus, graded as this user; as root, its most telling parts as others too.
 
     There these others alone have words found for it, which takes most of the time.
@@ -55,7 +55,7 @@ def outcome(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Outcome]:
     root = Path(tempfile.mkdtemp(prefix="corpus-"))
     root.chmod(0o755)
     try:
-        yield graded(root, tiny, rank(request.param, root))
+        yield graded(root, hasty, rank(request.param, root))
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
