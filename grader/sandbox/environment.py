@@ -15,13 +15,13 @@ from grader.plain_text import plain
 from grader.testing.outcome import StudentFault
 from grader.verdict import Status, Verdict
 from grader.wire.calls import Raised
+from grader.wire.scripts import GIVEN
 from grader.worker.packages import is_installed
 
 _MOST = 20
 _LONGEST = 60
 _TOLD = 3
 _ABSENT = ("FileNotFoundError", "NotADirectoryError")
-_GIVEN = "-given-"  # in the folders of files that tests make
 _MISSING_FILE = re.compile(r"No such file or directory: '(?:[^'\n]*/)?([^'/\n]{1,200})'")
 
 
@@ -58,7 +58,7 @@ class Environment:
 
     def _located(self, raised: Raised, module: str = "") -> Raised:
         """What was raised; of what is absent and was handed in elsewhere, where it lies."""
-        is_file = raised.kind in _ABSENT and _GIVEN not in raised.message
+        is_file = raised.kind in _ABSENT and GIVEN not in raised.message
         missing = _MISSING_FILE.search(raised.message) if is_file else None
         names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
         place = next((place for name in names if (place := self._place(name))), None)

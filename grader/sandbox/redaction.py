@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.wire.calls import Raised
+from grader.wire.scripts import GIVEN
 from grader.worker.workplace import WORKPLACE
 
 _RULE = (
@@ -23,7 +24,7 @@ _UNREACHED = re.compile(
     r"|Network is unreachable|getaddrinfo failed|Max retries exceeded|[Cc]ouldn't connect to '?http"
 )
 # The folder of a file that a test made (`grader/worker/making.py`).
-_GIVEN = re.compile(r"[^\s'\"=]*-given-\w+/\d+/")
+_GIVEN = re.compile(rf"[^\s'\"=]*{GIVEN}\w+/\d+/")
 _ENGINE = Path(__file__).resolve().parents[2]
 
 

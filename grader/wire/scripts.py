@@ -15,6 +15,9 @@ from typing import Any
 
 from grader.wire.values import Value
 
+# How a folder is called in which a script makes files; what is told of these leaves it out.
+GIVEN = "grader-given-"
+
 
 class Doing(enum.StrEnum):
     """What a step does: to the thing that it is on, but for the last two."""

@@ -19,6 +19,7 @@ from typing import IO, Any
 import torch
 
 from grader.wire.modules import module_of
+from grader.wire.scripts import GIVEN
 
 MAX_FILE = 64 << 20
 MAX_ENTRIES = 10_000
@@ -44,7 +45,7 @@ class Workshop:
         """A path that nothing else of the script has, in a folder that exists."""
         if self._folder is None:
             # A job's temporary files go into its scratch folder, which outlives no killed job.
-            self._folder = Path(tempfile.mkdtemp(prefix="given-"))
+            self._folder = Path(tempfile.mkdtemp(prefix=GIVEN))
             self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()

@@ -8,6 +8,7 @@ import sys
 
 from grader.explaining.exceptions.kinds import Kind, kind, source_of
 from grader.wire.calls import Raised
+from grader.wire.scripts import GIVEN
 from grader.worker.standing_in.known import KNOWN_PACKAGES
 
 
@@ -57,7 +58,7 @@ IMPORTS: tuple[Kind, ...] = (
     kind(r"ImportError: attempted relative import with no known parent package", _relative),
     # Where the tests make files: `grader/worker/making.py`.
     kind(
-        r"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*-given-\w+/\d+)/([^'\n]+)'",
+        rf"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*{GIVEN}\w+/\d+)/([^'\n]+)'",
         "The tests gave the path of {0}, and nothing was written there before.",
     ),
     kind(

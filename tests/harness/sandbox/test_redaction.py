@@ -1,0 +1,52 @@
+"""What a submission raised is told without the folders of the machine that it ran on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import find_assignment
+from grader.explaining.exceptions.explaining import explanation_of
+from grader.sandbox.environment import Environment
+from grader.sandbox.redaction import redacted, without_places
+from grader.wire.calls import Raised
+from grader.worker.making import Workshop
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def given() -> Path:
+    """Where a test has a file for the submission."""
+    return Path(Workshop().new_place("model.pt"))
+
+
+def absent(path: Path) -> Raised:
+    return Raised("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
+
+
+def test_a_file_that_a_test_made_is_told_by_its_name(given, tmp_path):
+    """Whoever made it, and wherever; at home, where nothing is redacted, as well."""
+    assert without_places(f"{given} is empty", tmp_path, tmp_path / "scratch") == (
+        "…/model.pt is empty"
+    )
+    for raised in (absent(given), redacted(absent(given), tmp_path, tmp_path / "scratch")):
+        explained = explanation_of(raised)
+        assert explained is not None
+        assert "The tests gave the path of model.pt" in explained.sentence
+
+
+def test_a_file_that_a_test_made_is_not_looked_for_in_what_was_handed_in(given, tmp_path, tiny):
+    """A file of the same name has nothing to do with it."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "model.pt").write_text("")
+    environment = Environment(find_assignment(tiny), tmp_path)
+    assert environment.checked(absent(given)).remark == ""
+    assert "handed in as deep/model.pt" in environment.checked(absent(Path("model.pt"))).remark
+
+
+def test_a_path_that_was_cut_short_shows_no_folder(tmp_path):
+    """Values are told in so many letters."""
+    scratch = tmp_path / "scratch" / "one"
+    assert without_places(f"name = '{scratch}"[:-4], tmp_path / "root", scratch) == "name = '…"
