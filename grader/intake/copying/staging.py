@@ -91,9 +91,9 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -
         located = locate(into / _COPY, adapters, limits)
     except Unreadable as error:
         raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
-    _refuse_unusual_encodings(into / _COPY, limits)
     home_name = home_name if located.root == into / _COPY else located.root.name
     located, has_shell = _ready_to_run(located, limits)
+    _refuse_unusual_encodings(into / _COPY, limits)  # of what notebooks write as well
     notes = left_out if located.note is None else (*left_out, located.note)
     return _submission(entry.name, located, home_name, notes, has_shell)
 

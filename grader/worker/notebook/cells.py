@@ -95,7 +95,8 @@ class Cells:
 
 def _compiled(cell: Path, flags: int) -> CodeType:
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    code: CodeType = compile(cell.read_bytes(), str(cell), "exec", flags, dont_inherit=True)
+    # As text: a cell declares no encoding, and what is shown of it is what runs.
+    code: CodeType = compile(cell.read_text("utf-8"), str(cell), "exec", flags, dont_inherit=True)
     return code
 
 

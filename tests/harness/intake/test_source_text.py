@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 
 import pytest
 
@@ -10,6 +11,7 @@ from grader.explaining.excerpts import lines_of
 from grader.intake import Entry, take_in
 from grader.source_text import source_text, unusual_encoding
 from grader.submission import Unreadable
+from grader.worker.notebook.cells import Cells
 
 pytestmark = pytest.mark.unit
 
@@ -70,10 +72,41 @@ def test_what_declares_nothing_is_read_as_utf_8(content):
     assert source_text(content) == content.decode("utf-8-sig", "replace")
 
 
+def test_a_file_that_a_notebook_writes_is_refused_as_if_it_were_handed_in(tmp_path):
+    """It lies beside the notebook's cells before any of them is run."""
+    hidden = HIDDEN["utf-7"].decode("ascii")
+    folder = _new(tmp_path / "alice")
+    cells = [f"%%writefile hidden.py\n{hidden}", "from hidden import *\n\ndef run_count(x): pass"]
+    (folder / "work.ipynb").write_text(json.dumps(notebook(*cells)))
+    with pytest.raises(Unreadable, match=r"hidden\.py declares the encoding utf-7, in which"):
+        take_in(Entry("alice", folder), _new(tmp_path / "copy"))
+
+
+def test_a_cell_declares_no_encoding(tmp_path):
+    """What it shows is what is run, as in a notebook."""
+    (tmp_path / "work.ipynb").mkdir()
+    cell = tmp_path / "work.ipynb" / "cell 1"
+    cell.write_bytes(HIDDEN["utf-7"] + b"def run_count(x): pass\n")
+    names: dict[str, object] = {}
+    Cells(60).run(names, tmp_path / "work.ipynb")
+    assert "run_count" in names
+    assert "run_double" not in names
+
+
 def test_lines_are_counted_as_python_counts_them(tmp_path):
     """A form feed, or a line separator of Unicode, ends no line."""
     (tmp_path / "a.py").write_text("# one \x0c\u2028\x85 still one\nx = 2\n", encoding="utf-8")
     assert lines_of(tmp_path, "a.py")[1] == "x = 2"
+
+
+def notebook(*cells: str) -> dict[str, object]:
+    one = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    return {
+        "cells": [one | {"source": cell} for cell in cells],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
 
 
 def _new(folder):
