@@ -17,7 +17,7 @@ from grader.explainer.rerun import REPEATED, Ask, Rerun, Seen
 from grader.explainer.workshop import Workshop
 from grader.explaining.deadline import Deadline
 from grader.explaining.mending.choosing import Mended
-from grader.explaining.mending.earlier_calls import Dependence
+from grader.explaining.mending.earlier_calls import Dependence, noting
 from grader.explaining.mending.passing import Proved
 from grader.explaining.mending.questions import Asked, is_of_kind, that_raised
 from grader.explaining.naming.diagnosis import (
@@ -31,7 +31,7 @@ from grader.explaining.naming.mistakes import KnownMistakes
 from grader.explaining.naming.nameless import nameless, suspicion
 from grader.explaining.steps.walking import Followed, follow
 from grader.plain_text import plain
-from grader.sandbox.replies import Reply, opened
+from grader.sandbox.replies import opened
 from grader.suite.suite import Suite
 from grader.suite.test import Test
 from grader.testing.observation import Observation, Question
@@ -77,11 +77,7 @@ class Explainer:
         Lines are proved in a `workshop`.
         """
         made: list[Call] = []
-
-        def asked(call: Call) -> Reply:
-            made.append(call)
-            return ask(call)
-
+        asked = noting(ask, made)
         told: dict[str, Told] = {}
         seen: dict[str, Seen] = {}
         for test in self._in_turn(statuses):

@@ -16,7 +16,7 @@ import torch
 
 from grader.causes import Place
 from grader.explaining.mending.choosing import Mended
-from grader.explaining.mending.earlier_calls import Dependence
+from grader.explaining.mending.earlier_calls import Dependence, noting
 from grader.explaining.mending.passing import Changes, Proved, is_made, proved
 from grader.explaining.mending.questions import Asked, that_raised
 from grader.explaining.naming.diagnosis import Finding, diagnose, is_right
@@ -39,6 +39,7 @@ from grader.testing.exercise import membership
 from grader.testing.observation import Observation, Question
 from grader.verdict import Aspect, Diagnosis, Status
 from grader.wire.calls import Answer, Call
+from grader.worker.trying.alarm import TooLong
 
 # An answer that takes longer is not waited for a second time.
 _CALL_SECONDS = 0.5
@@ -250,6 +251,8 @@ class _Inquiry:
 
         try:
             return proved(mended, {one.nodeid for one in own}, passing)
+        except (MemoryError, TooLong):
+            return None
         finally:
             is_made(bench.try_edits, {})
 
@@ -296,16 +299,6 @@ class _Inquiry:
         nothing = torch.empty(0)
         seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
         return self._known.right(seen) is not None
-
-
-def noting(ask: Callable[[Call], Answer], made: list[Call]) -> Callable[[Call], Answer]:
-    """The same way to ask, which notes the calls that are made."""
-
-    def asked(call: Call) -> Answer:
-        made.append(call)
-        return ask(call)
-
-    return asked
 
 
 def _is_silent(test: pytest.Function) -> bool:

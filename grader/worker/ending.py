@@ -5,7 +5,6 @@ At home they do no harm as the last line of a script. What stands before is kept
 
 from __future__ import annotations
 
-import builtins
 import importlib.machinery
 import linecache
 import traceback
@@ -16,10 +15,8 @@ from typing import Any
 from grader.worker.own_files import own_file
 
 _LONGEST = 60
-
-
-class NobodyAnswers(EOFError):
-    """The submission asks for input, and nobody is there."""
+# What Python says where `input()` meets the end of the input, and nothing else does.
+_NOBODY_ANSWERS = "EOF when reading a line"
 
 
 class Endings:
@@ -41,14 +38,14 @@ class Endings:
         def exec_module(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
             try:
                 execute(loader, module)
-            except (SystemExit, NobodyAnswers) as ended:
-                if own_file(str(module.__file__), self._root) is None:
+            except (SystemExit, EOFError) as ended:
+                is_end = isinstance(ended, SystemExit) or ended.args == (_NOBODY_ANSWERS,)
+                if not is_end or own_file(str(module.__file__), self._root) is None:
                     raise
                 self.ended.append(ended)
 
         loader_kind: Any = importlib.machinery.SourceFileLoader
         loader_kind.exec_module = exec_module
-        builtins.input = _asked
 
     def _place(self, ended: BaseException) -> str:
         own = [
@@ -61,8 +58,3 @@ class Endings:
         file, line, path = own[-1]
         source = linecache.getline(path, line).strip()[:_LONGEST]
         return f"what follows {source} ({file}, line {line})"
-
-
-def _asked(prompt: object = "", /) -> str:
-    """Stands for `input`."""
-    raise NobodyAnswers(f"nobody answers input({prompt!r}) while a submission is graded")

@@ -62,7 +62,7 @@ PROGRAM: tuple[Kind, ...] = (
         ),
     ),
     kind(
-        r"^(?:EOFError: EOF when reading a line|NobodyAnswers: )",
+        r"^EOFError: EOF when reading a line",
         "Nobody is there to type: input() cannot be answered.",
     ),
     kind(r"^KeyboardInterrupt: ", lambda *_: Explanation("", "raised by the code itself")),

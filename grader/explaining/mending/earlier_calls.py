@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import torch
 
@@ -29,6 +30,7 @@ _MOST_NUMBERS = 1 << 20
 SAID = "This depends on earlier calls: it is right where nothing was called before."
 _KEPT = "What an earlier call leaves is kept in"
 
+Reply = TypeVar("Reply")
 # A test, and the number of a call in it.
 Asking = tuple[str, int]
 
@@ -64,6 +66,16 @@ class Dependence:
             return ""
         line = self.lines.get(test)
         return SAID if line is None else f"{SAID}\n{_KEPT} {place_in_words(line)}"
+
+
+def noting(ask: Callable[[Call], Reply], made: list[Call]) -> Callable[[Call], Reply]:
+    """The same way to ask, which notes the calls that are made."""
+
+    def asked(call: Call) -> Reply:
+        made.append(call)
+        return ask(call)
+
+    return asked
 
 
 def dependence(

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from grader.wire.trials import MAX_PASSED, Passed
-from grader.worker.observing.lines import OwnLines
+from grader.worker.observing.lines import Onlooker, OwnLines
 
 
-class Follower:
+class Follower(Onlooker):
     """Looks on at a call: the lines of the submission's files that are begun, in any order."""
 
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
         self._noted: dict[str, dict[int, None]] = {}
         self._left = MAX_PASSED
-        self._earlier: Any = None
-
-    def __enter__(self) -> Follower:
-        self._earlier = sys.gettrace()
-        sys.settrace(self._called)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        sys.settrace(self._earlier)
 
     @property
     def passed(self) -> tuple[Passed, ...]:

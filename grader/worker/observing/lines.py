@@ -1,4 +1,4 @@
-"""The lines of the submission that a running frame stands in."""
+"""The lines of the submission that a running frame stands in, and how to look on at them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,34 @@ import linecache
 import os
 import sys
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 from grader.wire.records import MAX_DEPTH, Line
 
 _MOST_LINES = 6
+
+
+class Onlooker:
+    """Looks on while it is held: `_called` is Python's trace function then."""
+
+    _earlier: Any = None
+
+    def __enter__(self) -> Self:
+        self._earlier = sys.gettrace()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        sys.settrace(self._earlier)
+
+    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
+        raise NotImplementedError
 
 
 class OwnLines:

@@ -14,7 +14,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
-from grader.worker.observing.lines import OwnLines
+from grader.worker.observing.lines import Onlooker, OwnLines
 
 _LARGEST_NUMBER = 1 << 53
 
@@ -98,22 +98,22 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
 
-class _Functions:
+class _Functions(Onlooker):
     """Sees what the submission's own functions return and, if asked, their whole numbers."""
 
     def __init__(self, recorder: Recorder, lines: OwnLines, follow_numbers: bool) -> None:
         self._recorder = recorder
         self._lines = lines
         self._follow_numbers = follow_numbers
-        self._earlier: Any = None
         self._known: dict[FrameType, tuple[int, dict[str, object]]] = {}
 
-    def __enter__(self) -> None:
-        self._earlier = sys.gettrace()
-        sys.settrace(self._called)
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._earlier)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, exception, traceback)
         self._known.clear()
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:

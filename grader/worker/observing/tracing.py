@@ -16,14 +16,14 @@ from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from grader.wire.calls import Traced
 from grader.wire.records import Line
-from grader.worker.observing.lines import OwnLines
+from grader.worker.observing.lines import Onlooker, OwnLines
 from grader.worker.telling.expression import syntax_of
 
 _MOST = 4000
@@ -58,7 +58,7 @@ class _Operation:
     cuts: bool
 
 
-class Tracer:
+class Tracer(Onlooker):
     """Looks on at a call: what the submission's functions return, what torch's make."""
 
     def __init__(self, root: Path) -> None:
@@ -66,16 +66,13 @@ class Tracer:
         self._returns: list[_Return] = []
         self._operations: list[_Operation] = []
         self._looking_on = ExitStack()
-        self._earlier: Any = None
 
-    def __enter__(self) -> Tracer:
+    def __enter__(self) -> Self:
         # What it prints, and of what it warns, was told when it was called before.
         self._looking_on.enter_context(redirect_stdout(io.StringIO()))
         self._looking_on.enter_context(warnings.catch_warnings(action="ignore"))
         self._looking_on.enter_context(_Functions(self))
-        self._earlier = sys.gettrace()
-        sys.settrace(self._called)
-        return self
+        return super().__enter__()
 
     def __exit__(
         self,
@@ -83,7 +80,7 @@ class Tracer:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        sys.settrace(self._earlier)
+        super().__exit__(kind, exception, traceback)
         self._looking_on.__exit__(kind, exception, traceback)
 
     def origin(self, result: object, what: Traced) -> Line | None:

@@ -32,7 +32,7 @@ Names = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StateChange:
     """One thing that is held otherwise than after the import.
 
     `undo` puts it back, and it alone; `look` tells what it holds, to be compared. `line` is the
@@ -102,28 +102,28 @@ class State:
         for cache in (*self._caches, *self._caches_of_packages):
             cache.cache_clear()
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[StateChange]:
         """What is held otherwise than after the import, each thing by itself."""
         for names, before in self._names:
             for name in _differing(names, before):
                 undo = functools.partial(_put_back_name, names, name, before)
-                yield Change(undo, functools.partial(_look_up, names, name))
+                yield StateChange(undo, functools.partial(_look_up, names, name))
         for kind, before in self._classes:
             for name in _differing(vars(kind), before):
                 undo = functools.partial(_put_back_member, kind, name, before)
-                yield Change(undo, functools.partial(_look_up, vars(kind), name))
+                yield StateChange(undo, functools.partial(_look_up, vars(kind), name))
         for cell, value in self._cells:
             if cell.cell_contents is not value:
                 undo = functools.partial(setattr, cell, "cell_contents", value)
-                yield Change(undo, functools.partial(_look_into, cell))
+                yield StateChange(undo, functools.partial(_look_into, cell))
         held: list[_Container | _Tensor] = [*self._kept, *self._tensors]
         for one in held:
             if one.look() != one.before:
-                yield Change(one.restore, one.look)
+                yield StateChange(one.restore, one.look)
         for cache in self._caches:
             if cache.cache_info().currsize:
                 line = cache.__wrapped__.__code__.co_firstlineno
-                yield Change(cache.cache_clear, cache.cache_info, (_file_of(cache), line))
+                yield StateChange(cache.cache_clear, cache.cache_info, (_file_of(cache), line))
 
     def _keep_held(self, function: FunctionType) -> None:
         """What a function holds that is neither its own variable nor its module's."""

@@ -2,49 +2,34 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from grader.wire.trials import Passed
-from grader.worker.observing.lines import OwnLines
-from grader.worker.trying.remembering import Change
+from grader.worker.observing.lines import Onlooker, OwnLines
+from grader.worker.trying.remembering import StateChange
 
 Place = tuple[str, int]
 
 
-class Keepers:
+class Keepers(Onlooker):
     """Looks on at calls: by change of what modules hold, the submission's lines that made it."""
 
-    def __init__(self, root: Path, changes: Sequence[Change]) -> None:
+    def __init__(self, root: Path, changes: Sequence[StateChange]) -> None:
         self._own = OwnLines(root)
         self._changes = changes
         self._held = [one.look() for one in changes]
         self._lines: list[set[Place]] = [set() for _ in changes]
         self._at: Place | None = None
-        self._earlier: Any = None
-
-    def __enter__(self) -> Keepers:
-        self._earlier = sys.gettrace()
-        sys.settrace(self._called)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        sys.settrace(self._earlier)
 
     @property
     def lines(self) -> tuple[Passed, ...]:
         """For each change the line that makes it; none if that is not plain."""
         return tuple(map(self._line, self._changes, self._lines))
 
-    def _line(self, change: Change, seen: set[Place]) -> Passed:
+    def _line(self, change: StateChange, seen: set[Place]) -> Passed:
         places = {change.line} if change.line is not None else seen
         if len(places) != 1:
             return Passed("", ())

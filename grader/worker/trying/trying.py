@@ -21,10 +21,9 @@ from grader.worker.carrying_out import Living
 from grader.worker.handing_over import arrived, copied, portable
 from grader.worker.observing.following import Follower
 from grader.worker.performing import seed
-from grader.worker.trying import remembering
 from grader.worker.trying.alarm import Alarm
 from grader.worker.trying.exchanging import CannotExchange, Source, Swap, functions_below
-from grader.worker.trying.remembering import State, modules_below
+from grader.worker.trying.remembering import State, StateChange, modules_below
 from grader.worker.trying.replaying import Keepers
 
 # Of a processor. An edited loop may never end: no call of a trial, nor what it makes, takes longer.
@@ -97,12 +96,13 @@ class Trying:
 
     def _make(self, edit: Edit, outcomes: Outcomes) -> None:
         """Makes an edit that stays until the next trials; it is not tried if it cannot be made."""
-        self._state.restore()
-        with contextlib.suppress(CannotExchange):
-            for swap in [swap for file, own in edit.items() for swap in self._swaps(file, own)]:
-                swap.apply()
-                self._staying.append(swap)
-            outcomes.tried = 1
+        swaps = self._swaps_of(edit)
+        if swaps is None:
+            return
+        for swap in swaps:
+            swap.apply()
+            self._staying.append(swap)
+        outcomes.tried = 1
 
     def _undo(self, swaps: list[Swap]) -> None:
         while swaps:
@@ -127,7 +127,7 @@ class Trying:
         trials: Trials,
         number: int,
         outcomes: Outcomes,
-        change: remembering.Change | None = None,
+        change: StateChange | None = None,
     ) -> None:
         """Makes the calls in one state; a change is put back before each that is told."""
         self._state.restore()
@@ -142,10 +142,8 @@ class Trying:
     def _try(
         self, number: int, edit: Edit, trials: Trials, before: Sequence[Answer], outcomes: Outcomes
     ) -> None:
-        self._state.restore()
-        try:
-            swaps = [swap for file, own in edit.items() for swap in self._swaps(file, own)]
-        except CannotExchange:
+        swaps = self._swaps_of(edit)
+        if swaps is None:
             return
         for place, call in enumerate(trials.calls):
             outcomes.calls += 1
@@ -155,6 +153,14 @@ class Trying:
                 return
             if answer is not None:
                 outcomes.add(number, place, answer)
+
+    def _swaps_of(self, edit: Edit) -> Sequence[Swap] | None:
+        """What is to be exchanged from the state after the import; None if that cannot be."""
+        self._state.restore()
+        try:
+            return [swap for file, own in edit.items() for swap in self._swaps(file, own)]
+        except CannotExchange:
+            return None
 
     def _swaps(self, file: str, changes: Sequence[Change]) -> Sequence[Swap]:
         source = self._source(file)

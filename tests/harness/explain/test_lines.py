@@ -10,23 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import find_assignment
-from grader.explainer.explainer import Explainer
-from grader.explainer.losses import Losses
-from grader.explainer.workshop import Workshop
-from grader.explaining.deadline import NEVER
-from grader.explaining.naming.mistakes import load_mistakes
 from grader.intake import Entry
-from grader.judge.judge import Judge
-from grader.sandbox.replies import Reply
-from grader.sandbox.sitting import Limits, Sitting
 from grader.settings import Settings
-from grader.suite.suite import Suite
 from grader.verdict import Grade, Verdict
-from grader.wire.calls import Call
 from tests.harness.conftest import write_files
 from tests.harness.grading_jobs import GradingJob
-from tests.harness.seating import seated
 
 pytestmark = pytest.mark.unit
 
@@ -492,45 +480,3 @@ def run_softmax(in_features, dim):
     )
     verdicts = [v for v in failed(grade, "run_softmax") if v.aspect == "values"]
     assert {v.score for v in verdicts} == {0.0}
-
-
-class CountedCalls:
-    """Asks a sitting, and counts the recorded calls."""
-
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
-        self.recorded: list[str] = []
-
-    def ask(self, call: Call) -> Reply:
-        """What the submission answers."""
-        if call.record:
-            self.recorded.append(call.adapter)
-        return self._sitting.ask(call)
-
-
-def recorded_calls(folder: Path, adapters: str) -> list[str]:
-    """The exercises whose calls are repeated when attention is graded and explained."""
-    write_files(folder, astray(adapters))
-    recorded: list[str] = []
-
-    def grade(suite: Suite) -> None:
-        limits = Limits(100, 10, 10, 1 << 30)
-        with seated(suite.assignment, folder, limits) as seat:
-            counted = CountedCalls(seat.sitting)
-            statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
-            explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
-            workshop = Workshop(seat.sitting, seat.submission)
-            losses = Losses(seat.sitting, seat.submission.root)
-            assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
-            recorded.extend(counted.recorded)
-
-    Suite(find_assignment(ROOT)).open(grade)
-    return recorded
-
-
-@pytest.mark.process
-def test_it_costs_nothing_when_every_test_passes(tmp_path):
-    """No call is repeated for a submission that is right; of each wrong exercise, one is."""
-    unscaled = ATTEND.replace(" / math.sqrt(q.shape[-1])", "")
-    assert recorded_calls(tmp_path / "right", ATTEND) == []
-    assert recorded_calls(tmp_path / "wrong", unscaled) == [SDPA]
