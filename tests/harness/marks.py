@@ -37,12 +37,17 @@ def kind_of(item: pytest.Item) -> str | None:
     return "slow" if "slow" in names else next(iter(names), None)
 
 
-def rest_slow(values: Iterable[Any], sooner: int | Collection[Any]) -> list[Any]:
-    """Marks parameters as slow, except some values, or except the first of each so many."""
+def rest_slow(
+    values: Iterable[Any], sooner: int | Collection[Any], *, rows: bool = False
+) -> list[Any]:
+    """Marks parameters as slow, except some values, or except the first of each so many.
+
+    Values that are `rows` hold one value for each of several parameters.
+    """
     return [
         value
         if (number % sooner == 0 if isinstance(sooner, int) else value in sooner)
-        else pytest.param(value, marks=pytest.mark.slow)
+        else pytest.param(*(value if rows else (value,)), marks=pytest.mark.slow)
         for number, value in enumerate(values)
     ]
 

@@ -192,6 +192,7 @@ def test_no_submission_at_all_is_said(container):
     assert found["output"].startswith("Nothing could be graded: it is empty")
 
 
+@pytest.mark.slow
 def test_an_unreadable_submission_is_told_why(container):
     """In one sentence, with the line."""
     write_files(container.root / "submission", {"adapters.py": "def run_double(x:\n"})
@@ -208,6 +209,7 @@ def test_a_grader_that_does_not_start_is_no_zero_without_words(container):
     assert "did not start" in found["output"]
 
 
+@pytest.mark.slow
 def test_an_endless_loop_costs_its_own_exercise(container):
     """The others keep their points."""
     endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"

@@ -228,7 +228,7 @@ def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
     warmup.write_text(right)
     assert "Next is run_simple_self_attention (assignment/warmup.py" in pytest_in(mine, "-n", "2")
     warmup.write_text(right.replace("softmax(dim)", "softmax(0)"))
-    assert "Next is" not in pytest_in(mine)
+    assert "Next is" not in pytest_in(mine, "tests/public/test_softmax.py")
 
 
 @pytest.mark.unit

@@ -116,6 +116,7 @@ ATTENTION = """
         merged = attended(q, k, v, torch.ones(seq, seq, dtype=torch.bool).triu(1))
         return merged.transpose(-3, -2).flatten(-2) @ o_proj_weight.T
 """
+ROOT = Path(__file__).parents[3]
 WITH_ROPE = "run_multihead_self_attention_with_rope"
 
 
@@ -123,13 +124,13 @@ WITH_ROPE = "run_multihead_self_attention_with_rope"
 def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
     """What is told, by exercise, of attention with some of its text exchanged."""
 
-    def told(exchanged: Mapping[str, str]) -> dict[str, Diagnosis]:
+    def told(exchanged: Mapping[str, str], *exercises: str) -> dict[str, Diagnosis]:
         text = textwrap.dedent(ATTENTION)
         for right, wrong in exchanged.items():
             assert text.count(right) == 1
             text = text.replace(right, wrong)
         (tmp_path / "adapters.py").write_text(text)
-        tests = grade_once(tmp_path, assignment=Path(__file__).parents[3], seed=5).tests
+        tests = grade_once(tmp_path, assignment=ROOT, exercises=exercises, seed=5).tests
         return {test.exercise: test.diagnosis for test in tests if test.diagnosis is not None}
 
     return told
@@ -137,13 +138,20 @@ def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
 
 def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_caller(diagnosed):
     """One cause has one name, though attention that never hands positions on looks the same."""
-    found = diagnosed({"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"})
+    ignored = {"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"}
+    found = diagnosed(ignored, "run_rope", WITH_ROPE)
     assert {name: one.mistake for name, one in found.items()} == {
         "run_rope": "rope-positions-ignored",
         WITH_ROPE: "rope-positions-ignored",
     }
     assert found[WITH_ROPE].explanation == "The same mistake as in run_rope."
-    found = diagnosed({"shared = token_positions[..., None, :]": "shared = torch.arange(seq)"})
+
+
+@pytest.mark.slow
+def test_positions_ignored_by_attention_alone_are_its_own_mistake(diagnosed):
+    """Beside a rotation that is right."""
+    ignored = {"shared = token_positions[..., None, :]": "shared = torch.arange(seq)"}
+    found = diagnosed(ignored, "run_rope", WITH_ROPE)
     assert {name: one.mistake for name, one in found.items()} == {
         WITH_ROPE: "mha-positions-ignored"
     }
@@ -151,7 +159,10 @@ def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_ca
 
 def test_a_transposed_output_projection_is_another_mistake_than_transposed_inputs(diagnosed):
     """Who mends one of them has not mended the other."""
-    found = diagnosed({"@ weight for": "@ weight.T for", "@ o_proj_weight.T": "@ o_proj_weight"})
+    found = diagnosed(
+        {"@ weight for": "@ weight.T for", "@ o_proj_weight.T": "@ o_proj_weight"},
+        *("run_self_attention", WITH_ROPE),
+    )
     assert {name: one.mistake for name, one in found.items()} == {
         "run_self_attention": "projection-transposed",
         WITH_ROPE: "output-projection-transposed",

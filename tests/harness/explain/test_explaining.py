@@ -149,6 +149,7 @@ def test_a_batch_that_is_run_again_adds_the_words_that_are_pending(grader, tiny,
     assert {row["unexplained"] for row in rows(out).values()} == {None}
 
 
+@pytest.mark.slow
 def test_killing_explainers_again_and_again_changes_no_grade(tiny, plainly, tmp_path):
     """`kill -9` by chance or by a submission: the grade stands, and says what is missing."""
     killed = tmp_path / "killed"

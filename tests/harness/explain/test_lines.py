@@ -15,6 +15,7 @@ from grader.settings import Settings
 from grader.verdict import Grade, Verdict
 from tests.harness.conftest import write_files
 from tests.harness.grading_jobs import GradingJob
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.unit
 
@@ -261,7 +262,7 @@ def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("kind", rest_slow(WRONG, 2))
 def test_the_line_is_told_in_every_style(judged, kind):
     """Whatever the layout, and however the code is spread over lines, functions and files."""
     mistake, exercise, files = WRONG[kind]
@@ -361,7 +362,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     assert not [v for v in raised if "alone makes" in v.message]
 
 
-@pytest.mark.process
+@pytest.mark.slow
 def test_of_what_raises_no_line_is_told_that_would_break_another_exercise(judged):
     """Positions get their axis before the tokens: right for heads, not for one axis of several."""
     grade = judged(

@@ -10,6 +10,7 @@ import pytest
 
 from grader.explaining.exceptions.explaining import KINDS, explanation_of
 from grader.wire.calls import Frame, Operand, Raised
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -232,7 +233,9 @@ RAISED = [
 ]
 
 
-@pytest.mark.parametrize(("body", "said"), [(body, said) for body, *said in RAISED])
+@pytest.mark.parametrize(
+    ("body", "said"), rest_slow([(body, said) for body, *said in RAISED], 2, rows=True)
+)
 def test_what_was_raised_is_explained(grade, body, said):
     """One realistic failure of each kind, with the texts that its message holds."""
     message = message_of(grade, body)

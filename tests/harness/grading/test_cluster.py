@@ -179,6 +179,7 @@ def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_p
     until(lambda: not any(judge.is_running() for judge in ended), "its judges are gone")
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
     cluster: Cluster, tiny: Path, tmp_path: Path
 ) -> None:

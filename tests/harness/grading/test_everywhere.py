@@ -48,14 +48,10 @@ def test_another_processor_freezes_the_committed_fixtures(grader, tmp_path, assi
     assert differences(tmp_path / "handout" / public, ROOT / assignment / public) == []
 
 
-@pytest.mark.parametrize(
-    "students", rest_slow([STUDENTS[3:4], STUDENTS[:3] + STUDENTS[4:]], 2), ids=len
-)
-def test_another_processor_gives_the_same_grades_for_the_same_reasons(
-    grader, tmp_path, request, students
-):
+@pytest.mark.slow
+def test_another_processor_gives_the_same_grades_for_the_same_reasons(grader, tmp_path, request):
     """Verdicts, mistakes and lines; only by how much answers err differs."""
-    for name in students:
+    for name in STUDENTS:
         shutil.copytree(ROOT / "examples" / "class" / name, tmp_path / "class" / name)
 
     def graded(out: Path) -> list[dict]:

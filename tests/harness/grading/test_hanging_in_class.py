@@ -97,7 +97,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("does", rest_slow(HOSTILE.values(), 2), ids=HOSTILE)
+@pytest.mark.parametrize("does", rest_slow(HOSTILE.values(), 4), ids=HOSTILE)
 def test_a_worker_that_lies_about_where_it_is_has_no_line_and_nothing_worse(grade, does):
     """The verdicts are those of any endless loop, in the judge's words, and the rest is graded."""
     graded = grade(LIAR.format(does=does) + RIGHT_COUNT)
@@ -156,7 +156,7 @@ HANGS = {
 }
 
 
-@pytest.mark.parametrize("body", HANGS.values(), ids=HANGS)
+@pytest.mark.parametrize("body", rest_slow(HANGS.values(), 2), ids=HANGS)
 def test_the_line_is_told_whatever_keeps_it_busy(grade, body):
     """Nothing of Python's need run for that."""
     above = "import signal, threading, time\nfrom threading import Thread\n\n"

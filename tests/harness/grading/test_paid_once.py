@@ -27,6 +27,7 @@ from grader.verdict import Carried, Grade, Status
 from tests.harness import written
 from tests.harness.conftest import ROOT, TINY, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict
+from tests.harness.marks import rest_slow
 from tests.harness.written import modular, repeated
 
 pytestmark = pytest.mark.process
@@ -109,7 +110,7 @@ def test_a_right_program_is_right(graded):
     assert graded(modular({})).carried == ()
 
 
-@pytest.mark.parametrize("mistake", COMMON)
+@pytest.mark.parametrize("mistake", rest_slow(COMMON, 2))
 def test_one_wrong_helper_costs_its_root_alone(graded, mistake):
     """Ten dependants are right code: there is one line to mend, and one exercise to lose."""
     wrong, (root, *_) = COMMON[mistake]
@@ -121,7 +122,7 @@ def test_one_wrong_helper_costs_its_root_alone(graded, mistake):
     assert {(one.root, one.mistake) for one in grade.carried} == {(root, mistake)}
 
 
-@pytest.mark.parametrize("mistake", COMMON)
+@pytest.mark.parametrize("mistake", rest_slow(COMMON, 3))
 def test_modular_and_repeated_form_differ_by_what_was_really_written(graded, mistake):
     """Who writes helpers must not pay more than who copies."""
     wrong, places = COMMON[mistake]
@@ -191,7 +192,7 @@ def test_one_sum_is_told_wherever_points_are(tmp_path):
         assert "counts nothing" not in told
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
+@pytest.mark.parametrize(("one", "other"), rest_slow(PAIRS, 3, rows=True))
 def test_two_wrong_helpers_cost_their_two_roots(graded, one, other):
     """What builds on both is right code on two wrong parts: there are two lines to mend."""
     (wrong, _), (too, _) = COMMON[one], COMMON[other]
@@ -345,7 +346,9 @@ TWO = TINY | {
 TRIPLED = {"adapters.py": "def run_double(x): return 3 * x\ndef run_count(x): return 3 * x + 1\n"}
 
 
-@pytest.mark.parametrize(("share", "points"), [("", [1.0]), (30, [0.3]), (0, [])])
+@pytest.mark.parametrize(
+    ("share", "points"), rest_slow([("", [1.0]), (30, [0.3]), (0, [])], 2, rows=True)
+)
 def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
     """All of it, unless `carry_over` says otherwise; the store and its lines hold it."""
     said = f"carry_over = {share}" if share != "" else ""

@@ -121,13 +121,17 @@ def test_the_root_is_told_first(with_slip):
 
 @pytest.mark.parametrize(
     ("options", "headings", "listed"),
-    [
-        (["-v"], 34, 34),
-        (["-rf"], 0, 34),
-        (["-rN"], 0, 0),
-        (["--tb=no"], 0, 1),
-        (["-q"], 0, 1),
-    ],
+    rest_slow(
+        [
+            (["-v"], 34, 34),
+            (["-rf"], 0, 34),
+            (["-rN"], 0, 0),
+            (["--tb=no"], 0, 1),
+            (["-q"], 0, 1),
+        ],
+        3,
+        rows=True,
+    ),
     ids=str,
 )
 def test_what_pytest_offers_still_makes_sense(with_slip, options, headings, listed):

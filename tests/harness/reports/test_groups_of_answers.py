@@ -1,6 +1,7 @@
 """Wrong answers that nobody had thought of are grouped by what they answer, and can be named."""
 
 import json
+import shutil
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +31,9 @@ SENTENCE, HINT = "You take half of every number too much.", "How much is twice a
 
 
 @pytest.fixture
-def graded(tmp_path) -> Path:
+def graded(untouched, tmp_path) -> Path:
     """The results of a small class, three of which answer alike."""
-    return graded_in(tmp_path)
+    return Path(shutil.copytree(untouched, tmp_path / "graded"))
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +43,9 @@ def untouched(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def named(tmp_path_factory, grader) -> Path:
+def named(untouched, tmp_path_factory, grader) -> Path:
     """The same, with a name for one group, for tests that change the file of names."""
-    folder = graded_in(tmp_path_factory.mktemp("named"))
+    folder = Path(shutil.copytree(untouched, tmp_path_factory.mktemp("named") / "graded"))
     group, *_ = groups(folder)
     saying = ("--sentence", SENTENCE, "--hint", HINT)
     grader("mistakes", "name", str(folder / "out"), group, "half", *saying)

@@ -351,6 +351,7 @@ def test_moodle_takes_the_feedback_back_by_its_numbers(grader: Run, told: Path, 
         assert {name.split("_")[1] for name in archive.namelist()} == {"7", "8"}
 
 
+@pytest.mark.slow
 def test_whatever_step_was_killed_the_story_ends_alike(told: Path, disturbed: Path) -> None:
     """Nothing is lost, nothing is done twice, and nothing is left half written."""
     assert graded(disturbed) == graded(told)
