@@ -9,6 +9,8 @@ from typing import Any
 CPU = "cpu"
 # While a machine has no processor to spare, a submission may take so many times its seconds.
 WALL_FACTOR = 5
+# The same of an explanation: somebody waits for its words.
+EXPLAINING_WALL_FACTOR = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ def attempted(
     problem = ""
     for _ in range(_TRIES):
         try:
-            return client.grade(task.entry, task.submission_hash, follow, task.kept, task.carried)
+            return client.grade(
+                task.entry, task.submission_hash, follow, task.kept, task.carried, task.late_import
+            )
         except JobLost as lost:
             problem = str(lost)
             if stopping.is_set():

@@ -205,15 +205,18 @@ class _Standing:
     def applied_to(self, task: Task) -> Task:
         """The task, with those on tests that are as they were, and with what came back.
 
-        None stands if the submission, its options or all that tests share have changed, nor where
-        time ran out: how far a submission comes depends on all tests together.
+        None stands if the submission, its options or all that tests share have changed. Where time
+        ran out, what was reached by then stands: what hung is not waited for again.
         """
         earlier = self._store.earlier(task.entry.name)
-        if earlier is None or earlier.duration_s >= self._settings.timeout:
+        if earlier is None:
             return task
         if earlier.key != grade_key(self._settings, task.submission_hash, earlier.suite_hash):
             return task
         unchanged = self._unchanged_since(earlier.suite_hash)
+        if earlier.late_import is not None:
+            late = earlier.late_import if SHARED in unchanged else None
+            return replace(task, late_import=late, wrong=went_wrong(earlier.verdicts))
         stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
         if not stand:
             return replace(task, carried=earlier.carried)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -11,9 +13,14 @@ from grader.dispatch.attempts import attempted
 from grader.dispatch.job_client import Follow, JobClient
 from grader.dispatch.task import Explained, Graded, Question, Task
 from grader.dispatch.turns import Turns
+from grader.plain_text import plain
 from grader.settings import Settings
 
+# So long nothing arrives before it is said what is waited for; then twice as long each time.
+_SILENT_SECONDS = 10.0
+
 Arrived = TypeVar("Arrived")
+Thing = TypeVar("Thing")
 Work = Callable[[JobClient], object]
 
 
@@ -22,12 +29,23 @@ class Coordinator:
 
     A judge that is lost is replaced and its submission tried once more; after that it is
     *not graded*, which costs nobody points. `follow` is given each verdict when it is reached, in
-    a thread of the pool, and all of them again if a submission is tried once more.
+    a thread of the pool, and all of them again if a submission is tried once more. `say` is told in
+    a sentence what is waited for, if nothing arrives for `silent_seconds`.
     """
 
-    def __init__(self, settings: Settings, jobs: int, follow: Follow | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        jobs: int,
+        follow: Follow | None = None,
+        say: Callable[[str], None] | None = None,
+        silent_seconds: float = _SILENT_SECONDS,
+    ) -> None:
         self._settings = settings
         self._follow = follow
+        self._say = say
+        self._silent_seconds = silent_seconds
+        self._begun: dict[str, float] = {}
         self._jobs = jobs
         self._clients: list[JobClient] = []
         self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -55,9 +73,12 @@ class Coordinator:
         """
 
         def graded(task: Task) -> Callable[[JobClient], Graded]:
-            return lambda client: Graded(
-                task, attempted(client, task, self._settings, self._stopping, self._follow)
-            )
+            def grade(client: JobClient) -> Graded:
+                with self._noted(task.entry.name):
+                    grade = attempted(client, task, self._settings, self._stopping, self._follow)
+                return Graded(task, grade)
+
+            return grade
 
         return self._done([graded(task) for task in tasks])
 
@@ -72,7 +93,8 @@ class Coordinator:
 
         def explained(client: JobClient) -> Explained:
             question = turns.take(client)
-            return Explained(question, client.explain(question.entry, question.grade()))
+            with self._noted(question.entry.name):
+                return Explained(question, client.explain(question.entry, question.grade()))
 
         return self._done([explained] * len(questions))
 
@@ -100,10 +122,37 @@ class Coordinator:
             self._threads.append(thread)
             thread.start()
         for _ in work:
-            arrived = done.get()
+            arrived = self._next(done)
             if isinstance(arrived, Exception):
                 raise arrived
             yield arrived
+
+    def _next(self, done: queue.SimpleQueue[Thing]) -> Thing:
+        """Returns what arrives next; says what is waited for while nothing does."""
+        silent = self._silent_seconds
+        while self._say is not None:
+            try:
+                return done.get(timeout=silent)
+            except queue.Empty:
+                silent *= 2
+                if waited := self._waited():
+                    self._say(f"still waiting for {waited}")
+        return done.get()
+
+    def _waited(self) -> str:
+        """Names what is at work for long, the longest first, with the seconds so far."""
+        now = time.monotonic()
+        begun = sorted((at, name) for name, at in self._begun.copy().items())
+        longest = [(name, now - at) for at, name in begun if now - at >= self._silent_seconds]
+        return ", ".join(f"{plain(name)} ({seconds:.0f} s)" for name, seconds in longest)
+
+    @contextlib.contextmanager
+    def _noted(self, name: str) -> Iterator[None]:
+        self._begun[name] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._begun[name]
 
     def _work(self, client: JobClient) -> None:
         """Does what is waiting, then ends the job."""

@@ -20,7 +20,7 @@ from grader.dispatch.job_process import JobProcess, start_jobs
 from grader.intake import Entry
 from grader.job.roles import Role
 from grader.job.shorthand import ShorthandReader
-from grader.settings import WALL_FACTOR, Settings
+from grader.settings import EXPLAINING_WALL_FACTOR, WALL_FACTOR, Settings
 from grader.verdict import Carried, Grade, Status, Verdict
 from grader.words import Words
 
@@ -75,21 +75,27 @@ class JobClient:
         follow: Follow | None = None,
         kept: Sequence[Verdict] = (),
         carried: Sequence[Carried] = (),
+        late_import: str | None = None,
     ) -> Grade:
         """The grade of a submission; `follow` is given each verdict when it is reached.
 
         Tests of which a verdict is `kept` from an earlier grade are not run; `carried` is what came
-        back in that.
+        back in that. With a `late_import`, nothing is run at all.
 
         Raises:
             JobLost: if the judge ended, or does not answer.
             BadAssignment: if the assignment's tests cannot be run.
         """
         self._become(Role.JUDGE)
-        job = {"entry": entry.as_json(), "submission_hash": submission_hash}
-        stand = [verdict.as_whole_json() for verdict in kept]
-        back = [dataclasses.asdict(one) for one in carried]
-        self._send(job | {"follow": follow is not None, "kept": stand, "carried": back})
+        job = {
+            "entry": entry.as_json(),
+            "submission_hash": submission_hash,
+            "follow": follow is not None,
+            "kept": [verdict.as_whole_json() for verdict in kept],
+            "carried": [dataclasses.asdict(one) for one in carried],
+            "late_import": late_import,
+        }
+        self._send(job)
         seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
         deadline = time.monotonic() + seconds
         while True:
@@ -117,7 +123,7 @@ class JobClient:
             "lost": {test.id: test.message for test in grade.tests if test.status in _LOST},
         }
         words = Words()
-        seconds = self._settings.explain_seconds
+        seconds = EXPLAINING_WALL_FACTOR * self._settings.explain_seconds
         try:
             self._become(Role.EXPLAINER)
             self._send(job)

@@ -11,19 +11,22 @@ from grader.dispatch.pool import Pool, Pools
 from grader.processors import processors
 from grader.settings import Settings
 
+Say = Callable[[str], None]
+
 
 @contextlib.contextmanager
 def chosen_pools(
     scheduler: str | None,
     jobs: int | None,
-    say: Callable[[str], None],
+    say: Say,
     require_isolation: bool = False,
+    waits: Say | None = None,
 ) -> Iterator[Pools]:
     """Pools of `jobs` judges here, or on the cluster whose `scheduler` has that address.
 
     By default there are as many judges as processors here, or as threads there. `say` is told in
-    sentences what becomes of the cluster's machines. If isolation is required, it is so of the
-    machines that grade.
+    sentences what becomes of the cluster's machines, `waits` what is waited for here. If isolation
+    is required, it is so of the machines that grade.
 
     Raises:
         NotIsolated: if isolation is required here and does not hold.
@@ -32,7 +35,7 @@ def chosen_pools(
     if scheduler is None:
         if require_isolation:
             require_every_layer()
-        yield lambda settings: Coordinator(settings, jobs or processors())
+        yield lambda settings: Coordinator(settings, jobs or processors(), say=waits)
         return
     from grader.dispatch.cluster.connection import connected
 

@@ -15,7 +15,8 @@ class Task:
     """A submission that wants a grade: its place in the class, its hash, its cache key.
 
     `kept` are verdicts that stand from an earlier grade, `carried` what came back in it, `wrong` is
-    what went wrong in it; the other tests are wanted.
+    what went wrong in it; the other tests are wanted. Of a submission whose import was late,
+    `late_import` says so: it is not imported again.
     """
 
     entry: Entry
@@ -25,6 +26,7 @@ class Task:
     kept: tuple[Verdict, ...] = ()
     carried: tuple[Carried, ...] = ()
     wrong: Mapping[str, Status] | None = None
+    late_import: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 from grader.evidence import Evidence, Excerpt
 from grader.explainer.explainer import Explainer
 from grader.explainer.losses import LOST, Losses, hang_told
+from grader.explainer.own_time import OwnTime
 from grader.explainer.program import Program
 from grader.explainer.rerun import REPEATED
 from grader.explainer.retelling import Retelling
@@ -27,7 +28,7 @@ from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
 from grader.sandbox.seat import Seat, Seats
 from grader.sandbox.sitting import Limits
-from grader.settings import Settings
+from grader.settings import EXPLAINING_WALL_FACTOR, Settings
 from grader.submission import Submission, Unreadable
 from grader.suite.suite import Suite
 from grader.testing.outcome import StudentFault
@@ -68,11 +69,13 @@ class ExplainerService:
 
         Whatever goes wrong costs words, and says so.
         """
-        deadline = Deadline.after(self._settings.explain_seconds)
+        own_time, seconds = OwnTime(), self._settings.explain_seconds
+        deadline = Deadline.after(seconds, own_time, EXPLAINING_WALL_FACTOR * seconds)
         words = Words()
         try:
             entry, limits = Entry.from_json(job["entry"]), self._limits(job)
             with self._seats.taken(entry, limits) as seat:
+                own_time.follow(seat.sitting)
                 for words in self._words(seat, job, deadline):
                     yield words
             if deadline.passed:
@@ -99,7 +102,8 @@ class ExplainerService:
         is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE
         own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20
-        return Limits(whole, call, call, memory, settings.device, own, tells_where=True)
+        net = EXPLAINING_WALL_FACTOR * call
+        return Limits(whole, call, net, memory, settings.device, own, tells_where=True)
 
     def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
         submission, sitting, remarks = seat.submission, seat.sitting, job["remarks"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,19 +17,26 @@ class TooLate(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on the monotonic clock; whoever works for long looks at it between two steps."""
+    """A moment on a clock, and one on the wall; whoever works for long looks at it between steps.
+
+    The clock may stand still while the machine is busy; the moment on the wall is a net for that.
+    """
 
     at: float
+    clock: Callable[[], float] = time.monotonic
+    net: float = math.inf
 
     @classmethod
-    def after(cls, seconds: float) -> Deadline:
-        """So many seconds from now."""
-        return cls(time.monotonic() + seconds)
+    def after(
+        cls, seconds: float, clock: Callable[[], float] = time.monotonic, wall: float = math.inf
+    ) -> Deadline:
+        """Returns the moment that many seconds from now on a clock, or `wall` on the wall."""
+        return cls(clock() + seconds, clock, time.monotonic() + wall)
 
     @property
     def passed(self) -> bool:
         """Whether it is time to say what was found so far."""
-        return time.monotonic() >= self.at
+        return self.clock() >= self.at or time.monotonic() >= self.net
 
     def each(self, things: Iterable[Thing]) -> Iterator[Thing]:
         """One thing after another.

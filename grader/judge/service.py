@@ -101,7 +101,11 @@ class JudgeService:
         entry = Entry.from_json(job["entry"])
         kept = {row["id"]: Verdict.from_json(row) for row in job["kept"]}
         carried = tuple(Carried(**one) for one in job["carried"])
-        outcome = self._examined(entry, Earlier(kept, carried), job["follow"])
+        if job["late_import"] is None:
+            outcome = self._examined(entry, Earlier(kept, carried), job["follow"])
+        else:
+            late = job["late_import"]
+            outcome = self._unexamined(GradeStatus.UNREADABLE, Status.TIMEOUT, late)
         taken = time.monotonic() - started + sum(verdict.duration_s for verdict in kept.values())
         return Grade(
             submission=entry.name,

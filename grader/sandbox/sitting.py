@@ -123,6 +123,8 @@ class Sitting:
         self._worker: Worker | None = None
         self._used = 0.0
         self._wall = 0.0
+        self._beside = 0.0
+        self._bench: Workbench | None = None
         self._asked = ""
         self._losses: Counter[str] = Counter()
         self._hangs = 0
@@ -194,6 +196,11 @@ class Sitting:
         """The seconds of its time that are gone."""
         return self._used
 
+    @property
+    def spent(self) -> float:
+        """The seconds that all of its workers took, those in which edits were tried as well."""
+        return self._used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
+
     def charge(self, seconds: float) -> None:
         """Takes the seconds that its answers cost the judge from the time that it has."""
         self._used += seconds
@@ -214,10 +221,15 @@ class Sitting:
         try:
             seconds = self._limits.call_seconds
             patience = Patience(seconds, WALL_FACTOR * seconds)
-            if worker.load(self._submission, patience).problem is not None:
+            loaded = worker.load(self._submission, patience)
+            self._beside += worker.taken.own
+            if loaded.problem is not None:
                 raise WorkerLost(Status.ERROR, "the submission was imported once, and not again")
-            yield Workbench(worker, seconds, self._familiar)
+            self._bench = Workbench(worker, seconds, self._familiar)
+            yield self._bench
         finally:
+            self._beside += 0.0 if self._bench is None else self._bench.seconds
+            self._bench = None
             self._end(worker)
 
     @property

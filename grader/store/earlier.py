@@ -18,7 +18,7 @@ from grader.store.rows import (
     well_formed,
 )
 from grader.store.wrong import ADD_WRONG, OF_ONE
-from grader.verdict import Carried, Status, Verdict
+from grader.verdict import Carried, GradeStatus, Status, Verdict
 from grader.words import PENDING
 
 _ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
@@ -29,14 +29,15 @@ class EarlierGrade:
     """A complete grade of which no word is said of the submission as a whole.
 
     `key` stands for all that it depended on, `verdicts` are as the judge reached them, without
-    words.
+    words. `late_import` is what was said of a submission whose import took longer than it may: no
+    test was run, and none has another verdict.
     """
 
     key: str
     suite_hash: str
-    duration_s: float
     verdicts: tuple[Verdict, ...]
     carried: tuple[Carried, ...] = ()
+    late_import: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +60,20 @@ def read_earlier(
 ) -> EarlierGrade | None:
     """The grade of a submission, if verdicts of it can stand without the others."""
     row = database.execute(
-        "SELECT number, key, suite_hash, duration_s FROM submission "
-        "WHERE name = ? AND finished AND status = 'graded' AND message IS NULL",
+        "SELECT number, key, suite_hash, status, message FROM submission WHERE name = ? "
+        "AND finished AND (status = 'graded' AND message IS NULL OR status = 'unreadable')",
         (well_formed(name),),
     ).fetchone()
     if row is None:
         return None
-    number, key, suite_hash, duration_s = row
+    number, key, suite_hash, status, message = row
     reached = database.execute(REACHED, (number,))
     verdicts = tuple(verdict_of(tests, it) for it in reached)
     carried = tuple(Carried(*it) for it in database.execute(CARRIED, (number,)))
-    return EarlierGrade(key, suite_hash, duration_s, verdicts, carried)
+    if status == GradeStatus.GRADED:
+        return EarlierGrade(key, suite_hash, verdicts, carried)
+    is_late = {verdict.status for verdict in verdicts} == {Status.TIMEOUT}
+    return EarlierGrade(key, suite_hash, verdicts, late_import=message) if is_late else None
 
 
 def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:

@@ -93,7 +93,7 @@ def batch(
         discovery = attribution.applied_to(discovery)
     try:
         with (
-            chosen_pools(scheduler, jobs, _say, require_isolation) as pools,
+            chosen_pools(scheduler, jobs, _say, require_isolation, waits=_say) as pools,
             open_batch(discovery, paths, out, assignment, options, fresh) as opened,
         ):
             say_what_was_found(discovery)

@@ -51,7 +51,7 @@ def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
     still = 0
     try:
         with (
-            chosen_pools(None, jobs, click.echo) as pools,
+            chosen_pools(None, jobs, _say, waits=_say) as pools,
             ExplainingProgress() as progress,
             contextlib.closing(explain_folder(results, assignment, pools, begin)) as words,
         ):
@@ -63,3 +63,7 @@ def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
         sys.exit(INTERRUPTED)
     click.echo(f"{total - still} submissions explained, {still} without all of their words")
     write_pages(results)
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)

@@ -40,7 +40,12 @@ class Errand:
             return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
         kept = [verdict.as_whole_json() for verdict in wish.kept]
         carried = [dataclasses.asdict(one) for one in wish.carried]
-        wanted = {"submission_hash": wish.submission_hash, "kept": kept, "carried": carried}
+        wanted = {
+            "submission_hash": wish.submission_hash,
+            "kept": kept,
+            "carried": carried,
+            "late_import": wish.late_import,
+        }
         return cls(wish.entry.name, wanted, parcel)
 
     def wish_for(self, entry: Entry) -> Task | Question:
@@ -50,7 +55,8 @@ class Errand:
             return Question(entry, lambda: grade)
         kept = tuple(Verdict.from_json(verdict) for verdict in self.wish["kept"])
         carried = tuple(Carried(**one) for one in self.wish["carried"])
-        return Task(entry, 0, self.wish["submission_hash"], "", kept, carried)
+        late = self.wish["late_import"]
+        return Task(entry, 0, self.wish["submission_hash"], "", kept, carried, late_import=late)
 
     def packed(self) -> tuple[bytes, bytes]:
         """The errand as JSON, and the bytes of its parcel."""

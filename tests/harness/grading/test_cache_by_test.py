@@ -16,7 +16,7 @@ from grader.assignment import find_assignment
 from grader.dispatch.fingerprints import SHARED, SUITE, hashes_by_test, without_parameters
 from grader.dispatch.test_files import files_of_tests
 from grader.store import Store
-from grader.verdict import Grade
+from grader.verdict import Grade, Verdict
 from tests.harness.conftest import RIGHT, TINY, write_files
 from tests.harness.marks import rest_slow
 
@@ -100,11 +100,13 @@ class Course:
         assert old in text
         file.write_text(text.replace(old, new))
 
-    def grade(self, out: Path) -> tuple[list[Grade], set[str]]:
+    def grade(self, out: Path, timeout: float = 120) -> tuple[list[Grade], set[str]]:
         """The grades, and the names of the tests that were run for them."""
         log = self.root / "run.log"
         log.write_text("")
-        results = grader.batch(self.submissions, out, assignment=self.root, seed=7, jobs=1)
+        results = grader.batch(
+            self.submissions, out, assignment=self.root, seed=7, timeout=timeout, jobs=1
+        )
         return [*results.grades()], set(log.read_text().split())
 
     def hashes(self) -> dict[str, str]:
@@ -257,15 +259,39 @@ def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_nothing_is_kept_where_time_ran_out(tmp_path: Path) -> None:
-    """How far a submission comes in its time depends on all tests together."""
-    course = Course(tmp_path).write({RIGHTLY: RIGHT})
-    course.grade(tmp_path / "out")
-    with contextlib.closing(sqlite3.connect(tmp_path / "out" / "results.sqlite")) as store, store:
-        store.execute("UPDATE submission SET duration_s = 1000")
+def test_what_hung_is_not_waited_for_again(tmp_path: Path) -> None:
+    """Its verdicts stand while its own tests do, however much time was used up."""
+    hangs = RIGHT.replace("return x.numel()", "while True: pass")
+    course = Course(tmp_path).write({RIGHTLY: hangs})
+    course.change("pyproject.toml", "call_timeout = 2", "call_timeout = 0.3")
+    (before,), _ = course.grade(tmp_path / "out", timeout=1)
     doubles_in_another_way(course)
-    _, run_again = course.grade(tmp_path / "out")
-    assert run_again == DOUBLES | COUNTS
+    (after,), run_again = course.grade(tmp_path / "out", timeout=1)
+    assert run_again == {"test_doubles"}
+    late = [{test.id: test.status for test in of_one(it, "run_count")} for it in (before, after)]
+    assert late[0] == late[1]
+    assert {*late[0].values()} == {"timeout"}
+
+
+@pytest.mark.process
+def test_what_hung_when_it_was_imported_is_not_imported_again(tmp_path: Path) -> None:
+    """Until it changes: its worker says so by what it is confined by, which nobody else has."""
+    course = Course(tmp_path).write({RIGHTLY: f"while True: pass\n{RIGHT}"})
+    (before,), _ = course.grade(tmp_path / "out", timeout=0.5)
+    assert (before.status, bool(before.isolation)) == ("unreadable", True)
+    doubles_in_another_way(course)
+    (after,), run_again = course.grade(tmp_path / "out", timeout=0.5)
+    assert (after.isolation, run_again) == ({}, set())
+    told = [(test.status, test.message, test.where) for test in after.tests]
+    assert told == [(test.status, test.message, test.where) for test in before.tests]
+    assert (after.status, after.message) == (before.status, before.message)
+    (course.submissions / RIGHTLY / "adapters.py").write_text(RIGHT)
+    (mended,), _ = course.grade(tmp_path / "out", timeout=0.5)
+    assert mended.score == mended.max_score
+
+
+def of_one(grade: Grade, exercise: str) -> list[Verdict]:
+    return [test for test in grade.tests if test.exercise == exercise]
 
 
 def counts_are_one_more(course: Course) -> None:

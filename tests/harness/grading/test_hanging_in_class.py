@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from grader.causes import NOT_CALLED, FailedTest, causes
+from grader.dispatch.coordinator import Coordinator
+from grader.dispatch.task import Task
 from grader.intake import Entry
 from grader.settings import Settings
 from grader.verdict import Grade, GradeStatus, Status, Verdict, Where
-from tests.harness.conftest import write_files
+from tests.harness.conftest import RIGHT, write_files
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow
 
@@ -222,3 +224,18 @@ def test_a_notebook_tells_its_line_too(grade):
     graded = grade({"answers.ipynb": json.dumps(notebook)})
     assert of(graded)[0].where is not None
     assert of(graded)[0].message.splitlines()[1].strip() in ("while True:", "n += 1")
+
+
+def test_whoever_waits_is_told_for_whom(hasty, tmp_path):
+    """By name, once nothing arrived for a while; whoever has a grade is not waited for."""
+    settings = Settings(str(hasty), 1, (), "adapters.py", 4.0, 512, "suite")
+    text = f"def run_double(x):\n{LOOP}{RIGHT_COUNT}"
+    tasks = [
+        Task(Entry(name, write_files(tmp_path / name, {"adapters.py": program})), place, "hash", "")
+        for place, (name, program) in enumerate({"bob": RIGHT, "alice": text}.items())
+    ]
+    said: list[str] = []
+    with Coordinator(settings, 1, say=said.append, silent_seconds=0.2) as coordinator:
+        graded = [one.task.entry.name for one in coordinator.grade(tasks)]
+    assert graded == ["bob", "alice"]
+    assert re.fullmatch(r"still waiting for alice \(\d+ s\)", said[-1])
