@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from grader.judge.carrying import Carrying, Paid
@@ -101,6 +102,7 @@ class Judge:
                 self._memory.learn(test.id, self._interview.asked, verdict)
             asked, self._interview = self._interview.asked, None
         if verdict.status is Status.FAILED:
+            self._ask_the_rest(test, examinee, asked)
             self._failed.keep(test.id, asked)
         if sum(one.size for one in asked) > _MUCH:
             # Exceptions and their tracebacks hold one another, and the answers.
@@ -115,6 +117,17 @@ class Judge:
             # The test holds up where answers are right: these answers broke it.
             ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)
         return test.ended(ended.raised, ended.observed)
+
+    def _ask_the_rest(self, test: Test, examinee: Examinee, asked: Sequence[Asked]) -> None:
+        """Makes the calls of a failed test that it had not come to, as if nothing had failed.
+
+        Otherwise the next call would tell a submission that its last answer was wrong.
+        """
+        self._interview = Interview(examinee.ask, asked)
+        bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())
+        ended = self._suite.run_on(test.id, bench)
+        self._charge(ended.observed.seconds)
+        self._interview = None
 
     def _is_passed_by_the_reference(self, test: Test) -> bool:
         """Whether a test that broke passes when the reference answers in the submission's place."""

@@ -43,6 +43,11 @@ class Case:
         self._next_drawn = self._next_expected = 0
         return self
 
+    def branch(self) -> Case:
+        """A case of its own that goes on as this one would, which learns nothing of that."""
+        generator = self.generator and self.generator.clone_state()
+        return Case(generator, [*self.drawn], [*self.expected])
+
     def draw(self, make: Callable[[torch.Generator], torch.Tensor]) -> torch.Tensor:
         """The next drawn input; a copy, since a test may write into it.
 

@@ -1,0 +1,155 @@
+"""A submission learns nothing from the order of calls: it is the same whatever was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from grader.assignment import find_assignment
+from grader.judge.judge import Judge
+from grader.points import total
+from grader.suite.suite import Suite
+from grader.testing.course import load_references
+from grader.verification import Functions
+from grader.wire.calls import Answer, Call
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+SEED = 5
+FEW = ("run_softmax", "run_causal_mask", "run_parameter_count")
+Seen = tuple[object, ...]
+
+
+def seen_of(call: Call) -> Seen:
+    """What a submission sees of a call in whatever draw: no number that is drawn."""
+    given = [(name, shape_of(value)) for name, value in call.arguments.items()]
+    steps = [step.name for step in (*call.before, *call.then)]
+    return (call.adapter, call.device, *given, *steps)
+
+
+def shape_of(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, tuple(value.shape))
+    return value if isinstance(value, bool) else type(value)
+
+
+def other_than(value: Any) -> Any:
+    """A wrong answer of the same type and shape."""
+    if isinstance(value, torch.Tensor):
+        return ~value if value.dtype is torch.bool else value + 1
+    if isinstance(value, dict):
+        return {key: other_than(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([other_than(one) for one in value])
+    return value + 1 if isinstance(value, int | float) else value
+
+
+def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: other_than(function(*args, **kwargs))
+
+
+@dataclass
+class Noting:
+    """Answers as another one does, and notes what it sees."""
+
+    functions: Functions
+    seen: list[Seen] = field(default_factory=list)
+
+    def ask(self, call: Call) -> Answer:
+        self.seen.append(seen_of(call))
+        return self.functions.ask(call)
+
+
+@dataclass
+class TwoCandidates:
+    """Knows the order of the calls that right answers get; where one is left out, it changes over.
+
+    So it gives the second candidate's answers as soon as a first one of the other was wrong.
+    """
+
+    first: Functions
+    second: Functions
+    right_order: Sequence[Seen]
+    place: int = 0
+    has_changed_over: bool = False
+
+    def ask(self, call: Call) -> Answer:
+        seen = seen_of(call)
+        if seen != self.right_order[self.place]:
+            self.has_changed_over = True
+            self.place = self.right_order.index(seen, self.place)
+        self.place += 1
+        return (self.second if self.has_changed_over else self.first).ask(call)
+
+
+@dataclass
+class Class:
+    """One judge, and what submissions to it see and earn."""
+
+    judge: Judge
+
+    def seen(self, functions: Functions) -> list[Seen]:
+        noting = Noting(functions)
+        self.earned(noting)
+        return noting.seen
+
+    def earned(self, examinee: Any) -> float:
+        return total(verdict.score for verdict in self.judge.grade(examinee))
+
+
+def of_the_attention_assignment(look: Callable[[Class, Functions, Functions], None]) -> None:
+    """Has a new class looked at, with right functions and with wrong ones."""
+
+    def serve(suite: Suite) -> None:
+        references = load_references(ROOT)
+        spoilt = {name: wrong(function) for name, function in references.items()}
+        look(Class(Judge(suite, SEED)), Functions(ROOT, references), Functions(ROOT, spoilt))
+
+    Suite(find_assignment(ROOT), FEW).open(serve)
+
+
+def test_wrong_answers_are_asked_for_as_right_ones_are():
+    """Each of a test's calls is made, also those behind the assertion that fails."""
+
+    def look(graded: Class, right: Functions, spoilt: Functions) -> None:
+        assert graded.seen(spoilt) == graded.seen(right)
+
+    of_the_attention_assignment(look)
+
+
+def test_answers_that_were_given_before_are_asked_for_alike():
+    """A judge remembers how a test ended for the same answers; it makes all calls again."""
+
+    def look(graded: Class, _right: Functions, spoilt: Functions) -> None:
+        first = graded.seen(spoilt)
+        assert graded.seen(spoilt) == first
+
+    of_the_attention_assignment(look)
+
+
+def test_what_a_failed_test_goes_on_to_draw_is_what_others_get():
+    """Inputs of those who come later are the same as if nobody had failed before."""
+
+    def look(graded: Class, right: Functions, spoilt: Functions) -> None:
+        graded.seen(spoilt)
+        assert graded.earned(right) == pytest.approx(10.0)
+
+    of_the_attention_assignment(look)
+
+
+def test_a_second_candidate_earns_nothing():
+    """Whoever holds two programs is not told when the first one was wrong."""
+
+    def look(graded: Class, right: Functions, spoilt: Functions) -> None:
+        order = graded.seen(right)
+        alone = graded.earned(spoilt)
+        both = TwoCandidates(spoilt, right, order)
+        assert (graded.earned(both), both.has_changed_over) == (alone, False)
+
+    of_the_attention_assignment(look)
