@@ -199,7 +199,8 @@ class Explainer:
         depends = workshop.dependence(self._mistakes, asked, made)
         if not depends.tests:
             return depends, {}
-        others = itertools.chain(*self._wrong(statuses, seen, depends).values())
+        wrong = itertools.chain(*self._wrong(statuses, seen, depends).values())
+        others = [test for test in wrong if test not in depends.handed_on]
         alone = workshop.alone(
             others, lambda test, ask: self._rerun.look(self._suite.tests[test], ask)
         )
@@ -384,6 +385,8 @@ def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
 
 def _depending(test: str, told: Told, depends: Dependence) -> Told:
     """The words, and that the answer depends on earlier calls, where it does."""
+    if test in depends.handed_on:
+        return _with(told._replace(diagnosis=None), depends.in_words(test))
     if test not in depends.concerned:
         return told
     # What else is said of an exception is about what was left, not about this call.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,15 +17,18 @@ from grader.explaining.wording import InFull
 from grader.home.contract import contract_at_home
 from grader.home.fixtures import FrozenModule, fixture_file, thaw
 from grader.home.limit import Limit
+from grader.home.second_copy import CannotCopy, SecondCopy
 from grader.testing.bench import Bench
 from grader.testing.cases import HOME_SEED, Case, fresh_case
 from grader.testing.contract import Adapter
 from grader.testing.course import load_references, make_importable
 from grader.testing.outcome import StudentFault, note
+from grader.testing.two_processes import TwoProcesses, in_two_processes
 from grader.testing.uses import WISH, in_words
 from grader.wire.calls import Answer, Call, Raised, Use
 from grader.wire.following import Receiving, Sending
 from grader.wire.frames import receive
+from grader.wire.values import Value
 from grader.worker.carrying_out import Living
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
@@ -74,13 +77,17 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     except BaseException as exception:  # a student's code may raise anything at all
         adapters = ModuleType("adapters")
         contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
-    calls = DirectCalls(adapters, root, watch, limit)
+    calls = DirectCalls(adapters, root, watch, limit, imports_anew=problem is None)
     bench = Bench(contract, calls, references, cases, SEED, InFull(), problem)
     return Home(bench, cases, calls, exercises, shows_edits)
 
 
 class DirectCalls:
-    """Calls the functions of `adapters` in this process, on what would have arrived in a worker."""
+    """Calls the functions of `adapters` in this process, on what would have arrived in a worker.
+
+    Where a script hands a file on, who `imports_anew` does what follows with a second copy of the
+    student's modules.
+    """
 
     def __init__(
         self,
@@ -88,8 +95,11 @@ class DirectCalls:
         root: Path,
         watch: Watch | None = None,
         limit: Limit | None = None,
+        imports_anew: bool = False,
     ) -> None:
         self.adapters = adapters
+        self._imports_anew = imports_anew
+        self._handed_on: _HandedOn | None = None
         self._root = root
         self._watch = watch
         self._limit = limit
@@ -115,21 +125,51 @@ class DirectCalls:
         return answer
 
     def _answer(self, call: Call) -> Answer:
-        functions = vars(self.adapters)
+        parts = in_two_processes(call) if self._imports_anew else None
+        if parts is None:
+            self._handed_on = None
+            return self._done(call, vars(self.adapters), self._living)
+        own = self._handed_on
+        if own is None or not parts.follows(own.parts):
+            answer = self._done(parts.first, vars(self.adapters), self._living)
+            if answer.raised is not None:
+                return answer
+            try:
+                copy = SecondCopy(self._root)
+            except CannotCopy:
+                return self._done(call, vars(self.adapters), self._living)
+            own = _HandedOn(parts, answer.value, copy, Living(copy.functions))
+            self._handed_on = own
+        with own.copy.in_place():
+            return self._done(parts.second(own.content), own.copy.functions, own.living)
+
+    def _done(
+        self, call: Call, functions: Mapping[str, Callable[..., object]], living: Living
+    ) -> Answer:
         if call.adapter and call.adapter not in functions:
             return absent(call.adapter)
         function = functions.get(call.adapter, _nothing)
         sent = io.BytesIO(self._sending.frame(call))
         arrived = self._receiving.call(receive(lambda size: bytearray(sent.read(size))))
         if self._limit is None:
-            answer = perform(function, arrived, self._root, functions, self._living)
+            answer = perform(function, arrived, self._root, functions, living)
         else:
             answer = self._limit.call(
-                lambda: perform(function, arrived, self._root, functions, self._living)
+                lambda: perform(function, arrived, self._root, functions, living)
             )
         if answer.raised is not None:
             _give_way(answer.raised)
         return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _HandedOn:
+    """A file that was handed on, and the copy that was given it."""
+
+    parts: TwoProcesses
+    content: Value
+    copy: SecondCopy
+    living: Living
 
 
 class HomeCases:

@@ -17,16 +17,18 @@ from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.limits.allowance import Allowance, Patience
 from grader.sandbox.missed import with_what_was_missed
 from grader.sandbox.redaction import redacted, without_places
-from grader.sandbox.replies import Reply, Sealed, Unremarkable
+from grader.sandbox.replies import Reply, Sealed, Unremarkable, opened
 from grader.sandbox.uses import Uses
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.settings import CPU, WALL_FACTOR
 from grader.submission import Submission
 from grader.testing.outcome import StudentFault
+from grader.testing.two_processes import TwoProcesses, in_two_processes
 from grader.testing.wording import Wording
 from grader.verdict import Status
 from grader.wire.calls import Call, Raised
 from grader.wire.trials import Outcomes, Trials
+from grader.wire.values import Value
 
 _LOSSES = 2
 # So many calls may take all their time. Who hangs as often has one part that is asked by many.
@@ -137,6 +139,7 @@ class Sitting:
         self.import_seconds: Mapping[str, float] = {}
         self.not_run: tuple[str, ...] = ()
         self._missed: tuple[str, ...] = ()
+        self._handed_on: tuple[TwoProcesses, Value] | None = None
 
     def open(self) -> StudentFault | None:
         """Has a worker import the submission; what went wrong if it cannot be imported.
@@ -151,12 +154,27 @@ class Sitting:
     def ask(self, call: Call, seconds: float = math.inf) -> Reply:
         """The submission's answer to a call; one that came before may be sealed.
 
-        It may take so many `seconds` if these are fewer than those of any call.
+        It may take so many `seconds` if these are fewer than those of any call. What a script does
+        with a file that it hands on is asked of a new worker.
 
         Raises:
             StudentFault: if there is none.
             ForkServerLost: if no worker could be had.
         """
+        parts = in_two_processes(call)
+        if parts is None:
+            self._handed_on = None
+            return self._ask(call, seconds)
+        if self._handed_on is None or not parts.follows(self._handed_on[0]):
+            self._handed_on = None
+            answer = opened(self._ask(parts.first, seconds))
+            if answer.raised is not None:
+                return answer
+            self._handed_on = parts, answer.value
+            self.close()
+        return self._ask(parts.second(self._handed_on[1]), seconds)
+
+    def _ask(self, call: Call, seconds: float) -> Reply:
         self.whereabouts = ""
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()

@@ -22,7 +22,7 @@ from grader.testing.objects import NUMBERS, Handle, ParameterHandle
 from grader.testing.scripts import Thing
 from grader.wire.scripts import Doing, Step
 from grader.wire.values import Local
-from grader.worker.making import ABSENT, IRREGULAR, MAX_ENTRIES, MAX_FILE, TOO_LARGE, TOO_MANY
+from grader.worker.making import ABSENT, ANEW, IRREGULAR, MAX_ENTRIES, MAX_FILE, TOO_LARGE, TOO_MANY
 
 _STATE = DictType(PlainType(str), Anything())
 _WHY = {
@@ -136,6 +136,15 @@ class FileHandle(_Path):
     def as_text(self) -> Form:
         """It open for reading text in UTF-8, as an argument."""
         return Form(self._thing, self._name, "as_text", TEXT)
+
+    def in_a_new_process(self) -> FileHandle:
+        """A file with the same content where nothing else of what was done before is left.
+
+        In class, who takes it and what is made from then on are in a process of their own, into
+        which the submission is imported anew. Nothing that was made before may be used with them.
+        """
+        step = Step(0, Doing.MAKE, ANEW, (self._local(), self._name))
+        return FileHandle(self._thing.script.take(step), self._name)
 
     def read(self) -> bytes:
         """Its content.

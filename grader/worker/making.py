@@ -23,6 +23,8 @@ from grader.wire.scripts import GIVEN
 
 MAX_FILE = 64 << 20
 MAX_ENTRIES = 10_000
+# The step that hands a file on to who has nothing else.
+ANEW = "anew"
 # What is said in place of a file's content, or a folder's entries.
 ABSENT, IRREGULAR, TOO_LARGE, TOO_MANY = "absent", "irregular", "too large", "too many"
 
@@ -128,6 +130,14 @@ def _as_text(shop: Workshop, path: Path) -> IO[str]:
     return shop.opened(path.open(encoding="utf-8"))
 
 
+def _anew(shop: Workshop, path: Path, name: str) -> Path:
+    copy = shop.new_place(name)
+    content = _content(shop, path)
+    if isinstance(content, bytes):
+        copy.write_bytes(content)
+    return copy
+
+
 def _content(_shop: Workshop, path: Path) -> bytes | str:
     """The content of a file, or why there is none."""
     try:
@@ -182,6 +192,7 @@ _MAKERS: Mapping[str, Callable[..., Any]] = {
     "as_str": _as_str,
     "as_stream": _as_stream,
     "as_text": _as_text,
+    ANEW: _anew,
     "content": _content,
     "exists": _exists,
     "entries": _entries,

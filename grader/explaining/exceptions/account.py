@@ -11,6 +11,7 @@ from grader.explaining.exceptions.kinds import Explanation
 from grader.explaining.exceptions.other_python import wanted_python
 from grader.plain_text import plain
 from grader.testing.outcome import StudentFault
+from grader.testing.two_processes import REMARK, in_two_processes
 from grader.verdict import Status, Where
 from grader.wire.calls import Call, Raised
 from grader.wire.scripts import Doing
@@ -62,6 +63,8 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
     yield from _not_run(raised)
     if call is not None:
         yield f"The test called {call_in_words(call)}."
+        if in_two_processes(call) is not None:
+            yield REMARK
     yield from printed_in_words(raised.printed)
 
 

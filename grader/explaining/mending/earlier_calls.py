@@ -14,6 +14,7 @@ from grader.explaining.mending.sources import Sources
 from grader.explaining.naming.catalogue import Catalogue
 from grader.testing.observation import Observation, Question
 from grader.testing.outcome import place_in_words
+from grader.testing.two_processes import in_two_processes
 from grader.wire.calls import Call, encode_call
 from grader.wire.records import Line
 from grader.wire.trials import Outcomes, Trials
@@ -28,6 +29,10 @@ _AGAIN = 7
 _MOST_EARLIER = 120
 _MOST_NUMBERS = 1 << 20
 SAID = "This depends on earlier calls: it is right where nothing was called before."
+HANDED_ON = (
+    "It is right in the process that saved the file: "
+    "something is kept there which is not in the file."
+)
 _KEPT = "What an earlier call leaves is kept in"
 
 Reply = TypeVar("Reply")
@@ -41,11 +46,13 @@ class Dependence:
 
     Those of `tests` were seen to be answered wrongly once others had been made. `lines` are, by
     test, where something of these is kept: putting it back, and nothing else, makes the test right.
+    Tests that are `handed_on` go on in a new process, and are right without one.
     """
 
     right_first: frozenset[Asking] = frozenset()
     tests: frozenset[str] = frozenset()
     lines: Mapping[str, Line] = field(default_factory=dict)
+    handed_on: frozenset[str] = frozenset()
 
     def also(self, tests: Iterable[str]) -> Dependence:
         """The same with tests that fail, but pass if nothing was called before."""
@@ -54,7 +61,7 @@ class Dependence:
     @property
     def concerned(self) -> frozenset[str]:
         """The tests with such a call, seen to depend or not."""
-        return self.tests.union(test for test, _ in self.right_first)
+        return self.tests.union(test for test, _ in self.right_first) - self.handed_on
 
     def holds(self, one: Observation | Question) -> bool:
         """Whether a call is right when it is the first."""
@@ -62,6 +69,8 @@ class Dependence:
 
     def in_words(self, test: str) -> str:
         """What is to be said of a test, and the line; nothing if no dependence was seen."""
+        if test in self.handed_on:
+            return HANDED_ON
         if test not in self.tests:
             return ""
         line = self.lines.get(test)
@@ -99,8 +108,11 @@ def dependence(
         for _ in range(_AGAIN if right else 0):
             if len(_right_alone(catalogue, workbench, right)) < len(right):
                 return Dependence(first)
-        found = _among_others(catalogue, workbench, sources, right, made)
-        return replace(found, right_first=first)
+        calls = {one.question.test: one.question.call for one in right}
+        handed_on = frozenset(test for test, call in calls.items() if in_two_processes(call))
+        here = [one for one in right if one.question.test not in handed_on]
+        found = _among_others(catalogue, workbench, sources, here, made)
+        return replace(found, right_first=first, handed_on=handed_on)
 
 
 def _right_alone(catalogue: Catalogue, bench: Workbench, asked: Sequence[Asked]) -> Sequence[Asked]:

@@ -35,6 +35,25 @@ FILLED_IN = {
     "checkpoint": ("save_checkpoint", "load_checkpoint"),
     "tokenizer_training": ("train_bpe",),
 }
+# Saves nothing, and loads what was left in the process that was to save it.
+KEPT = """
+KEPT = {}
+
+
+def save_checkpoint(model, optimizer, iteration, out):
+    KEPT["last"] = copy.deepcopy((model.state_dict(), optimizer.state_dict(), iteration))
+    if hasattr(out, "write"):
+        out.write(b"x")
+    else:
+        Path(out).write_bytes(b"x")
+
+
+def load_checkpoint(src, model, optimizer):
+    weights, states, iteration = KEPT["last"]
+    model.load_state_dict(weights)
+    optimizer.load_state_dict(states)
+    return iteration
+"""
 CLASSES = {"optimizer": "AdamW", "tokenizer": "Tokenizer"}
 
 
@@ -44,6 +63,11 @@ def results(grader, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("class")
     for name in (*RIGHT, *OTHERS):
         shutil.copytree(ASSIGNMENT / "class" / name, folder / name)
+    shutil.copytree(ASSIGNMENT / "class" / "ada-berg", folder / "keeps-all")
+    training = folder / "keeps-all" / "lm" / "training.py"
+    before, saving, _ = training.read_text().partition("def save_checkpoint")
+    assert saving
+    training.write_text(f"import copy\nfrom pathlib import Path\n{before}{KEPT}")
     out = tmp_path_factory.mktemp("results")
     done = grader(
         *("batch", folder, "--adapters", "tests/adapters.py", "--out", out), cwd=ASSIGNMENT
@@ -68,6 +92,18 @@ def test_right_repositories_get_full_marks_in_four_styles(results):
         wrong = [test.id for test in grades[name].tests if test.status != "passed"]
         assert (grades[name].score, wrong) == (sum(POINTS.values()), []), name
     assert grades["gil-haas"].score == 0
+
+
+def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
+    """In a worker of its own: all that was kept in the first one is gone."""
+    grades = {grade.submission: grade for grade in Store.read(results).grades()}
+    lost = {test.exercise for test in grades["keeps-all"].tests if test.status != "passed"}
+    assert lost == {"run_save_checkpoint", "run_load_checkpoint"}
+    earned = sum(test.score for test in grades["keeps-all"].tests if test.exercise in lost)
+    assert earned == 0
+    said = next(test.message for test in grades["keeps-all"].tests if test.status == "error")
+    assert "your program had been imported anew" in said
+    assert "something is kept there which is not in the file" in said
 
 
 def test_weights_that_are_never_loaded_are_told(results):

@@ -18,6 +18,7 @@ from grader.testing.cases import fresh_case
 from grader.testing.contract import read_contract
 from grader.testing.handle import BrokenReference, Reference, Student
 from grader.testing.outcome import StudentFault
+from grader.testing.two_processes import in_two_processes
 from grader.wire.modules import module_of, outline_of
 from grader.worker import making
 from grader.worker.making import Workshop
@@ -96,6 +97,57 @@ def test_a_call_changes_a_parameter(which):
     assert start.tolist() == [1.0] * 3
     weight.grad = None
     assert weight.grad is None
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_file_is_handed_on(which):
+    """Its content goes along; what becomes of the copy is not seen in the first."""
+    write = handles("run_write")[which]
+    file = write.file("a", "a.txt")
+    copy = file.in_a_new_process()
+    write(copy, "b")
+    assert (file.text(), copy.text()) == ("a", "b")
+
+
+@pytest.mark.parametrize("content", ["a", None])
+def test_both_halves_of_a_script_do_what_the_whole_does(content):
+    """The first one tells the file's content, with which the second one begins."""
+    asked = []
+    contract = contract_of(CONTRACT)
+    calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
+
+    def ask(call):
+        asked.append(call)
+        return calls(call)
+
+    write = Student(contract["run_write"], ask, 1, lambda *_: None, InFull(), others=contract)
+    file = write.file(name="a.txt")
+    if content is not None:
+        write(file, content)
+    counter = write.other("get_counter")()
+    copy = file.in_a_new_process()
+    write.other("run_write")(copy.as_stream, "x\ny\n")
+    assert counter.count(["one line"]) == 1
+    assert copy.text() == "x\ny\n"
+    parts = in_two_processes(asked[-1])
+    first = calls(parts.first).value
+    assert first == ("absent" if content is None else content.encode())
+    assert calls(parts.second(first)).value == b"x\ny\n"
+
+
+def test_a_script_that_hands_nothing_on_is_one():
+    """As all are that make no new process."""
+    asked = []
+    contract = contract_of(CONTRACT)
+    calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
+
+    def ask(call):
+        asked.append(call)
+        return calls(call)
+
+    write = Student(contract["run_write"], ask, 1, lambda *_: None, InFull(), others=contract)
+    write(write.file(name="a.txt"), "a")
+    assert in_two_processes(asked[-1]) is None
 
 
 @pytest.mark.parametrize("which", [0, 1])

@@ -37,6 +37,7 @@ def gone_on(handle, saved, loaded, draw_of_steps, form="path"):
     before, other, after, iteration, x = draw_of_steps
     file = handle.file(name="checkpoint.pt")
     save(*trained(handle, saved, before), iteration, form_of(file, form))
+    file = file.in_a_new_process()
     model, optimizer = trained(handle, loaded, other)
     told = load(form_of(file, form), model, optimizer)
     weights = model.state_dict()
