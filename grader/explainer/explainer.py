@@ -195,16 +195,22 @@ class Explainer:
 
         And what comes of other wrong tests where nothing was called before, if something does.
         """
-        asked = itertools.chain(*self._asked(statuses, seen).values())
+        asked = [*itertools.chain(*self._asked(statuses, seen).values())]
         depends = workshop.dependence(self._mistakes, asked, made)
+        wrong = self._wrong(statuses, seen, depends)
         if not depends.tests:
+            # Of these no plain answer was a control: gradients, for example.
+            for one in asked:
+                if not one.right:
+                    wrong.pop(one.exercise, None)
+        others = [
+            test for test in itertools.chain(*wrong.values()) if test not in depends.handed_on
+        ]
+        if not others:
             return depends, {}
-        wrong = itertools.chain(*self._wrong(statuses, seen, depends).values())
-        others = [test for test in wrong if test not in depends.handed_on]
-        alone = workshop.alone(
-            others, lambda test, ask: self._rerun.look(self._suite.tests[test], ask)
-        )
-        return depends.also(test for test, one in alone.items() if one.words is None), alone
+        alone = workshop.alone(others, self._look)
+        right = {test for test, one in alone.items() if one.words is None}
+        return depends.also(right), alone if depends.tests or right else {}
 
     def _nameless(
         self, answers: Mapping[str, Sequence[Observation]], findings: Mapping[str, Finding]

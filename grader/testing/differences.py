@@ -50,6 +50,7 @@ class Conversion:
     asked_in: torch.dtype
     line: Line | None
     explains: bool
+    by_inputs: bool = True
 
     @classmethod
     def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
@@ -59,14 +60,15 @@ class Conversion:
             return None
         explains = all_within(actual, expected, tolerance_for(actual.dtype))
         line = known.trace(Traced.DTYPE)
-        return cls(actual.dtype, known.asked_in, line, explains)
+        return cls(actual.dtype, known.asked_in, line, explains, known.by_inputs)
 
     def in_words(self, what: str) -> Iterator[str]:
         """What the dtypes are, and where it was changed."""
         dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.asked_in))
         digits = _DIGITS.get(self.dtype)
         coarse = f" {dtype} holds {digits} digits of a number." if digits else ""
-        yield f"{what} is {dtype}, and the inputs are {asked}: it must stay {asked}.{coarse}"
+        must = f"and the inputs are {asked}: it must stay" if self.by_inputs else "and must be"
+        yield f"{what} is {dtype}, {must} {asked}.{coarse}"
         if self.line is not None:
             yield f"It becomes {dtype} in {place_in_words(self.line)}"
 

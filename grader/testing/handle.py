@@ -270,7 +270,8 @@ class Student(Maker):
             else tuple(f"axis {place}" for place in range(tensor.ndim))
         )
         is_as_before = untouched(tensor, call.last if call else None, steps)
-        returned(Returned(tensor, axes, _asked_in(arguments), trace, is_as_before))
+        asked_in, by_inputs = _asked_in(arguments), bool(_dtypes_of(arguments))
+        returned(Returned(tensor, axes, asked_in, trace, is_as_before, by_inputs))
 
 
 class Reference(Maker):
@@ -407,9 +408,14 @@ def _in_float64(value: Any) -> Any:
 
 def _asked_in(arguments: Mapping[str, Value]) -> torch.dtype:
     """The dtype in which torch computes with these arguments; its default if none holds floats."""
-    dtypes = [
+    dtypes = _dtypes_of(arguments)
+    return functools.reduce(torch.promote_types, dtypes) if dtypes else torch.get_default_dtype()
+
+
+def _dtypes_of(arguments: Mapping[str, Value]) -> list[torch.dtype]:
+    """The dtypes of arguments that are tensors of floating point."""
+    return [
         value.dtype
         for value in arguments.values()
         if isinstance(value, torch.Tensor) and value.is_floating_point()
     ]
-    return functools.reduce(torch.promote_types, dtypes) if dtypes else torch.get_default_dtype()

@@ -45,6 +45,7 @@ class StudentFault(Exception):
 class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
+    Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
     `trace` finds the line that made it what it is, if that can be known; `untouched` says what it
     is (a parameter, a gradient) if a test read it and it is still as the test had made it.
     """
@@ -54,6 +55,7 @@ class Returned:
     asked_in: torch.dtype
     trace: Callable[[Traced], Line | None]
     untouched: str = ""
+    by_inputs: bool = True
 
 
 @dataclass(slots=True)

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from grader.worker.trying.torch_settings import SETTINGS
+
 _Cached = type(functools.lru_cache(lambda: None))
 _MOST = 2000
 _DEEPEST = 6
@@ -39,7 +41,7 @@ class StateChange:
     file and the line that says it is kept, where that is no line that runs: a cache's.
     """
 
-    undo: Callable[[], None]
+    undo: Callable[[], object]
     look: Callable[[], object]
     line: tuple[str, int] | None = None
 
@@ -49,7 +51,7 @@ class State:
 
     And what their functions hold, in defaults and of the functions around them, as decorators do
     that remember; what is cached of functions of files below `root`, `within` these modules if that
-    is told, and of packages that remember shapes.
+    is told, and of packages that remember shapes; and torch's settings.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class State:
             and (within is None or id(one.__wrapped__.__globals__) in within)
         ]
         self._caches_of_packages = _caches_of_packages()
+        self._settings = [(setting, setting.read()) for setting in SETTINGS]
 
     def restore(self) -> None:
         """Puts everything back to how it was."""
@@ -101,6 +104,9 @@ class State:
             tensor.restore()
         for cache in (*self._caches, *self._caches_of_packages):
             cache.cache_clear()
+        for setting, value in self._settings:
+            if setting.read() != value:
+                setting.write(value)
 
     def changes(self) -> Iterator[StateChange]:
         """What is held otherwise than after the import, each thing by itself."""
@@ -120,6 +126,9 @@ class State:
         for one in held:
             if one.look() != one.before:
                 yield StateChange(one.restore, one.look)
+        for setting, value in self._settings:
+            if setting.read() != value:
+                yield StateChange(functools.partial(setting.write, value), setting.read)
         for cache in self._caches:
             if cache.cache_info().currsize:
                 line = cache.__wrapped__.__code__.co_firstlineno

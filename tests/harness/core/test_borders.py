@@ -100,6 +100,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.trying.parts",
     "grader.worker.trying.remembering",
     "grader.worker.trying.replaying",
+    "grader.worker.trying.torch_settings",
     "grader.worker.trying.trying",
     "grader.worker.uncompiled",
     "grader.worker.unforked",

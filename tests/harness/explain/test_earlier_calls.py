@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import pytest
+import torch
 
 from grader.explaining.mending.earlier_calls import SAID
+from grader.testing.differences import Conversion
+from grader.testing.outcome import Returned, observing
 
 pytestmark = pytest.mark.process
 
@@ -93,6 +97,14 @@ KEPT = {
                 SCALE.weight.add_(1)  # kept
             return y
         """,
+    "a setting of torch": """
+        import torch
+
+        def run_double(x):
+            y = 2 * x if torch.get_default_dtype() is torch.float32 else 3 * x
+            torch.set_default_dtype(torch.float64)  # kept
+            return y
+        """,
 }
 
 
@@ -115,6 +127,38 @@ def test_what_earlier_calls_leave_is_told_with_the_line_that_keeps_it(grade, kin
     }
     assert not any("Changing this line" in verdict.message for verdict in told)
     assert [verdict.diagnosis for verdict in told if verdict.diagnosis] == []
+
+
+def test_gradients_that_an_earlier_call_switched_off_end_at_no_line(grade):
+    """Numbers are right, so that no plain answer could be the control: the test itself is."""
+    program = """
+import torch
+
+def run_double(x):
+    y = 2 * x
+    torch.set_grad_enabled(False)
+    return y
+"""
+    (told,) = (one for one in grade(program + COUNT).grade.tests if one.status == "failed")
+    assert told.aspect == "gradients"
+    assert SAID in told.message
+    assert "It ends in" not in told.message
+    assert told.where is None
+
+
+@pytest.mark.unit
+def test_a_dtype_is_compared_with_that_of_inputs_where_there_are_some():
+    """The dtype of a result without such inputs must be torch's own."""
+    made = Returned(torch.zeros(2, dtype=torch.float64), (), torch.float32, lambda _: None)
+    for returned, said in (
+        (made, "the inputs are float32: it must stay float32"),
+        (replace(made, by_inputs=False), "the result is float64, and must be float32"),
+    ):
+        with observing() as observations:
+            observations.returned.append(returned)
+            conversion = Conversion.of(returned.tensor, returned.tensor)
+        assert conversion is not None
+        assert said in "".join(conversion.in_words("the result"))
 
 
 def test_what_is_wrong_in_every_state_is_mended_as_ever(grade):
