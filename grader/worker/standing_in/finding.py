@@ -19,13 +19,15 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from grader.worker.own_files import own_file
-from grader.worker.standing_in.known import KNOWN_PACKAGES, SILENT
+from grader.worker.standing_in.known import ANNOTATING, KNOWN_PACKAGES, SILENT
 from grader.worker.standing_in.one_by_one import WORKING
 from grader.worker.standing_in.silent import SilentModule
 from grader.worker.standing_in.stand_in import Phase, StandInModule
 
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+# It asks for jax where a name of it is taken that annotates.
+_ASKING = "jaxtyping"
 _MISSPELT = 0.8
 _LARGEST_SOURCE = 1 << 20
 
@@ -63,7 +65,8 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         top = spec.name.partition(".")[0]
         if top in SILENT:
             return SilentModule(spec.name)
-        return StandInModule(spec.name, self._phase, WORKING if top == "joblib" else {})
+        working = WORKING if top == "joblib" else ANNOTATING.get(spec.name, {})
+        return StandInModule(spec.name, self._phase, working)
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to execute."""
@@ -146,6 +149,7 @@ def _importer(frame: FrameType | None) -> FrameType | None:
         if name == "importlib.util":
             return None
         is_machinery = name in (__name__, "importlib", "importlib._bootstrap")
+        is_machinery |= name.partition(".")[0] == _ASKING
         if not is_machinery and "importlib" not in frame.f_code.co_filename:
             return frame
         frame = frame.f_back

@@ -18,5 +18,11 @@ KNOWN_PACKAGES = frozenset({
 SILENT = ("tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX")
 """Those that show or keep something for whoever looks on, and nothing else."""
 
+ANNOTATING = {
+    "jax": {"Array": type("Array", (), {"__module__": "jax"})},
+    "jax.typing": {"ArrayLike": type("ArrayLike", (), {"__module__": "jax.typing"})},
+}
+"""Names that annotate, by their module: jaxtyping makes types of these, and wants classes."""
+
 DO_WITHOUT = frozenset({*SILENT, "joblib"})
 """Those whose absence costs nobody anything: what stands in for them does all that matters."""

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from types import FunctionType, ModuleType
 from typing import Any
+
+from grader.worker.standing_in.stand_in import absent_exception, names_exception
+
+# `tqdm.auto.tqdm` goes through its items, whether `tqdm.auto` was imported or not.
+_MODULES_OF_BARS = ("asyncio", "auto", "autonotebook", "concurrent", "contrib", "notebook", "std")
 
 
 class Progress:
     """A progress bar that goes through its items and shows nothing (as `tqdm.tqdm`)."""
 
     def __init__(self, iterable: Iterable[Any] | None = None, *_: Any, **options: Any) -> None:
-        self._iterable = iterable
+        self.iterable = iterable
         self.n = 0
-        self.total = options.get("total")
+        own = len(iterable) if isinstance(iterable, Sized) else None
+        self.total = options.get("total", own)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._iterable if self._iterable is not None else ())
+        for item in self.iterable if self.iterable is not None else ():
+            yield item
+            self.n += 1
 
     def __len__(self) -> int:
-        return len(self._iterable) if hasattr(self._iterable, "__len__") else self.total or 0  # type: ignore[arg-type]
+        return len(self.iterable) if isinstance(self.iterable, Sized) else self.total or 0
 
     def __enter__(self) -> Progress:
         return self
@@ -39,6 +48,15 @@ class Progress:
         return _nothing
 
     @classmethod
+    def set_lock(cls, lock: object) -> None:
+        """Keeps nothing: nothing is written that could be mixed up."""
+
+    @classmethod
+    def get_lock(cls) -> Any:
+        """A lock that nobody else has."""
+        return threading.RLock()
+
+    @classmethod
     def write(cls, *_: object, **__: object) -> None:
         """Writes nothing."""
 
@@ -53,10 +71,10 @@ class Silent:
     Nothing is an instance of it; a class may be derived from it; saved, it is empty.
     """
 
-    def __getattr__(self, name: str) -> Silent:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Silent()
+        return absent_exception(name) if names_exception(name) else Silent()
 
     def __setattr__(self, _name: str, _value: object) -> None:
         return None
@@ -77,6 +95,11 @@ class Silent:
 
     def __bool__(self) -> bool:
         return False
+
+    def __or__(self, _other: object) -> Silent:
+        return self
+
+    __ror__ = __or__
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
         return (SilentBase,)
@@ -121,15 +144,17 @@ class SilentModule(ModuleType):
         self.run: Silent | None = None
         self.__path__: list[str] = []
         self.__all__: list[str] = []
-        self.__version__ = "0"
+        self.__version__ = "0.0.0"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        if name in ("tqdm", "tqdm_notebook"):
-            return Progress
-        if name in ("trange", "tnrange"):
-            return _counting
+        if name in _PROGRESS:
+            return _PROGRESS[name]
+        if name in _MODULES_OF_BARS:
+            return SilentModule(f"{self.__name__}.{name}")
+        if names_exception(name):
+            return absent_exception(f"{self.__name__}.{name}")
         if name in ("init", "finish"):
             return functools.partial(self._set_run, Silent() if name == "init" else None)
         return Silent()
@@ -141,6 +166,26 @@ class SilentModule(ModuleType):
 
 def _counting(*bounds: int, **options: Any) -> Progress:
     return Progress(range(*bounds), **options)
+
+
+def _mapped(function: Callable[..., Any], *iterables: Iterable[Any], **_: object) -> list[Any]:
+    return [function(*items) for items in zip(*iterables, strict=False)]
+
+
+def _zipped(*iterables: Iterable[Any], **_: object) -> Iterator[Any]:
+    return zip(*iterables, strict=False)
+
+
+def _numbered(iterable: Iterable[Any], start: int = 0, **_: object) -> Iterator[Any]:
+    return enumerate(iterable, start)
+
+
+_PROGRESS: Mapping[str, Callable[..., Any]] = {
+    **dict.fromkeys(("tqdm", "tqdm_notebook"), Progress),
+    **dict.fromkeys(("trange", "tnrange"), _counting),
+    **dict.fromkeys(("process_map", "thread_map", "tmap"), _mapped),
+    **{"tenumerate": _numbered, "tzip": _zipped},
+}
 
 
 def _nothing(*_: object, **__: object) -> None:

@@ -6,6 +6,7 @@ taken, decorators applied, patterns compiled, loggers made. Afterwards whatever 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from opcode import opmap
@@ -17,6 +18,9 @@ _UNDONE = (
     *("add", "radd", "sub", "rsub", "mul", "rmul", "matmul", "truediv", "rtruediv", "neg", "pow"),
     *("lt", "le", "gt", "ge", "or", "ror", "and", "invert", "int", "float", "index", "await"),
 )
+
+
+_EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
 
 
 class Phase:
@@ -40,8 +44,9 @@ class StandIn:
     def __setattr__(self, name: str, value: object) -> None:
         _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
 
-    def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
-        return (object,)
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        is_first = all(isinstance(base, StandIn) for base in bases) and bases[0] is self
+        return (type("Absent", (AbsentBase,), {"_stand_in": self}),) if is_first else ()
 
     def __instancecheck__(self, _instance: object) -> bool:
         return False
@@ -49,8 +54,26 @@ class StandIn:
     def __subclasscheck__(self, _subclass: type) -> bool:
         return False
 
+    def __format__(self, _form: str) -> str:
+        said: str = _used(self, _name(self), lambda: "")
+        return said
+
     def __repr__(self) -> str:
         return f"<{_name(self)}, which is not installed>"
+
+
+class AbsentBase:
+    """What a class of the submission is derived from that has no other bases than absent ones."""
+
+    _stand_in: StandIn
+
+    def __init_subclass__(cls, **_: object) -> None:
+        """Takes whatever the absent class would have taken."""
+        super().__init_subclass__()
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        if args or kwargs:
+            _used(self._stand_in, _name(self._stand_in), lambda: None)
 
 
 def _operator(operation: str) -> Callable[..., Any]:
@@ -76,20 +99,36 @@ class StandInModule(ModuleType):
         vars(self).update(working)
         self.__path__: list[str] = []
         self.__all__: list[str] = []
+        self.__version__ = "0.0.0"
         self._phase = phase
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         # To take a name is to use nothing yet: an import inside a function takes it then.
-        return StandIn(f"{self.__name__}.{name}", self._phase)
+        dotted = f"{self.__name__}.{name}"
+        return absent_exception(dotted) if names_exception(name) else StandIn(dotted, self._phase)
+
+
+def names_exception(name: str) -> bool:
+    """Whether a name is called as exceptions are: `except` wants a class of these."""
+    return name[:1].isupper() and name.endswith(_EXCEPTIONS)
+
+
+@functools.cache
+def absent_exception(dotted: str) -> type[Exception]:
+    """The exception of an absent package, which nobody raises but the submission itself."""
+    package, _, name = dotted.rpartition(".")
+    return type(name, (Exception,), {"__module__": package})
 
 
 def _name(stand_in: StandIn) -> str:
     return str(vars(stand_in)["__name__"])
 
 
-def _part(stand_in: StandIn, name: str) -> StandIn:
+def _part(stand_in: StandIn, name: str) -> StandIn | type[Exception]:
+    if names_exception(name):
+        return absent_exception(f"{_name(stand_in)}.{name}")
     return StandIn(f"{_name(stand_in)}.{name}", vars(stand_in)["_phase"])
 
 

@@ -90,6 +90,69 @@ HARMLESS = {
         def write(writer: SummaryWriter) -> None:
             writer.close()
     """,
+    "arrays_that_annotate": """
+        import jaxtyping
+        from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, PyTree, Scalar
+        def helper(x: Float[Array, "a b"], key: PRNGKeyArray, tree: PyTree) -> Scalar:
+            return x
+        def other(x: jaxtyping.Float[jaxtyping.Array, "a"]) -> ArrayLike:
+            return x
+    """,
+    "exceptions": """
+        import wandb
+        from absent_one import errors
+        class OwnError(errors.BaseError, ValueError):
+            pass
+        def helper():
+            try:
+                raise OwnError("x")
+            except (errors.NetworkTimeout, errors.http.HTTPError, wandb.errors.CommError):
+                return 1
+            except errors.BaseError:
+                return 2
+        assert helper() == 2
+    """,
+    "several_bases": """
+        from typing import Generic, TypeVar
+        import torch, absent_one
+        from absent_two import First, Second
+        T = TypeVar("T")
+        class Estimator(First, Second, table=True):
+            def fit(self):
+                return self
+        class Kept(Generic[T], First[T], torch.nn.Module):
+            pass
+        class Configured(First):
+            def __init__(self, size):
+                super().__init__(size=size)
+                self.size = size
+        assert Estimator().fit() and Kept() and Configured(3).size == 3
+    """,
+    "versions_and_formats": """
+        import absent_one, wandb
+        assert tuple(map(int, absent_one.__version__.split("."))) == (0, 0, 0)
+        print(f"{absent_one.rate(1):.3f} {wandb.__version__}")
+        def helper(run: wandb.sdk.wandb_run.Run | None = None):
+            return run
+    """,
+    "bars_of_every_kind": """
+        import threading, tqdm
+        from tqdm.contrib import tenumerate, tzip
+        from tqdm.contrib.concurrent import process_map, thread_map
+        assert [*tqdm.auto.trange(2)] == [*tqdm.std.tqdm([0, 1])] == [0, 1]
+        assert [*tenumerate("a")] == [(0, "a")] and [*tzip([1], [2])] == [(1, 2)]
+        assert thread_map(abs, [-1, 2], max_workers=2) == process_map(abs, [1, -2]) == [1, 2]
+        class Bar(tqdm.tqdm):
+            def update_to(self, done, total):
+                self.total = total
+                self.update(done - self.n)
+        bar = Bar(total=3)
+        bar.update_to(2, 4)
+        assert (bar.n, bar.total, tqdm.tqdm([1, 2]).total) == (2, 4, 2)
+        tqdm.tqdm.set_lock(threading.RLock())
+        with tqdm.tqdm.get_lock():
+            pass
+    """,
     "provided_for": """
         try:
             import absent_one
@@ -113,6 +176,16 @@ USED = {
         "import absent_one\nP = absent_one.compile('a')",
         "P.findall('a')",
         "neither handed in nor installed, and absent_one.compile.findall is used here",
+    ),
+    "as_a_base": (
+        "import absent_one\nclass Model(absent_one.Base):\n    pass",
+        "Model(2)(x)",
+        "neither handed in nor installed, and absent_one.Base is used here",
+    ),
+    "formatted": (
+        "import absent_one\nRATE = absent_one.rate",
+        "x * float(f'{RATE:.3f}')",
+        "neither handed in nor installed, and absent_one.rate is used here",
     ),
     "misspelt_own": ("import helprs", "x", "No module named 'helprs'"),
 }
