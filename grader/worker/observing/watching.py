@@ -2,6 +2,7 @@
 
 A rule of the course and no matter of security: a submission can undo what is done here. What is
 not loaded before the submission is imported is not watched; the judge finds it in the source.
+Operations of torch are watched where they run: no other name hides one.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from typing import Any
 import torch
 
 from grader.wire.calls import MAX_USES, Use
+from grader.worker.observing.operations import NAMESPACE, watch_operation
 
 
 class Watch:
-    """Remembers which of the watched functions and classes were called, and from which line.
+    """Remembers which of the watched functions, classes and operations were called, and where.
 
     The line is the innermost one of the submission's own files, those below `root`. What a
     forbidden call does inside itself is no further use.
@@ -35,7 +37,11 @@ class Watch:
         self._engine = _folder(Path(__file__).parents[2])
         self._uses: dict[Use, None] = {}
         self._classes: dict[type, str] = {}
+        self._operations: list[object] = []
         for name in names:
+            if name.startswith(NAMESPACE):
+                self._operations.append(watch_operation(name, self._noting(name)))
+                continue
             # Some types, those written in C for one, cannot be changed.
             with contextlib.suppress(AttributeError, TypeError):
                 self._watch(name)
@@ -95,6 +101,10 @@ class Watch:
             return function(*args, **kwargs)
 
         return watched
+
+    def _noting(self, name: str) -> Callable[[], None]:
+        # Two frames up is the watch of the operation, which counts as the engine's.
+        return lambda: self._remember(name, sys._getframe(1))
 
     def _remember(self, name: str, here: FrameType) -> None:
         frame = here.f_back

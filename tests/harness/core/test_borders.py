@@ -70,6 +70,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.observing.following",
     "grader.worker.observing.line_counting",
     "grader.worker.observing.lines",
+    "grader.worker.observing.operations",
     "grader.worker.observing.recording",
     "grader.worker.observing.tracing",
     "grader.worker.observing.watching",

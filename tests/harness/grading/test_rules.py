@@ -25,12 +25,16 @@ from grader.wire.calls import Use, uses_from_json
 from grader.wire.payload import BadFrame
 from grader.worker.observing.watching import Watch
 from tests.harness.grading_jobs import GradingJob
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
 FORBIDDEN = """
 [tool.grader.forbidden]
 torch.add = 50
+"aten::scaled_dot_product_attention" = 50
+"aten::_native_multi_head_attention" = 50
+"aten::no_such_operation" = 50
 "torch.nn.Linear" = 0
 "torch.nn.functional.scaled_dot_product_attention" = 0
 "torch.nn.functional.softmax" = 100
@@ -186,6 +190,32 @@ def test_a_call_is_noticed_under_whatever_name(double, imports, body):
     graded = double(body, imports)
     assert graded.score == 3.0
     assert "uses torch.add (adapters.py, line 5)" in verdicts(graded)["test_doubles"].message
+
+
+ATTENDED = "x.new_zeros(1, 1, 2, 4)"
+BY_OTHER_NAMES = {
+    "operation": "torch._C._jit_get_operation('aten::scaled_dot_product_attention')[0](q, q, q)",
+    "split": "getattr(torch._C._nn, 'scaled_dot' + '_product_attention')(q, q, q)",
+    "ops": "torch.ops.aten.scaled_dot_product_attention(q, q, q)",
+    "native": "torch._native_multi_head_attention(*3 * [q[0]], 4, 1, q.new_zeros(12, 4), "
+    "q.new_zeros(12), q.new_zeros(4, 4), q.new_zeros(4))",
+}
+
+
+@pytest.mark.parametrize("call", rest_slow(BY_OTHER_NAMES.values(), 2), ids=BY_OTHER_NAMES)
+def test_a_forbidden_operation_is_noticed_when_it_runs(double, call):
+    """However it was come by: the dispatcher runs it, and nothing else is looked at."""
+    graded = double(f"q = {ATTENDED}\n{call}\nreturn x + x")
+    assert graded.score == 3.0
+    name = "_native_multi_head" if "native" in call else "scaled_dot_product"
+    remark = f"uses aten::{name}_attention (adapters.py, line 6)"
+    assert remark in verdicts(graded)["test_doubles"].message
+
+
+def test_what_a_forbidden_operation_is_made_of_may_be_used(double):
+    """Whoever writes attention out multiplies matrices and takes a softmax."""
+    graded = double(f"q = {ATTENDED}\n(torch.softmax(q @ q.mT, -1) @ q).sum()\nreturn x + x")
+    assert (graded.score, notes(graded)) == (5.0, [])
 
 
 def test_a_call_is_told_at_the_innermost_line_of_the_submission(double):
