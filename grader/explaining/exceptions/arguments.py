@@ -9,6 +9,7 @@ from grader.explaining.exceptions.kinds import Kind, kind, names_in_words
 from grader.wire.calls import Raised
 
 _OF_A_LIST = ("cat", "stack", "concat", "hstack", "vstack")
+_OF_SIZES = ("ones", "zeros", "empty", "rand", "randn")
 _OF_TWO_AXES = ("transpose", "swapaxes")
 _NAME = re.compile(r"'(\w+)'|\"(\w+)\"")
 
@@ -29,6 +30,8 @@ def _too_many(match: re.Match[str], raised: Raised) -> str:
         return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
     if name in _OF_TWO_AXES and not raised.accepts:
         return f"{name} swaps two axes: .{name}(-2, -1); permute puts all of them in order."
+    if name in _OF_SIZES and not raised.accepts:
+        return f"torch.{name} takes whole numbers, or one tuple of them, and all else by name."
     return _sentence(raised, f"{match[1]} was given more than it takes", "with another number")
 
 

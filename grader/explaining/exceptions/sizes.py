@@ -156,8 +156,12 @@ def _reshaped(match: re.Match[str], _: Raised) -> str | None:
     return f"{wanted} would be {known} numbers, and the tensor holds {held}."
 
 
+# A slice of a shape, or its product with something, has another number of parts.
+_WHOLE_SHAPE = re.compile(r"=\s*[\w.]+\.(shape|size\(\))\s*(#.*)?$")
+
+
 def _unpacked(match: re.Match[str], raised: Raised) -> str | None:
-    if "shape" not in source_of(raised) and "size(" not in source_of(raised):
+    if _WHOLE_SHAPE.search(source_of(raised)) is None:
         return None
     tensors = [(one.name, shape) for one in raised.operands if (shape := shape_of(one)) is not None]
     has = f", and {tensors[0][0]} has {len(tensors[0][1])} here" if len(tensors) == 1 else ""

@@ -99,6 +99,7 @@ RAISED = [
     ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
     ("size = x.size\nreturn x / size", "size is a function that was not called"),
     ("n = 3\nreturn torch.sqrt(n) * x", "of a plain number, math.sqrt gives the same"),
+    ("return x * torch.ones(x, x)", "torch.ones takes whole numbers, or one tuple of them"),
     ("return torch.cat(x, x)", "takes its tensors in one list or tuple"),
     ("return 2 ^ x", "^ is exclusive or, of booleans and whole numbers; a power is written **."),
     ("return torch.einsum(x, x, 'ij,ij->ij')", "takes the equation first"),
@@ -241,6 +242,13 @@ def test_what_was_raised_is_explained(grade, body, said):
     message = message_of(grade, body)
     for text in said:
         assert text in message, message
+
+
+def test_a_part_of_a_shape_is_not_taken_for_the_whole(grade):
+    """`x.shape[1:]` has one part, and x two axes: how many must be there is not said."""
+    message = message_of(grade, "seq, d = x.shape[1:]\nreturn x")
+    assert "not enough values to unpack (expected 2, got 1)" in message
+    assert "apart" not in message
 
 
 def test_the_call_of_the_test_is_shown_by_shapes(grade):

@@ -244,6 +244,9 @@ def test_a_mistake_is_known_by_what_makes_no_difference(named):
     """Other weights and the same wrong answer: they were not used."""
     assert named(layer="torch.nn.Linear(3, 3, bias=False)(x)") == {"not-loaded"}
     assert named(layer="x @ weight") == set()
+    # These make no use of anything.
+    assert named(layer="torch.zeros_like(x)") == set()
+    assert named(layer="x") == set()
 
 
 def test_a_mistake_that_looks_like_another_is_named_where_it_was_found_before(named):

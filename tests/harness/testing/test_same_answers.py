@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from grader.explaining.naming.prediction import Numbers
 from grader.explaining.steps.layouts import KeptSteps, KnownSteps, Likeness
+from grader.testing.assertions import assert_same_answer_twice
 from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
 from grader.testing.observation import Observation
 from grader.verdict import Aspect
@@ -31,6 +33,28 @@ def test_yes_or_no_of_no_numbers_and_of_one(shape):
     """Empty answers are alike."""
     assert all_within(torch.zeros(shape), torch.zeros(shape), FLOAT32)
     assert compare(torch.zeros(shape), torch.zeros(shape), FLOAT32).ok
+
+
+@pytest.mark.parametrize("number", [1.0, math.nan, math.inf])
+def test_numbers_that_are_none_are_the_same_twice(number):
+    """NaN is not equal to itself, and still the same answer."""
+    one, other = torch.full((2, 3), number), torch.full((2, 3), number)
+    assert_same_answer_twice(Giving(one, other))
+    for another in (one.double(), one[:, :2], torch.zeros(2, 3)):
+        with pytest.raises(AssertionError, match="returns something else when it is called again"):
+            assert_same_answer_twice(Giving(one, another))
+
+
+class Giving:
+    """A student's handle that gives one answer after the other."""
+
+    adapter = SimpleNamespace(name="run_double")
+
+    def __init__(self, *answers):
+        self.answers = iter(answers)
+
+    def __call__(self):
+        return next(self.answers)
 
 
 def test_an_observation_tells_predictions_and_leniencies_apart():
