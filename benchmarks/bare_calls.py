@@ -20,11 +20,11 @@ import torch
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grader.assignment import find_assignment  # noqa: E402
+from grader.core.assignment import find_assignment  # noqa: E402
+from grader.core.wire.calls import Answer, Call  # noqa: E402
+from grader.grading.judge.judge import Judge  # noqa: E402
 from grader.home.bench import DirectCalls  # noqa: E402
-from grader.judge.judge import Judge  # noqa: E402
-from grader.suite.suite import Suite  # noqa: E402
-from grader.wire.calls import Answer, Call  # noqa: E402
+from grader.testing.suite.suite import Suite  # noqa: E402
 
 
 class Collected:

@@ -32,11 +32,11 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
-from grader.dispatch.job_client import JobClient  # noqa: E402
-from grader.intake import Entry  # noqa: E402
-from grader.sandbox.limits.usage import family  # noqa: E402
-from grader.settings import Settings  # noqa: E402
-from grader.verdict import Grade  # noqa: E402
+from grader.core.settings import Settings  # noqa: E402
+from grader.core.verdict import Grade  # noqa: E402
+from grader.grading.job.client import JobClient  # noqa: E402
+from grader.intake.entry import Entry  # noqa: E402
+from grader.sandbox.usage import family  # noqa: E402
 from tests.harness.conftest import TINY, write_files  # noqa: E402
 from tests.harness.hostile.ranks import ABOUT_LIMITS  # noqa: E402
 from tests.harness.hostile.staging import (  # noqa: E402

@@ -35,7 +35,7 @@ grader.batch(sys.argv[1], sys.argv[2], seed=7, scheduler=sys.argv[3])
 """
 NOTHING = """
 import sys
-from grader.dispatch.cluster.connection import connected
+from grader.grading.cluster.connection import connected
 with connected(sys.argv[1]) as client:
     (worker,) = client.scheduler_info()["workers"]
     parcel = bytes(4096)

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.machine import description  # noqa: E402
 from benchmarks.slips_corpus import Line, Slip, build, load  # noqa: E402
 from grader import Grade, batch  # noqa: E402
-from grader.verdict import Status  # noqa: E402
+from grader.core.verdict import Status  # noqa: E402
 
 WRONG = (Status.FAILED, Status.ERROR)
 ALONE, OF_TWO, OTHER, NOTHING = "alone", "of two", "only others", "nothing"

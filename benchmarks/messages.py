@@ -28,7 +28,7 @@ from benchmarks.messages_corpus import Told, folded, load  # noqa: E402
 from benchmarks.messages_home import in_the_handout  # noqa: E402
 from benchmarks.slips_corpus import Line, build  # noqa: E402
 from grader import Grade, batch  # noqa: E402
-from grader.verdict import Status, Verdict  # noqa: E402
+from grader.core.verdict import Status, Verdict  # noqa: E402
 
 RIGHT, WRONG, NOTHING = "right", "wrong", "nothing"
 _PASSED = (Status.PASSED, Status.MISSING)

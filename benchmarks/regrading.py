@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.machine import description  # noqa: E402
 from benchmarks.slips_corpus import build, load  # noqa: E402
 from benchmarks.watched import Watched, watched  # noqa: E402
-from grader.dispatch.fingerprints import SUITE  # noqa: E402
+from grader.grading.fingerprints import SUITE  # noqa: E402
 
 MENDED = "tests/hidden/test_rope.py"
 OLD, NEW = "draw(2, 12, d_k), torch.arange(12), theta", "draw(3, 12, d_k), torch.arange(12), theta"

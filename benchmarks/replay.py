@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grader.job.lines import Lines
-    from grader.verdict import Grade
+    from grader.core.verdict import Grade
+    from grader.grading.job.lines import Lines
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -50,7 +50,7 @@ def record(grades: Path, arguments: list[str]) -> None:
 def batch(grades: Path, arguments: list[str]) -> None:
     """Runs `grader batch` with the replaying judge in place of a real one."""
     from grader.cli.main import main as command_line
-    from grader.dispatch.job_client import JobClient
+    from grader.grading.job.client import JobClient
 
     JobClient.command = (sys.executable, __file__, "judge", str(grades))
     sys.argv[1:] = ["batch", "--no-explain", *arguments]
@@ -59,8 +59,8 @@ def batch(grades: Path, arguments: list[str]) -> None:
 
 def judge(grades: Path, pairs: list[str]) -> None:
     """Is the process that jobs are forked from: each answers with the recorded grades in turn."""
-    from grader.job.lines import Lines
-    from grader.verdict import Grade
+    from grader.core.verdict import Grade
+    from grader.grading.job.lines import Lines
 
     ends = [Lines(*map(int, pair.split(","))) for pair in ("0,1", *pairs)]
     suite_hash = (ends[0].next() or {})["suite_hash"]
@@ -82,7 +82,7 @@ def judge(grades: Path, pairs: list[str]) -> None:
 
 def serve(end: Lines, recorded: Sequence[Grade], suite_hash: str) -> None:
     """Answers a coordinator: each grade as that of whom is asked for."""
-    from grader.job.shorthand import ShorthandWriter
+    from grader.grading.job.shorthand import ShorthandWriter
 
     shorthand, grades = ShorthandWriter(), itertools.cycle(recorded)
     end.say({"collected": {"max_score": 0.0, "pid": os.getpid()}})

@@ -20,8 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grader.pages import write_report  # noqa: E402
-from grader.store import Store  # noqa: E402
+from grader.reports.pages.report import write_report  # noqa: E402
+from grader.results.store import Store  # noqa: E402
 from tests.harness.pages_browser import chromium_executable, running_chromium  # noqa: E402
 from tests.harness.pages_fixtures import a_class, store_class  # noqa: E402
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.slips_archive import labels, styles, submission  # noqa: E402
 from grader import Grade, batch  # noqa: E402
-from grader.verdict import GradeStatus, Status  # noqa: E402
+from grader.core.verdict import GradeStatus, Status  # noqa: E402
 
 DEFAULTS: dict[str, Any] = {"also": [], "raises": False}
 

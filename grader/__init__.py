@@ -18,15 +18,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader.api import batch, grade, settle
-    from grader.assignment import BadAssignment
-    from grader.decisions.decision import BadDecisions
-    from grader.decisions.settlement import Settlement
-    from grader.dispatch.cluster.connection import NoCluster
-    from grader.dispatch.isolation import NotIsolated
-    from grader.intake import BadRoster, NothingToGrade
-    from grader.store import Results, StoreError
-    from grader.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+    from grader.cli.api import batch, grade, settle
+    from grader.core.assignment import BadAssignment
+    from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+    from grader.grading.cluster.connection import NoCluster
+    from grader.grading.isolation import NotIsolated
+    from grader.intake.entry import NothingToGrade
+    from grader.intake.roster import BadRoster
+    from grader.results.database import StoreError
+    from grader.results.decisions.decision import BadDecisions
+    from grader.results.decisions.settlement import Settlement
+    from grader.results.results import Results
 
 __version__ = "0.1.0"
 __all__ = [
@@ -51,24 +53,24 @@ __all__ = [
     "settle",
 ]
 _HOMES = {
-    "Aspect": "verdict",
-    "BadAssignment": "assignment",
-    "BadDecisions": "decisions.decision",
-    "BadRoster": "intake",
-    "Grade": "verdict",
-    "GradeStatus": "verdict",
-    "NoCluster": "dispatch.cluster.connection",
-    "NotIsolated": "dispatch.isolation",
-    "NothingToGrade": "intake",
-    "Results": "store",
-    "Settlement": "decisions.settlement",
-    "Status": "verdict",
-    "StoreError": "store",
-    "Verdict": "verdict",
-    "Visibility": "verdict",
-    "batch": "api",
-    "grade": "api",
-    "settle": "api",
+    "Aspect": "core.verdict",
+    "BadAssignment": "core.assignment",
+    "BadDecisions": "results.decisions.decision",
+    "BadRoster": "intake.roster",
+    "Grade": "core.verdict",
+    "GradeStatus": "core.verdict",
+    "NoCluster": "grading.cluster.connection",
+    "NotIsolated": "grading.isolation",
+    "NothingToGrade": "intake.entry",
+    "Results": "results.results",
+    "Settlement": "results.decisions.settlement",
+    "Status": "core.verdict",
+    "StoreError": "results.database",
+    "Verdict": "core.verdict",
+    "Visibility": "core.verdict",
+    "batch": "cli.api",
+    "grade": "cli.api",
+    "settle": "cli.api",
 }
 
 

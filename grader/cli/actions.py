@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from grader.export.platforms.classroom import classroom_result, encoded
-from grader.export.platforms.github import Sources, annotated, step_summary
-from grader.export.remarks import ExportRefused
-from grader.report.single import print_grade
-from grader.verdict import Grade
+from grader.core.verdict import Grade
+from grader.reports.export.classroom import classroom_result, encoded
+from grader.reports.export.github import Sources, annotated, step_summary
+from grader.reports.export.remarks import ExportRefused
+from grader.reports.single import print_grade
 
 
 def tell_github(grade: Grade, submission: Path, adapters: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from grader.intake import Attribution, Discovery
-from grader.report.people import author_in_words
+from grader.intake.attribution import Attribution
+from grader.intake.entry import Discovery
+from grader.reports.people import author_in_words
 
 
 def say_what_was_found(discovery: Discovery) -> None:

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.intake import Entry, survey
-from grader.report.environment import Need, needs_in_words, needs_of
+from grader.intake.entry import Entry
+from grader.intake.surveying import survey
+from grader.reports.environment import Need, needs_in_words, needs_of
 
 
 def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[Need]:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.export.platforms.gradescope import Display, not_graded, progress
-from grader.export.remarks import ExportRefused
-from grader.export.whole_file import write_whole
-from grader.verdict import Verdict
+from grader.core.verdict import Verdict
+from grader.reports.export.gradescope import Display, not_graded, progress
+from grader.reports.export.remarks import ExportRefused
+from grader.reports.export.whole_file import write_whole
 
 _SECONDS_BETWEEN = 0.2
 

@@ -11,7 +11,7 @@ import click
 
 import grader
 from grader.cli.options import INTERRUPTED
-from grader.refusal import Refusal
+from grader.core.refusal import Refusal
 
 # By name, in the order of the help: the module below `commands`, and the command in it.
 COMMANDS = {

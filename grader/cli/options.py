@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from grader.assignment import Assignment, BadAssignment, find_assignment
-from grader.dispatch.isolation import require_isolation as require_every_layer
-from grader.dispatch.options import SEEDS, Options
-from grader.export.platforms.gradescope import Shown
+from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.grading.isolation import require_isolation as require_every_layer
+from grader.grading.options import SEEDS, Options
+from grader.reports.export.gradescope import Shown
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -9,9 +9,9 @@ from typing import Self
 import rich.progress
 from rich.console import Console
 
-from grader.dispatch.task import Explained
-from grader.plain_text import plain
-from grader.verdict import Grade
+from grader.core.plain_text import plain
+from grader.core.verdict import Grade
+from grader.grading.task import Explained
 
 _SECONDS_BETWEEN_LINES = 5.0
 

@@ -12,29 +12,27 @@ from types import ModuleType
 
 import jaxtyping
 
-from grader.assignment import BadAssignment, find_assignment
-from grader.explaining.wording import InFull
+from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.wire.calls import Answer, Call, Raised, Use
+from grader.core.wire.delta import Receiving, Sending
+from grader.core.wire.frames import receive
+from grader.core.wire.values import Value
+from grader.explain.wording import InFull
 from grader.home.contract import contract_at_home
-from grader.home.fixtures import FrozenModule, fixture_file, thaw
-from grader.home.limit import Limit
-from grader.home.second_copy import CannotCopy, SecondCopy
+from grader.home.reimport import CannotCopy, SecondCopy
+from grader.home.time_limit import Limit
 from grader.testing.bench import Bench
-from grader.testing.cases import HOME_SEED, Case, fresh_case
-from grader.testing.contract import Adapter
+from grader.testing.contract.contract import Adapter
 from grader.testing.course import load_references, make_importable
+from grader.testing.frozen_cases import SEED, HomeCases
 from grader.testing.outcome import StudentFault, note
 from grader.testing.two_processes import TwoProcesses, in_two_processes
 from grader.testing.uses import WISH, in_words
-from grader.wire.calls import Answer, Call, Raised, Use
-from grader.wire.following import Receiving, Sending
-from grader.wire.frames import receive
-from grader.wire.values import Value
-from grader.worker.carrying_out import Living
+from grader.worker.exceptions.raising import describe_exception
+from grader.worker.interpreter import Living
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
-from grader.worker.telling.raising import describe_exception
 
-SEED = HOME_SEED
 _SECONDS = 10.0
 
 
@@ -170,37 +168,6 @@ class _HandedOn:
     content: Value
     copy: SecondCopy
     living: Living
-
-
-class HomeCases:
-    """Frozen cases where there are some, fresh ones where references can answer."""
-
-    def __init__(self, root: Path, fresh: bool) -> None:
-        self._root = root
-        self._fresh = fresh
-        self._cases: dict[str, Case] = {}
-        self._modules: dict[str, FrozenModule] = {}
-
-    def __call__(self, test_id: str) -> Case:
-        """The case of a test, by its id."""
-        if test_id not in self._cases:
-            module, _, name = test_id.partition("::")
-            frozen = self.module(module).tests.get(name)
-            fresh = fresh_case(SEED, test_id) if self._fresh else Case(None)
-            self._cases[test_id] = fresh if frozen is None else frozen.case
-        return self._cases[test_id]
-
-    def module(self, path: str) -> FrozenModule:
-        """What was frozen for a module of tests, by its path below the root."""
-        if path not in self._modules:
-            self._modules[path] = thaw(fixture_file(self._root / path))
-        return self._modules[path]
-
-    def points(self, test_id: str) -> float:
-        """The points that a test carries, if it was frozen."""
-        module, _, name = test_id.partition("::")
-        frozen = self.module(module).tests.get(name)
-        return 0.0 if frozen is None else frozen.points
 
 
 def _nothing() -> None:

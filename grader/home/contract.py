@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from grader.testing.contract import Adapter, read_contract
+from grader.testing.contract.contract import Adapter, read_contract
 from grader.testing.course import load_contract
 
 CONTRACT = "tests/contract.py"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from grader.causes import FailedTest
-from grader.verdict import Aspect, Diagnosis, Status
+from grader.core.causes import FailedTest
+from grader.core.verdict import Aspect, Diagnosis, Status
 
 
 @dataclass(eq=False)

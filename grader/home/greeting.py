@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from grader.core.verdict import Status
 from grader.testing.exercise import membership
 from grader.testing.outcome import StudentFault
-from grader.verdict import Status
 
 # The name of a property of a report, which also tells it to another process of pytest-xdist.
 _STUB = "stub"

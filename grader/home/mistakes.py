@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import torch
 
-from grader.explaining.steps.layouts import Steps
-from grader.home.fixtures import FrozenModule, FrozenTest
-from grader.home.predictions import prediction_of
+from grader.core.verdict import Diagnosis
+from grader.explain.layouts import Steps
+from grader.explain.mistakes.predictions import prediction_of
+from grader.testing.frozen_cases import FrozenModule, FrozenTest
 from grader.testing.observation import Observation, Prediction
-from grader.verdict import Diagnosis
 
 _RIGHT = ""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.testing.comparison import Comparison, place_of, place_of_largest
+from grader.testing.assertions.comparison import Comparison, place_of, place_of_largest
 
 _SIDE = 12
 _SLICES = 2

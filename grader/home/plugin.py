@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from grader.assignment import BadAssignment
+from grader.core.assignment import BadAssignment
 from grader.home.bench import home_bench
 from grader.home.greeting import Greeting
-from grader.home.mending import QUICK, UNHURRIED
 from grader.home.reasons import Reasons
+from grader.home.repair import QUICK, UNHURRIED
 from grader.home.report import HomeReport
 from grader.home.several_processes import SeveralProcesses
 from grader.home.summary import Folding, Summary

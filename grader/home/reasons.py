@@ -14,32 +14,25 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.causes import Place
-from grader.explaining.mending.choosing import Mended
-from grader.explaining.mending.earlier_calls import Dependence, noting
-from grader.explaining.mending.passing import Changes, Proved, is_made, proved
-from grader.explaining.mending.questions import Asked, that_raised
-from grader.explaining.naming.diagnosis import Finding, diagnose, is_right
-from grader.explaining.steps.walking import Followed, follow
+from grader.core.causes import Place
+from grader.core.verdict import Aspect, Diagnosis, Status
+from grader.core.wire.calls import Answer, Call
+from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
+from grader.explain.repair.choice import Mended
+from grader.explain.repair.earlier_calls import Dependence, noting
+from grader.explain.repair.passing import Changes, Proved, is_made, proved
+from grader.explain.repair.questions import Asked, that_raised
+from grader.explain.walking import Followed, follow
 from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
-from grader.home.limit import Limit, is_debugged
-from grader.home.mending import HomeBench, Mending, Patience, quietly
 from grader.home.mistakes import FrozenMistakes
-from grader.home.rehearsal import (
-    NOT_TELLING,
-    Rehearsed,
-    Siblings,
-    passes,
-    rehearse,
-    siblings,
-)
-from grader.home.second_copy import CannotCopy
+from grader.home.reimport import CannotCopy
+from grader.home.repair import HomeBench, Mending, Patience, quietly
+from grader.home.rerun import NOT_TELLING, Rehearsed, Siblings, passes, rehearse, siblings
+from grader.home.time_limit import Limit, is_debugged
 from grader.testing.exercise import membership
 from grader.testing.observation import Observation, Question
-from grader.verdict import Aspect, Diagnosis, Status
-from grader.wire.calls import Answer, Call
-from grader.worker.trying.alarm import TooLong
+from grader.worker.trials.alarm import TooLong
 
 # An answer that takes longer is not waited for a second time.
 _CALL_SECONDS = 0.5

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from grader.causes import FailedTest
+from grader.core.causes import FailedTest
+from grader.core.points import hundredths
+from grader.core.verdict import Aspect, Status
 from grader.home.bench import Home
 from grader.home.failure import Failure
 from grader.home.picture import ink_for, picture
 from grader.home.reasons import Reasons
 from grader.home.tally import MISSING, ExerciseTally
-from grader.points import hundredths
-from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
+from grader.testing.assertions.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import Membership, membership
 from grader.testing.outcome import StudentFault, observing
-from grader.verdict import Aspect, Status
 
 _EXERCISE, _ASPECT, _NOTE, _MISSING = "exercise", "aspect", "note", "missing"
 _LONGEST = 300

@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 
 import pytest
 
-from grader.causes import Cause, causes, in_short
-from grader.explaining.exceptions.account import printed_in_words
+from grader.core.causes import Cause, causes, in_short
+from grader.explain.exceptions.account import printed_in_words
 from grader.home.failure import Failure
 from grader.home.tally import ExerciseTally, in_all, table
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from grader.points import Gate, points_of
+from grader.core.points import Gate, points_of
 
 PASSED, MISSING = "passed", "missing"
 _LESS_POINTS = "Without right values no points: the rest of an exercise counts as far as they are."

@@ -17,13 +17,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from grader.imports import Needs
-from grader.intake.bounds import DEFAULT_BOUNDS, Bounds
+from grader.core.imports import Needs
+from grader.core.submission import Submission, Unreadable
+from grader.intake.copying.bounds import DEFAULT_BOUNDS, Bounds
 from grader.intake.copying.limits import MIB
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.naming import size_in_words
-from grader.submission import Submission, Unreadable
 
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds
@@ -32,7 +32,7 @@ _ENGINE = Path(__file__).resolve().parents[2]
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.intake.bounds import Bounds; from grader.intake.process import main; "
+    "from grader.intake.copying.bounds import Bounds; from grader.intake.process import main; "
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
 _WISH = "hand in the source code without data"

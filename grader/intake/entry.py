@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.core.refusal import Refusal
+from grader.core.submission import Author
 from grader.intake.naming import printable
-from grader.refusal import Refusal
-from grader.submission import Author
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.submission import Unreadable
 from grader.intake.archives.archive import archive_errors
-from grader.intake.archives.bundle import Bundle
 from grader.intake.archives.member import member_parts
 from grader.intake.archives.tar_archive import unpack_tar
+from grader.intake.bundle import Bundle
 from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
 from grader.intake.copying.open_folder import OpenFolder
@@ -19,7 +20,6 @@ from grader.intake.copying.regular_file import chunks
 from grader.intake.entry import Entry
 from grader.intake.naming import size_in_words
 from grader.intake.platforms.handed_in import HandedIn, handed_in
-from grader.submission import Unreadable
 
 _NAMELESS = "submission"
 

@@ -17,14 +17,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.intake.bounds import Bounds
+from grader.core.parentage import end_with_parent
+from grader.core.submission import Submission, Unreadable
+from grader.intake.copying.bounds import Bounds
 from grader.intake.copying.limits import MIB
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
 from grader.intake.programs.needs import read_needs
-from grader.parentage import end_with_parent
-from grader.submission import Submission, Unreadable
 
 _MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most need a tenth
 

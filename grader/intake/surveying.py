@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from grader.imports import ClassNeeds, Needs
+from grader.core.imports import ClassNeeds, Needs
+from grader.core.processors import processors
+from grader.core.scratch import new_scratch
+from grader.core.submission import Unreadable
 from grader.intake.client import IntakeClient
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
-from grader.processors import processors
-from grader.scratch import new_scratch
-from grader.submission import Unreadable
 
 
 def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:

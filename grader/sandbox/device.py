@@ -11,15 +11,15 @@ from pathlib import Path
 
 import torch
 
-from grader.assignment import BadAssignment
+from grader.core.assignment import BadAssignment
+from grader.core.replies import opened
+from grader.core.scratch import PASSABLE
+from grader.core.settings import CPU
+from grader.core.submission import Submission
+from grader.core.wire.calls import Call
+from grader.sandbox.allowance import Allowance, Patience
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
-from grader.sandbox.limits.allowance import Allowance, Patience
-from grader.sandbox.replies import opened
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.scratch import PASSABLE
-from grader.settings import CPU
-from grader.submission import Submission
-from grader.wire.calls import Call
 
 _TRIAL = "def run_trial(x):\n    return x + x\n"
 _MEMORY = 8 << 30

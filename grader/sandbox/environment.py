@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grader.assignment import Assignment
-from grader.plain_text import plain
+from grader.core.assignment import Assignment
+from grader.core.plain_text import plain
+from grader.core.verdict import Status, Verdict
+from grader.core.wire.calls import Raised
+from grader.core.wire.scripts import GIVEN
 from grader.testing.outcome import StudentFault
-from grader.verdict import Status, Verdict
-from grader.wire.calls import Raised
-from grader.wire.scripts import GIVEN
 from grader.worker.packages import is_installed
 
 _MOST = 20

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.refusal import Refusal
-from grader.sandbox.groups import Bounds, Ground, Group
-from grader.sandbox.limits.usage import Usage
+from grader.core.refusal import Refusal
+from grader.core.settings import CPU
+from grader.sandbox.cgroups.ground import Ground
+from grader.sandbox.cgroups.group import Bounds, Group
+from grader.sandbox.usage import Usage
 from grader.sandbox.zygote import Zygote
-from grader.settings import CPU
 
 START_SECONDS = 120.0
 _ORDER_SECONDS = 20.0

@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from grader.core.settings import CPU
+from grader.sandbox.cgroups.finding import find_ground
+from grader.sandbox.cgroups.ground import NoGround
 from grader.sandbox.forkserver import ForkServer
-from grader.sandbox.groups import NoGround, find_ground
 from grader.sandbox.zygote import Zygote
-from grader.settings import CPU
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from grader.wire.calls import Raised
+from grader.core.wire.calls import Raised
 
 _ABSENCES = ("NameError", "ModuleNotFoundError", "ImportError", "FileNotFoundError", "KeyError")
 _SHOWN = 3

@@ -10,8 +10,8 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from grader.wire.calls import Raised
-from grader.wire.scripts import GIVEN
+from grader.core.wire.calls import Raised
+from grader.core.wire.scripts import GIVEN
 from grader.worker.workplace import WORKPLACE
 
 _RULE = (

@@ -13,17 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.sandbox.exchange import Exchange
-from grader.sandbox.forkserver import ForkServer, ForkServerLost
-from grader.sandbox.groups import Bounds
-from grader.sandbox.limits.allowance import Allowance, Exceeded, Late, Patience
-from grader.sandbox.limits.clock import Clock, Taken
-from grader.sandbox.limits.usage import is_alive
-from grader.sandbox.limits.watch import Watch, Watched, out_of_memory
-from grader.sandbox.replies import Reply, Sealed
-from grader.submission import Submission
-from grader.verdict import Status
-from grader.wire.calls import (
+from grader.core.replies import Reply, Sealed
+from grader.core.submission import Submission
+from grader.core.verdict import Status
+from grader.core.wire.calls import (
     Call,
     Raised,
     Use,
@@ -32,8 +25,8 @@ from grader.wire.calls import (
     raised_from_json,
     uses_from_json,
 )
-from grader.wire.following import Sending
-from grader.wire.frames import (
+from grader.core.wire.delta import Sending
+from grader.core.wire.frames import (
     ANSWER,
     ANY_FRAME,
     RECORDED,
@@ -42,10 +35,17 @@ from grader.wire.frames import (
     decode,
     encode,
 )
-from grader.wire.importing import imports_from_json, texts_from_json
-from grader.wire.payload import BadFrame
-from grader.wire.signals import TELL_WHERE, TELL_WHERE_SOON
-from grader.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
+from grader.core.wire.importing import imports_from_json, texts_from_json
+from grader.core.wire.payload import BadFrame
+from grader.core.wire.signals import TELL_WHERE, TELL_WHERE_SOON
+from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
+from grader.sandbox.allowance import Allowance, Exceeded, Late, Patience
+from grader.sandbox.cgroups.group import Bounds
+from grader.sandbox.channel import Exchange
+from grader.sandbox.clock import Clock, Taken
+from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.usage import is_alive
+from grader.sandbox.watch import Watch, Watched, out_of_memory
 
 _WATCH_SECONDS = 0.02
 _CHANGED_PAGES = 48 << 20

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.sandbox.groups import Ground
-from grader.scratch import new_scratch
+from grader.core.scratch import new_scratch
+from grader.sandbox.cgroups.ground import Ground
 
 _SECONDS_TO_END = 10.0
 _COMPLAINT = 1 << 12

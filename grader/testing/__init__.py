@@ -8,7 +8,7 @@ A test calls `student` and `reference` on inputs from `draw`, and asserts:
         assert_matches(student(x, dim=-1), reference(x, dim=-1))
 """
 
-from grader.testing.assertions import (
+from grader.testing.assertions.assertions import (
     assert_gradients_match,
     assert_inputs_unchanged,
     assert_keeps_dtype,
@@ -17,7 +17,7 @@ from grader.testing.assertions import (
     assert_same_answer_twice,
     assert_work_does_not_grow,
 )
-from grader.testing.comparison import BFLOAT16, FLOAT16, FLOAT32, Tolerance
+from grader.testing.assertions.comparison import BFLOAT16, FLOAT16, FLOAT32, Tolerance
 from grader.testing.exercise import aspect, exercise
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from grader.wire.values import Value, mapped
+from grader.core.wire.values import Value, mapped
 
 # What students have at home is drawn with it, and no batch is graded with it.
 HOME_SEED = 0

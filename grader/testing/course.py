@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.assignment import BadAssignment
-from grader.testing.contract import Adapter, read_contract
-from grader.wire.adapter_names import is_adapter
-from grader.worker.telling.raising import describe_exception
+from grader.core.adapter_names import is_adapter
+from grader.core.assignment import BadAssignment
+from grader.testing.contract.contract import Adapter, read_contract
+from grader.worker.exceptions.raising import describe_exception
 
 _FUNCTION = re.compile(r"\w+\.((?:run|get)_\w+)\(\)")
 

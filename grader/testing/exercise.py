@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from grader.verdict import Aspect
+from grader.core.verdict import Aspect
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.assignment import BadAssignment, meant
+from grader.core.assignment import BadAssignment, meant
 from grader.testing.course import course_code, make_importable
 
 Variants = Sequence[Callable[..., Any]]

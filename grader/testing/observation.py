@@ -7,8 +7,8 @@ from typing import Protocol
 
 import torch
 
-from grader.verdict import Aspect
-from grader.wire.calls import Call
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
 
 
 @dataclass(frozen=True, slots=True)

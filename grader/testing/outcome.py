@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from grader.plain_text import plain
-from grader.verdict import Measurement, Status, Where
-from grader.wire.calls import Traced
-from grader.wire.records import Line
+from grader.core.plain_text import plain
+from grader.core.verdict import Measurement, Status, Where
+from grader.core.wire.calls import Traced
+from grader.core.wire.records import Line
 
 
 class StudentFault(Exception):

@@ -20,7 +20,7 @@ try:
     from grader.testing.bench import Bench
     from grader.testing.cases import Case, Draw
     from grader.testing.exercise import Membership, membership
-    from grader.testing.handle import Reference, Student
+    from grader.testing.handles.handle import Reference, Student
 except ModuleNotFoundError as missing:
     sys.exit(_not_installed(missing))
 

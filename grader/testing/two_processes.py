@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.testing.scripts import call_of
-from grader.wire.calls import Call
-from grader.wire.scripts import Doing, Step
-from grader.wire.values import Local, Value, mapped
+from grader.core.wire.calls import Call
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Local, Value, mapped
+from grader.testing.handles.scripts import call_of
 from grader.worker.making import ANEW
 
 # What is to be known where the second half raised.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grader.wire.calls import Use
+from grader.core.wire.calls import Use
 
 _NAMES = 5
 _LINES = 4

@@ -6,13 +6,13 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from grader.plain_text import plain
-from grader.testing.contract import Adapter
+from grader.core.plain_text import plain
+from grader.core.verdict import Status
+from grader.core.wire.calls import Call, Raised, Traced
+from grader.core.wire.records import Line
+from grader.core.wire.values import Value
+from grader.testing.contract.contract import Adapter
 from grader.testing.outcome import StudentFault
-from grader.verdict import Status
-from grader.wire.calls import Call, Raised, Traced
-from grader.wire.records import Line
-from grader.wire.values import Value
 
 _LONGEST = 300
 

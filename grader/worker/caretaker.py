@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.parentage import end_with_parent
+from grader.core.parentage import end_with_parent
 from grader.worker.confinement.namespaces import enter_process_namespace
-from grader.worker.forkserver import serve_judges
+from grader.worker.fork_server import serve_judges
 
 # Whoever was killed closes all that it had; a job that lost a fork server alone lives on.
 _SECONDS_TO_END = 1.0
@@ -50,7 +50,7 @@ def take_care(
         print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
     if _were_killed(life):
         # No worker is ever forked from a process that has it.
-        from grader.scratch import remove_scratch
+        from grader.core.scratch import remove_scratch
 
         remove_scratch(Path(order["scratch"]))
         for ground in order["groups"]:

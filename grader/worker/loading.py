@@ -13,14 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.wire.adapter_names import is_adapter
-from grader.wire.calls import MAX_CELL_ERRORS, Raised
+from grader.core.adapter_names import is_adapter
+from grader.core.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.ending import Endings
+from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook.cells import Cells
 from grader.worker.notebook.shell import install
 from grader.worker.packages import ImportClock, make_room
-from grader.worker.standing_in.finding import OwnDistributions, SilentWriters, StandIns
-from grader.worker.telling.raising import describe_exception
+from grader.worker.stubs.finding import OwnDistributions, SilentWriters, StandIns
 from grader.worker.workplace import OfWhatWasHandedIn, make_workplace
 
 

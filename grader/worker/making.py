@@ -18,8 +18,8 @@ from typing import IO, Any
 
 import torch
 
-from grader.wire.modules import module_of
-from grader.wire.scripts import GIVEN
+from grader.core.wire.modules import module_of
+from grader.core.wire.scripts import GIVEN
 
 MAX_FILE = 64 << 20
 MAX_ENTRIES = 10_000

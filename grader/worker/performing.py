@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy
 import torch
 
-from grader.counting import WorkCounter
-from grader.wire.calls import Answer, Call, Raised, Work
-from grader.wire.values import Foreign
-from grader.worker.carrying_out import Functions, Living, NoAdapter
-from grader.worker.handing_over import arrived, copied, differing, holds_tensor, portable
+from grader.core.counting import WorkCounter
+from grader.core.wire.calls import Answer, Call, Raised, Work
+from grader.core.wire.values import Foreign
+from grader.worker.exceptions.raising import describe_exception
+from grader.worker.interpreter import Functions, Living, NoAdapter
+from grader.worker.marshalling import arrived, copied, differing, holds_tensor, portable
 from grader.worker.observing.line_counting import LineCounter
 from grader.worker.observing.recording import Recorder
 from grader.worker.observing.tracing import Tracer
-from grader.worker.telling.raising import describe_exception
 
 _NUMPY_SEEDS = 1 << 32
 

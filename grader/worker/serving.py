@@ -16,31 +16,24 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.wire.calls import (
-    Answer,
-    Call,
-    Raised,
-    encode_answer,
-    raised_as_json,
-    uses_as_json,
-)
-from grader.wire.following import Receiving
-from grader.wire.frames import decode, encode, receive
-from grader.wire.importing import imports_as_json
-from grader.wire.payload import BadFrame
-from grader.wire.signals import TELL_WHERE, TELL_WHERE_SOON
-from grader.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
-from grader.wire.values import Foreign
-from grader.worker.carrying_out import Living
+from grader.core.wire.calls import Answer, Call, Raised, encode_answer, raised_as_json, uses_as_json
+from grader.core.wire.delta import Receiving
+from grader.core.wire.frames import decode, encode, receive
+from grader.core.wire.importing import imports_as_json
+from grader.core.wire.payload import BadFrame
+from grader.core.wire.signals import TELL_WHERE, TELL_WHERE_SOON
+from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
+from grader.core.wire.values import Foreign
 from grader.worker.confinement.layers import Territory, confine
 from grader.worker.confinement.limits import Bounds, close_descriptors
-from grader.worker.heritage import Heritage
+from grader.worker.inherited import Heritage
+from grader.worker.interpreter import Living
 from grader.worker.loading import Loaded, load
+from grader.worker.multiprocessing.install import do_without_forking
 from grader.worker.observing.watching import Watch
 from grader.worker.performing import absent, perform
-from grader.worker.trying.trying import Trying
-from grader.worker.uncompiled import do_without_compiling
-from grader.worker.unforked.installing import do_without_forking
+from grader.worker.stubs.torch_compile import do_without_compiling
+from grader.worker.trials.trying import Trying
 
 # With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
 HELLO = b"\0"

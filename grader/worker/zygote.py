@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.worker.caretaker import remove_group, take_care
-from grader.worker.forkserver import warm_up
+from grader.worker.fork_server import warm_up
 from grader.worker.huge_pages import collapse_memory
 
 _MESSAGE = 1 << 16
@@ -48,7 +48,7 @@ def main(settings: str) -> None:
             os.close(descriptor)
     _reap()
     # No worker is ever forked from a process that has it.
-    from grader.scratch import remove_scratch
+    from grader.core.scratch import remove_scratch
 
     remove_scratch(Path(told["home"]))
     for group in told["groups"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.verdict import Aspect, Diagnosis, Grade, Status, Visibility, Where
+from grader.core.verdict import Aspect, Diagnosis, Grade, Status, Visibility, Where
 from tests.harness.export_fixtures import a_grade, a_verdict
 
 COMMANDS = (

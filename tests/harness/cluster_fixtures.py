@@ -116,5 +116,5 @@ def jobs_of(worker: psutil.Process) -> list[psutil.Process]:
 
 def _is_job(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
-        return "grader.job.process" in process.cmdline()
+        return "grader.grading.job.process" in process.cmdline()
     return False

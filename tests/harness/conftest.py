@@ -16,10 +16,10 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser
 
-from grader.intake import Entry
-from grader.processors import processors
-from grader.settings import Settings
-from grader.verdict import Grade, Verdict
+from grader.core.processors import processors
+from grader.core.settings import Settings
+from grader.core.verdict import Grade, Verdict
+from grader.intake.entry import Entry
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import KINDS, Budget, Marks
 from tests.harness.pages_browser import chromium_executable, running_chromium

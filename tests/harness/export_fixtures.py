@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.decisions.opening import open_settling
-from grader.export.formats import write_export
-from grader.export.remarks import Remark
-from grader.export.sheets.filling import Choices
-from grader.store import Results, Store
-from grader.submission import Author
-from grader.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+from grader.core.submission import Author
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+from grader.reports.export.filling import Choices
+from grader.reports.export.formats import write_export
+from grader.reports.export.remarks import Remark
+from grader.results.decisions.opening import open_settling
+from grader.results.results import Results
+from grader.results.store import Store
 from tests.harness.storing import add
 
 WORTH = {"run_rope": 4.0, "run_mha": 6.0}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from grader.dispatch.job_client import Follow, JobClient
-from grader.intake import Entry
-from grader.settings import Settings
-from grader.verdict import Grade, Verdict
-from grader.words import explained
+from grader.core.settings import Settings
+from grader.core.verdict import Grade, Verdict
+from grader.core.words import explained
+from grader.grading.job.client import Follow, JobClient
+from grader.intake.entry import Entry
 from tests.harness.waiting import PATIENCE
 
 

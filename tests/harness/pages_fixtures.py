@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
-from grader.store import Store
-from grader.submission import Author
-from grader.verdict import (
+from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
+from grader.core.submission import Author
+from grader.core.verdict import (
     Aspect,
     Diagnosis,
     Grade,
@@ -26,6 +25,7 @@ from grader.verdict import (
     Visibility,
     Where,
 )
+from grader.results.store import Store
 from tests.harness.storing import add
 
 FIRST = ("Ada", "Bo", "Chiara", "Dmitri", "Elif", "Fatou", "Goran", "Hana", "José", "Kwame", "Olu")

@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.assignment import Assignment
-from grader.explaining.wording import InFull
-from grader.intake import Entry, IntakeClient
+from grader.core.assignment import Assignment
+from grader.core.scratch import new_scratch
+from grader.explain.wording import InFull
+from grader.intake.client import IntakeClient
+from grader.intake.entry import Entry
 from grader.sandbox.forkservers import ForkServers, warm_zygote
-from grader.sandbox.seat import Seat, Seats
-from grader.sandbox.sitting import Limits
-from grader.scratch import new_scratch
+from grader.sandbox.preparation import Seat, Seats
+from grader.sandbox.session import Limits
 
 
 @contextlib.contextmanager

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.evidence import Evidence
-from grader.store import Store
-from grader.verdict import Grade, Status
-from grader.words import Told, Words
+from grader.core.evidence import Evidence
+from grader.core.verdict import Grade, Status
+from grader.core.words import Told, Words
+from grader.results.store import Store
 
 
 def add(

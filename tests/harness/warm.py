@@ -39,7 +39,7 @@ _MESSAGE = 1 << 18
 _DESCRIPTORS = 64
 # Received descriptors wait above all numbers that a command is told.
 _PARKED = 512
-_JOB = ("-m", "grader.job.process")
+_JOB = ("-m", "grader.grading.job.process")
 _ZYGOTE = ("-I", "-c")
 # Packages that are plugins of pytest.
 _PLUGINS = ("grader", "jaxtyping")
@@ -110,10 +110,10 @@ class Warm:
 
 def fork_jobs_and_zygotes(command: Callable[[], Path], zygote: Callable[[], Path]) -> None:
     """Replaces how this process starts the two interpreters that load torch."""
-    import grader.dispatch.job_process
+    import grader.grading.job.client_process
     import grader.sandbox.zygote
 
-    grader.dispatch.job_process.subprocess = _forking(_JOB, command, dies_with_parent=True)
+    grader.grading.job.client_process.subprocess = _forking(_JOB, command, dies_with_parent=True)
     grader.sandbox.zygote.subprocess = _forking(_ZYGOTE, zygote, dies_with_parent=False)
 
 
@@ -224,7 +224,7 @@ def main(name: str, listening: int, zygote: str) -> None:
     orders = socket.socket(fileno=listening)
     if name == "zygote":
         sys.path.insert(0, os.fspath(ROOT))
-    from grader.parentage import end_with_parent
+    from grader.core.parentage import end_with_parent
 
     end_with_parent()
     if name == "command":
@@ -254,7 +254,7 @@ def _load_commands() -> None:
     import safetensors.torch
     import torch._dynamo
 
-    import grader.job.forking
+    import grader.grading.job.forking
     from grader.cli.main import COMMANDS, cli
 
     for command in COMMANDS:
@@ -270,7 +270,7 @@ def _load_zygotes() -> None:
     import numpy
     import torch.fx.experimental.symbolic_shapes
 
-    import grader.counting
+    import grader.core.counting
     import grader.worker.serving
     import grader.worker.zygote
 

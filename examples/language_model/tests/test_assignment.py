@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import grader
-from grader.report.standing import standings
+from grader.reports.standing import standings
 
 ROOT = Path(__file__).parents[1]
 EXPECTED = tomllib.loads((ROOT / "expected.toml").read_text())

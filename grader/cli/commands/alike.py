@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from grader.alike.comparing import Called, by_name, compare
-from grader.alike.numbered import Numbered
-from grader.assignment import find_assignment
 from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
 from grader.cli.options import FOLDER, assignment_option
 from grader.cli.progress import ReadingProgress
-from grader.pages.alike import write_alike
-from grader.pages.page_names import ALIKE, ALIKE_ANONYMOUS
-from grader.store import Store
-from grader.store.anonymous import AnonymousResults
+from grader.core.assignment import find_assignment
+from grader.reports.pages.alike import write_alike
+from grader.reports.pages.page_names import ALIKE, ALIKE_ANONYMOUS
+from grader.reports.similarity.comparing import Called, by_name, compare
+from grader.reports.similarity.numbered import Numbered
+from grader.results.anonymous import AnonymousResults
+from grader.results.store import Store
 
 _ANY = click.Path(path_type=Path)
 _SAID = 5

@@ -16,23 +16,26 @@ from grader.cli.discovery import say_what_was_found, say_who_handed_in
 from grader.cli.environment import say_what_is_needed
 from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
 from grader.cli.progress import ExplainingProgress, GradingProgress
-from grader.decisions.decision import BadDecisions
-from grader.decisions.opening import open_settling
-from grader.decisions.settling import Settling
-from grader.dispatch.batch import Batch, open_batch
-from grader.dispatch.pool import Pools
-from grader.dispatch.pools import chosen_pools
-from grader.dispatch.task import Explained
-from grader.intake import attribute, discover, read_roster
+from grader.grading.batch import Batch, open_batch
+from grader.grading.pool import Pools
+from grader.grading.pools import chosen_pools
+from grader.grading.task import Explained
+from grader.intake.attribution import attribute
+from grader.intake.discovery import discover
 from grader.intake.naming import several
-from grader.report.environment import (
+from grader.intake.roster import read_roster
+from grader.reports.environment import (
     command_in_words,
     lacking_in_words,
     not_preloaded_in_words,
     preload_in_words,
 )
-from grader.report.summary import print_summary
-from grader.store import Results, Store
+from grader.reports.summary import print_summary
+from grader.results.decisions.decision import BadDecisions
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import Settling
+from grader.results.results import Results
+from grader.results.store import Store
 
 
 @click.command(short_help="Grade a class.")

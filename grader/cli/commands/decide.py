@@ -12,14 +12,15 @@ from typing import Any, TypeVar
 import click
 
 from grader.cli.options import FOLDER
-from grader.decisions.class_list import ClassList, Unknown
-from grader.decisions.decision import BadDecisions
-from grader.decisions.effects import effects
-from grader.decisions.file import NAME, append_decision, read_decisions, remove_decision
-from grader.decisions.form import complaints, decision_of
-from grader.decisions.opening import aim, open_settling
-from grader.store import Results, Store
-from grader.store.anonymous import AnonymousResults
+from grader.results.anonymous import AnonymousResults
+from grader.results.decisions.class_list import ClassList, Unknown
+from grader.results.decisions.decision import BadDecisions
+from grader.results.decisions.effects import effects
+from grader.results.decisions.file import NAME, append_decision, read_decisions, remove_decision
+from grader.results.decisions.form import complaints, decision_of
+from grader.results.decisions.opening import aim, open_settling
+from grader.results.results import Results
+from grader.results.store import Store
 
 
 class _Moment(click.ParamType[datetime.datetime]):

@@ -15,8 +15,8 @@ from rich.text import Text
 import grader
 from grader.cli.environment import print_what_is_needed, what_is_needed
 from grader.cli.options import FOLDER
-from grader.intake import discover
-from grader.report.text import one_line
+from grader.core.text import one_line
+from grader.intake.discovery import discover
 
 if TYPE_CHECKING:
     from grader.sandbox.probing.probe import Attempt, Examination

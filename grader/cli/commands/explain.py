@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from grader.assignment import find_assignment
 from grader.cli.commands.report import write_pages
 from grader.cli.options import FOLDER, INTERRUPTED, assignment_option
 from grader.cli.progress import ExplainingProgress
-from grader.dispatch.pools import chosen_pools
-from grader.dispatch.words import Explanation, explain_folder
+from grader.core.assignment import find_assignment
+from grader.grading.explanations import Explanation, explain_folder
+from grader.grading.pools import chosen_pools
 from grader.intake.naming import several
 
 

@@ -12,11 +12,11 @@ from typing import TextIO
 import click
 
 from grader.cli.options import FOLDER
-from grader.decisions.opening import open_settling
-from grader.export.formats import FORMATS, write_export
-from grader.export.remarks import ExportRefused
-from grader.export.sheets.filling import Choices
-from grader.store import Store
+from grader.reports.export.filling import Choices
+from grader.reports.export.formats import FORMATS, write_export
+from grader.reports.export.remarks import ExportRefused
+from grader.results.decisions.opening import open_settling
+from grader.results.store import Store
 
 _STDOUT = Path("-")
 _FILE = click.Path(dir_okay=False, path_type=Path)

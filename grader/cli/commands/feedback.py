@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
-from grader.decisions.opening import open_settling
-from grader.feedback.bundle import FORMS, README, write_feedback
 from grader.intake.naming import several
-from grader.store import Store
+from grader.reports.feedback.bundle import FORMS, README, write_feedback
+from grader.results.decisions.opening import open_settling
+from grader.results.store import Store
 
 _SHOWN = 20
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from grader.assignment import find_assignment
 from grader.cli.options import assignment_option
+from grader.core.assignment import find_assignment
 
 
 @click.command(short_help="Make the public tests' fixture tensors anew.")
@@ -22,7 +22,9 @@ def freeze(assignment_folder: Path) -> None:
       grader freeze
       grader freeze --assignment examples/feed_forward
     """
-    from grader.handout.freezing import freeze_public_tests  # torch takes a second to load
+    from grader.authoring.handout.freezing import (
+        freeze_public_tests,  # torch takes a second to load
+    )
 
     assignment = find_assignment(assignment_folder)
     for file in freeze_public_tests(assignment, assignment.public_tests):

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from grader.autograder.archive import (
+from grader.authoring.gradescope.archive import (
     EXPLAIN_TIMEOUT,
     MEMORY_MB,
     TIMEOUT,
@@ -21,9 +21,9 @@ from grader.cli.options import (
     grading_options,
     torch_index_option,
 )
-from grader.export.platforms.gradescope import Display, Shown
-from grader.export.whole_file import write_whole
-from grader.settings import CPU
+from grader.core.settings import CPU
+from grader.reports.export.gradescope import Display, Shown
+from grader.reports.export.whole_file import write_whole
 
 _DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from grader.assignment import find_assignment
+from grader.authoring.handout.handing_in import Platform
 from grader.cli.options import FOLDER, assignment_option, torch_index_option
-from grader.handout.handing_in import Platform
+from grader.core.assignment import find_assignment
 
 
 @click.command(short_help="Write what students get.")
@@ -34,7 +34,7 @@ def handout(
       grader handout student-files --platform canvas
       grader handout ../handout --assignment examples/feed_forward
     """
-    from grader.handout.folder import Course, lay_out  # torch takes a second to load
+    from grader.authoring.handout.folder import Course, lay_out  # torch takes a second to load
 
     assignment = find_assignment(assignment_folder)
     lay_out(assignment, folder, Course(Platform(platform) if platform else None, torch_index))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
-from grader.assignment import find_assignment
+from grader.authoring.seen_mistakes import add_to_course
 from grader.cli.options import FOLDER, assignment_option
-from grader.groups.grouping import Group, groups_of
-from grader.groups.names import (
+from grader.core.assignment import find_assignment
+from grader.core.verdict import Diagnosis
+from grader.explain.mistakes.grouping import Group, groups_of
+from grader.explain.mistakes.names import (
     FILE,
     BadNames,
     NamedMistake,
@@ -19,11 +21,9 @@ from grader.groups.names import (
     read_names,
     write_names,
 )
-from grader.groups.seen import add_to_course
-from grader.report.groups import heading, in_words, name_of
-from grader.store import Store
-from grader.store.database import LINES
-from grader.verdict import Diagnosis
+from grader.reports.groups import heading, in_words, name_of
+from grader.results.database import LINES
+from grader.results.store import Store
 
 
 class _Mistakes(click.Group):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from grader.authoring.new.layout import lay_out_assignment
 from grader.cli.options import FOLDER
-from grader.new import lay_out_assignment
 
 
 @click.command(short_help="Lay out a fresh assignment.")

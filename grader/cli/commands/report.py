@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
-from grader.decisions.decision import BadDecisions
-from grader.pages import INDEX, Changes, NotWritten, is_current, write_report
-from grader.store import Store
-from grader.store.anonymous import AnonymousResults
+from grader.reports.pages.changes import Changes
+from grader.reports.pages.report import is_current, write_report
+from grader.reports.pages.whole_folder import INDEX, NotWritten
+from grader.results.anonymous import AnonymousResults
+from grader.results.decisions.decision import BadDecisions
+from grader.results.store import Store
 
 NAME = "report"
 ANONYMOUS = "report-anonymous"

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
-from grader.report.weak_tests import exercises_of, in_words
-from grader.store import Store
+from grader.reports.weak_tests import exercises_of, in_words
+from grader.results.store import Store
 
 
 @click.group("tests", short_help="Show what a class says of the tests.")

@@ -8,8 +8,8 @@ import click
 from rich.console import Console
 
 from grader.cli.options import FOLDER
-from grader.report.tolerances import print_tolerances
-from grader.store import Store
+from grader.reports.tolerances import print_tolerances
+from grader.results.store import Store
 
 
 @click.command(short_help="Show how far right and wrong answers are apart.")

@@ -16,12 +16,12 @@ import rich.progress
 from rich.console import Console
 from rich.table import Table
 
-from grader.assignment import Assignment, find_assignment
 from grader.cli.options import assignment_option
-from grader.processors import processors
+from grader.core.assignment import Assignment, find_assignment
+from grader.core.processors import processors
 
 if TYPE_CHECKING:
-    from grader.verification import Trial, Verification
+    from grader.authoring.verification import Trial, Verification
 
 
 @click.command("verify", short_help="Check the tests against every known mistake.")
@@ -92,7 +92,7 @@ def verify_command(
         raise click.UsageError(
             "--exercise goes with --edits or --seeds: without, all are looked at together"
         )
-    from grader.verification import verify  # torch takes a second to load
+    from grader.authoring.verification import verify  # torch takes a second to load
 
     verification = verify(find_assignment(assignment_folder))
     console = Console()
@@ -112,8 +112,8 @@ def verify_command(
 
 def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> int:
     """Tries edits, prints what came of them, and returns how the command is to end."""
-    from grader.mutation.mutation import mutate  # torch takes a second to load
-    from grader.mutation.wording import in_words
+    from grader.authoring.mutation.mutation import mutate  # torch takes a second to load
+    from grader.authoring.mutation.wording import in_words
 
     assignment = _assignment_with(assignment_folder, exercises)
     with _shown("edits") as progress:
@@ -125,7 +125,7 @@ def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> 
 
 def _try_seeds(assignment_folder: Path, jobs: int, exercises: Sequence[str], seeds: int) -> int:
     """Tries seeds, prints what hangs on them, and returns how the command is to end."""
-    from grader.seeds import steadiness  # torch takes a second to load
+    from grader.authoring.seeds import steadiness  # torch takes a second to load
 
     assignment = _assignment_with(assignment_folder, exercises)
     with _shown("seeds") as progress:

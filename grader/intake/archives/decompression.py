@@ -12,9 +12,9 @@ import zlib
 from collections.abc import Callable
 from typing import BinaryIO, Protocol
 
+from grader.core.submission import Unreadable
 from grader.intake.copying.limits import MIB
 from grader.intake.copying.regular_file import CHUNK
-from grader.submission import Unreadable
 
 _XZ_MEMORY = 256 * MIB
 _STREAMS = 5_000  # laid end to end, as parallel compressors do

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from grader.core.submission import Unreadable
 from grader.intake.naming import shortened
-from grader.submission import Unreadable
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 

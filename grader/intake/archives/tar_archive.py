@@ -6,6 +6,7 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, BinaryIO, cast
 
+from grader.core.submission import Unreadable
 from grader.intake.archives.decompression import Readable, decompressed
 from grader.intake.archives.member import member_parts
 from grader.intake.copying.admission import Admission
@@ -13,7 +14,6 @@ from grader.intake.copying.limits import MIB, Limits
 from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.copying.regular_file import CHUNK
 from grader.intake.naming import size_in_words
-from grader.submission import Unreadable
 
 _HEADERS_OF_ONE_MEMBER = MIB
 

@@ -8,13 +8,13 @@ import zipfile
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from grader.core.submission import Unreadable
 from grader.intake.archives.member import member_parts
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.limits import Limits
 from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.copying.regular_file import CHUNK
 from grader.intake.naming import shortened
-from grader.submission import Unreadable
 
 # The others' decompressors know no bound on what one piece of input may unpack to.
 _BOUNDED_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}

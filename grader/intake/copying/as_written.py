@@ -12,11 +12,11 @@ import os
 import re
 from pathlib import Path
 
+from grader.core.submission import Unreadable
 from grader.intake.copying.limits import Limits
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.naming import name_as_written, shortened
 from grader.intake.programs.source_facts import read_facts
-from grader.submission import Unreadable
 
 _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
 # What was typed into Canvas and Moodle, and a web address.

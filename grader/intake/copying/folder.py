@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from grader.core.submission import Unreadable
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.limits import Limits, is_clutter_folder
 from grader.intake.copying.open_folder import Item, OpenFolder, Parts
 from grader.intake.copying.regular_file import chunks, kind_in_words
-from grader.submission import Unreadable
 
 _NO_PERMISSION = "the grader may not read them"
 

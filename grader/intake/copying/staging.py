@@ -6,6 +6,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from grader.core.removal import remove
+from grader.core.source_text import unusual_encoding
+from grader.core.submission import Submission, Unreadable
 from grader.intake.archives.archive import FOREIGN, READABLE, unpack
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.as_written import put_as_written
@@ -16,20 +19,12 @@ from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_th
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.entry import Entry
 from grader.intake.naming import name_as_written, several, shortened, size_in_words
-from grader.intake.notebooks.unfolding import (
-    unfold,
-    unfold_mentioned,
-    write_files,
-    write_runner,
-)
 from grader.intake.platforms.handed_in import HandedIn, archive_alone, handed_in, opened_archive
 from grader.intake.programs.distribution import read_distribution
 from grader.intake.programs.import_plan import ImportPlan, plan_imports
 from grader.intake.programs.locate import Located, locate
 from grader.intake.programs.source_facts import read_facts
-from grader.removal import remove
-from grader.source_text import unusual_encoding
-from grader.submission import Submission, Unreadable
+from grader.intake.programs.unfolding import unfold, unfold_mentioned, write_files, write_runner
 
 _COPY = "submission"
 _ADAPTERS = "adapters.py"

@@ -12,12 +12,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.core.submission import Author
 from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.copying.limits import CODE
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable
 from grader.intake.platforms.download import Download, Item
-from grader.submission import Author
 
 _FILE = r"_(?:(?P<attachment>\d{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
 _NAMED = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>\d+)" + _FILE, re.DOTALL)

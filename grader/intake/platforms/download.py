@@ -9,12 +9,12 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.submission import Unreadable
 from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.archives.member import slashed
 from grader.intake.archives.zip_archive import check_readable, member_name, opened_zip
 from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
 from grader.intake.copying.regular_file import open_file, read_bounded
-from grader.submission import Unreadable
 
 # What `zipfile` and the decompressors raise of what is no zip, damaged or encrypted.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError)

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from grader.core.submission import Author, Unreadable
 from grader.intake.copying.limits import MIB
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable, several, shortened
 from grader.intake.platforms.download import Download, Item
-from grader.submission import Author, Unreadable
 
 _METADATA = "submission_metadata.yml"
 _LARGEST_METADATA = 256 * MIB  # it holds every submission's earlier results

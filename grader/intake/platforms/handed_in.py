@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from grader.core.removal import removed_afterwards
+from grader.core.submission import Unreadable
 from grader.intake.archives.archive import FOREIGN, READABLE, archive_errors
 from grader.intake.archives.member import member_parts, slashed
 from grader.intake.archives.zip_archive import unpack_zip
@@ -23,8 +25,6 @@ from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
 from grader.intake.copying.regular_file import kind_in_words, open_file
 from grader.intake.entry import Entry, Piece
 from grader.intake.naming import several, shortened
-from grader.removal import removed_afterwards
-from grader.submission import Unreadable
 
 _ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder

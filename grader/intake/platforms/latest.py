@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.submission import Author
 from grader.intake.entry import Entry, Skipped
 from grader.intake.naming import several
-from grader.submission import Author
 
 
 @dataclass(frozen=True, slots=True)

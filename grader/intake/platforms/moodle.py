@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from grader.core.submission import Author
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable
 from grader.intake.platforms.download import Download, Item
-from grader.submission import Author
 
 _PLUGIN = r"(?:_(?P<number>\d{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"
 # A person may be called as if that had been added already: of a folder, its end is Moodle's.

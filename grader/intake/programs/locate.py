@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from grader.core.submission import Unreadable
 from grader.intake.copying.limits import Limits
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.naming import several
-from grader.intake.notebooks.notebook import Notebook, read_notebook
+from grader.intake.programs.notebook import Notebook, read_notebook
 from grader.intake.programs.source_facts import SourceFacts, read_facts
-from grader.submission import Unreadable
 
 _NESTED = 4  # folders that hold nothing but one folder
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from grader.imports import Needs
+from grader.core.imports import Needs
+from grader.core.submission import Submission
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.programs.declared import declared_packages
 from grader.intake.programs.source_facts import syntax_tree
-from grader.submission import Submission
 
 _MOST_FILES = 300
 _LONGEST_FILE = 1 << 17  # bytes

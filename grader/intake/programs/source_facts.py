@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grader.wire.adapter_names import is_adapter
+from grader.core.adapter_names import is_adapter
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
 _LONGEST_NAME = 1000  # no file lies at the end of a longer dotted name

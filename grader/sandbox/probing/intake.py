@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.intake import Entry
+from grader.core.removal import removed_afterwards
+from grader.core.submission import Unreadable
 from grader.intake.client import IntakeClient
-from grader.removal import removed_afterwards
-from grader.submission import Unreadable
+from grader.intake.entry import Entry
 
 _ADAPTERS = "def run_nothing(): ...\n"
 _CELLS, _KEYS = 100_000, 16_000

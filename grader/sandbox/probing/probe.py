@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.removal import removed_afterwards
+from grader.core.removal import removed_afterwards
+from grader.core.replies import opened
+from grader.core.scratch import PASSABLE, new_scratch
+from grader.core.submission import Submission
+from grader.core.wire.calls import Call
+from grader.sandbox.allowance import Patience
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.forkservers import ForkServers, warm_zygote
-from grader.sandbox.limits.allowance import Patience
 from grader.sandbox.probing.intake import tried_while_taken_in
 from grader.sandbox.probing.trials import ALLOWED, TRIALS, Trial
-from grader.sandbox.replies import opened
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.scratch import PASSABLE, new_scratch
-from grader.submission import Submission
-from grader.wire.calls import Call
 
 _CANARY = "GRADER_PROBE"
 _LOADING = Patience(30.0, 60.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.sandbox.limits.allowance import Allowance, Patience
+from grader.sandbox.allowance import Allowance, Patience
 
 _MEGABYTE = 1 << 20
 ALLOWED = Allowance(256 * _MEGABYTE, disk=48 * _MEGABYTE, files=500, cpu_seconds=4)

@@ -14,8 +14,8 @@ from grader.worker.confinement.filesystem import prepare_files, restrict_files
 from grader.worker.confinement.gpu import device_files, driver_files, is_cuda
 from grader.worker.confinement.identity import drop_privileges
 from grader.worker.confinement.limits import Bounds, limit_disk, limit_resources
-from grader.worker.confinement.syscalls import prepare_filter, restrict_system_calls
-from grader.worker.heritage import Heritage
+from grader.worker.confinement.seccomp.filter import prepare_filter, restrict_system_calls
+from grader.worker.inherited import Heritage
 
 NONE = "none"
 

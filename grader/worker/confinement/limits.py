@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.worker.confinement.file_tree import enter_own_scratch
-from grader.worker.heritage import Heritage
+from grader.worker.inherited import Heritage
 
 _DESCRIPTORS = 256
 # Of the address space, beside the memory: stacks, arenas and files of which little is touched. A

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from grader.worker.trying.alarm import Alarm, TooLong
+from grader.worker.trials.alarm import Alarm, TooLong
 
 _ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 # So many times as long may a cell take that does nothing.

@@ -21,12 +21,7 @@ from grader.worker.notebook.magics import (
     timed,
     written,
 )
-from grader.worker.notebook.modules import (
-    ImportedNotebooks,
-    NotebookModules,
-    Nothing,
-    WrittenFiles,
-)
+from grader.worker.notebook.modules import ImportedNotebooks, NotebookModules, Nothing, WrittenFiles
 
 MOST_NOT_RUN, _LONGEST = 20, 80
 _ENGINE = str(Path(__file__).parent)

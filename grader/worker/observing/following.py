@@ -6,7 +6,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.wire.trials import MAX_PASSED, Passed
+from grader.core.wire.trials import MAX_PASSED, Passed
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 

@@ -13,7 +13,7 @@ import threading
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from grader.wire.calls import MOST_LINES
+from grader.core.wire.calls import MOST_LINES
 
 # Events that leave something uncounted, with the only function that may cause them.
 _UNCOUNTED: dict[str, CodeType | None] = {

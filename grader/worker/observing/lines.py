@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from grader.wire.records import MAX_DEPTH, Line
+from grader.core.wire.records import MAX_DEPTH, Line
 
 _MOST_LINES = 6
 

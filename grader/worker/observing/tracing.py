@@ -21,10 +21,10 @@ from typing import Any, Self
 import torch
 from torch.overrides import TorchFunctionMode
 
-from grader.wire.calls import Traced
-from grader.wire.records import Line
+from grader.core.wire.calls import Traced
+from grader.core.wire.records import Line
+from grader.worker.exceptions.expression import syntax_of
 from grader.worker.observing.lines import Onlooker, OwnLines
-from grader.worker.telling.expression import syntax_of
 
 _MOST = 4000
 # What these make of parts has its shape from the parts.

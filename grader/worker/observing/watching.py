@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from grader.wire.calls import MAX_USES, Use
+from grader.core.wire.calls import MAX_USES, Use
 from grader.worker.observing.operations import NAMESPACE, watch_operation
 
 

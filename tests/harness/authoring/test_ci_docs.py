@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
+from grader.authoring.handout.workflow import WORKFLOW
 from grader.cli.main import cli
-from grader.handout.workflow import WORKFLOW
 from tests.harness.conftest import ROOT
 
 pytestmark = pytest.mark.unit

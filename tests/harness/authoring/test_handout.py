@@ -12,8 +12,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from grader.handout.handing_in import Platform, section
-from grader.home.fixtures import FrozenModule, freeze, remove_frozen
+from grader.authoring.handout.handing_in import Platform, section
+from grader.testing.frozen_cases import FrozenModule, freeze, remove_frozen
 from tests.harness.frozen_fixtures import differences
 
 pytestmark = pytest.mark.process

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.store import Store
+from grader.results.store import Store
 
 pytestmark = pytest.mark.process
 

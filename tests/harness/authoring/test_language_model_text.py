@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader import Grade, batch
-from grader.verdict import Status
+from grader.core.verdict import Status
 from tests.harness.marks import asked_for, rest_slow
 
 pytestmark = pytest.mark.process

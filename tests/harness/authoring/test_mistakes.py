@@ -16,14 +16,14 @@ import torch
 
 import adapters
 import solutions
-from grader.assignment import find_assignment
+from grader.core.assignment import find_assignment
+from grader.core.verdict import Status
+from grader.core.wire.calls import Answer, Call
+from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
-from grader.judge.judge import Judge
-from grader.suite.suite import Suite
-from grader.testing.comparison import FLOAT32, compare
-from grader.testing.handle import in_float64
-from grader.verdict import Status
-from grader.wire.calls import Answer, Call
+from grader.testing.assertions.comparison import FLOAT32, compare
+from grader.testing.handles.handle import in_float64
+from grader.testing.suite.suite import Suite
 from grader.worker.performing import absent
 from solutions.answers import named_steps
 from solutions.mistakes import HABITS, MISTAKES, combined

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.store import Store
+from grader.results.store import Store
 from tests.harness.frozen_fixtures import differences
 from tests.harness.marks import rest_slow
 

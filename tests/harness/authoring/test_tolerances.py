@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader.report.tolerances import histogram, print_tolerances, spreads
-from grader.store import Store
-from grader.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
+from grader.core.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
+from grader.reports.tolerances import histogram, print_tolerances, spreads
+from grader.results.store import Store
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit

@@ -119,5 +119,5 @@ def test_type_checkers_see_the_verbs(tmp_path):
         check=False,
     )
     assert 'Revealed type is "float"' in done.stdout.replace("builtins.", "")
-    assert "grader.store.results.Results" in done.stdout
+    assert "grader.results.results.Results" in done.stdout
     assert 'has incompatible type "int"' in done.stdout

@@ -53,7 +53,7 @@ def test_it_says_its_version(grader):
 
 def test_commands_that_need_no_torch_do_not_load_it():
     """Help, completion and handing out work are a matter of a tenth of a second, not of two."""
-    script = "import sys, grader.cli.main, grader.api; print('torch' in sys.modules)"
+    script = "import sys, grader.cli.main, grader.cli.api; print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import find_assignment
+from grader.core.assignment import find_assignment
 from tests.harness.warm import Warm
 
 pytestmark = pytest.mark.unit

@@ -17,27 +17,27 @@ ENGINE = ROOT / "grader"
 # Everything of the engine that is ever loaded in a worker's process. A new name here is a decision.
 LOADED_IN_WORKERS = {
     "grader",
-    "grader.counting",
-    "grader.parentage",
-    "grader.wire",
-    "grader.wire.adapter_names",
-    "grader.wire.calls",
-    "grader.wire.flattening",
-    "grader.wire.following",
-    "grader.wire.frames",
-    "grader.wire.importing",
-    "grader.wire.modules",
-    "grader.wire.payload",
-    "grader.wire.records",
-    "grader.wire.scripts",
-    "grader.wire.signals",
-    "grader.wire.tensors",
-    "grader.wire.trees",
-    "grader.wire.trials",
-    "grader.wire.values",
+    "grader.core",
+    "grader.core.adapter_names",
+    "grader.core.counting",
+    "grader.core.parentage",
+    "grader.core.wire",
+    "grader.core.wire.calls",
+    "grader.core.wire.delta",
+    "grader.core.wire.flattening",
+    "grader.core.wire.frames",
+    "grader.core.wire.importing",
+    "grader.core.wire.modules",
+    "grader.core.wire.payload",
+    "grader.core.wire.records",
+    "grader.core.wire.scripts",
+    "grader.core.wire.signals",
+    "grader.core.wire.tensors",
+    "grader.core.wire.trees",
+    "grader.core.wire.trials",
+    "grader.core.wire.values",
     "grader.worker",
     "grader.worker.caretaker",
-    "grader.worker.carrying_out",
     "grader.worker.confinement",
     "grader.worker.confinement.file_tree",
     "grader.worker.confinement.filesystem",
@@ -51,16 +51,39 @@ LOADED_IN_WORKERS = {
     "grader.worker.confinement.seccomp.allowed",
     "grader.worker.confinement.seccomp.arguments",
     "grader.worker.confinement.seccomp.denied",
+    "grader.worker.confinement.seccomp.filter",
     "grader.worker.confinement.seccomp.numbers",
     "grader.worker.confinement.seccomp.program",
-    "grader.worker.confinement.syscalls",
     "grader.worker.ending",
-    "grader.worker.forkserver",
-    "grader.worker.handing_over",
-    "grader.worker.heritage",
+    "grader.worker.exceptions",
+    "grader.worker.exceptions.culprits",
+    "grader.worker.exceptions.describing",
+    "grader.worker.exceptions.expression",
+    "grader.worker.exceptions.odd_operands",
+    "grader.worker.exceptions.operands",
+    "grader.worker.exceptions.passed_devices",
+    "grader.worker.exceptions.places",
+    "grader.worker.exceptions.raising",
+    "grader.worker.exceptions.signature",
+    "grader.worker.exceptions.suggesting",
+    "grader.worker.fork_server",
     "grader.worker.huge_pages",
+    "grader.worker.inherited",
+    "grader.worker.interpreter",
     "grader.worker.loading",
     "grader.worker.making",
+    "grader.worker.marshalling",
+    "grader.worker.multiprocessing",
+    "grader.worker.multiprocessing.crossing",
+    "grader.worker.multiprocessing.executing",
+    "grader.worker.multiprocessing.install",
+    "grader.worker.multiprocessing.managing",
+    "grader.worker.multiprocessing.piping",
+    "grader.worker.multiprocessing.pools",
+    "grader.worker.multiprocessing.processes",
+    "grader.worker.multiprocessing.results",
+    "grader.worker.multiprocessing.synchronising",
+    "grader.worker.multiprocessing.turns",
     "grader.worker.notebook",
     "grader.worker.notebook.cells",
     "grader.worker.notebook.magics",
@@ -78,100 +101,49 @@ LOADED_IN_WORKERS = {
     "grader.worker.packages",
     "grader.worker.performing",
     "grader.worker.serving",
-    "grader.worker.standing_in",
-    "grader.worker.standing_in.finding",
-    "grader.worker.standing_in.known",
-    "grader.worker.standing_in.one_by_one",
-    "grader.worker.standing_in.silent",
-    "grader.worker.standing_in.stand_in",
-    "grader.worker.telling",
-    "grader.worker.telling.culprits",
-    "grader.worker.telling.describing",
-    "grader.worker.telling.expression",
-    "grader.worker.telling.odd_operands",
-    "grader.worker.telling.operands",
-    "grader.worker.telling.passed_devices",
-    "grader.worker.telling.places",
-    "grader.worker.telling.raising",
-    "grader.worker.telling.signature",
-    "grader.worker.telling.suggesting",
-    "grader.worker.trying",
-    "grader.worker.trying.alarm",
-    "grader.worker.trying.exchanging",
-    "grader.worker.trying.parts",
-    "grader.worker.trying.remembering",
-    "grader.worker.trying.replaying",
-    "grader.worker.trying.torch_settings",
-    "grader.worker.trying.trying",
-    "grader.worker.uncompiled",
-    "grader.worker.unforked",
-    "grader.worker.unforked.crossing",
-    "grader.worker.unforked.executing",
-    "grader.worker.unforked.installing",
-    "grader.worker.unforked.managing",
-    "grader.worker.unforked.piping",
-    "grader.worker.unforked.pools",
-    "grader.worker.unforked.processes",
-    "grader.worker.unforked.results",
-    "grader.worker.unforked.synchronising",
-    "grader.worker.unforked.turns",
+    "grader.worker.stubs",
+    "grader.worker.stubs.finding",
+    "grader.worker.stubs.known",
+    "grader.worker.stubs.one_by_one",
+    "grader.worker.stubs.silent",
+    "grader.worker.stubs.stub",
+    "grader.worker.stubs.torch_compile",
+    "grader.worker.trials",
+    "grader.worker.trials.alarm",
+    "grader.worker.trials.exchanging",
+    "grader.worker.trials.memory",
+    "grader.worker.trials.parts",
+    "grader.worker.trials.replaying",
+    "grader.worker.trials.torch_settings",
+    "grader.worker.trials.trying",
     "grader.worker.workplace",
     "grader.worker.zygote",
 }
+EXPLAINING = ("grader.explain", "grader.home")
+# Plain data and its codec: all that trusted and untrusted code share.
+SHARED = (
+    "grader.core.wire",
+    "grader.core.adapter_names",
+    "grader.core.counting",
+    "grader.core.parentage",
+)
 COURSE = {"adapters", "assignment", "solutions", "tests"}
-# Arrows only run down: a part may import those below it in this list, and itself.
-LAYERS = [
-    {"grader.cli", "grader.__main__"},
-    {"grader.api"},
-    {"grader.autograder"},
-    {
-        "grader.report",
-        "grader.pages",
-        "grader.export",
-        "grader.feedback",
-        "grader.handout",
-        "grader.verification",
-        "grader.mutation",
-        "grader.seeds",
-        "grader.new",
-    },
-    {"grader.decisions", "grader.alike"},
-    {"grader.dispatch", "grader.groups", "grader.store"},
-    {"grader.job"},
-    {"grader.judge", "grader.explainer"},
-    {"grader.suite"},
-    {"grader.sandbox"},
-    {"grader.home"},
-    {"grader.explaining"},
-    {"grader.edits"},
-    {"grader.testing"},
-    {"grader.intake"},
-    {"grader.worker"},
-    {"grader.counting", "grader.assignment"},
-    {
-        "grader.wire",
-        "grader.causes",
-        "grader.verdict",
-        "grader.words",
-        "grader.wrong_answers",
-        "grader.edits",
-        "grader.evidence",
-        "grader.imports",
-        "grader.near_names",
-        "grader.submission",
-        "grader.plain_text",
-        "grader.parentage",
-        "grader.refusal",
-        "grader.removal",
-        "grader.scratch",
-        "grader.source_text",
-        "grader.points",
-        "grader.late_rule",
-        "grader.processors",
-        "grader.settings",
-        "grader.toml_values",
-        "grader",
-    },
+# Arrows only run down: a room may import those below it in this list, and itself.
+ROOMS = [
+    "grader.__main__",
+    "grader.cli",
+    "grader.authoring",
+    "grader.home",
+    "grader.grading",
+    "grader.reports",
+    "grader.explain",
+    "grader.sandbox",
+    "grader.testing",
+    "grader.intake",
+    "grader.worker",
+    "grader.results",
+    "grader.core",
+    "grader",
 ]
 
 
@@ -197,12 +169,17 @@ class RunTimeOnly(ast.NodeTransformer):
         return None if only_types else self.generic_visit(node)
 
 
-def part_of(module: str) -> str:
+def room_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-def layer_of(part: str) -> int | None:
-    return next((depth for depth, parts in enumerate(LAYERS) if part in parts), None)
+def floor_of(room: str) -> int | None:
+    return ROOMS.index(room) if room in ROOMS else None
+
+
+def is_below(module: str, *packages: str) -> bool:
+    """Whether a module is one of these, or in one of them."""
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 def modules_of_the_engine() -> dict[str, set[str]]:
@@ -221,22 +198,21 @@ def test_the_engine_imports_nothing_of_an_assignment():
         assert not {name.split(".")[0] for name in imported} & COURSE, module
 
 
-def test_arrows_between_the_parts_only_run_down():
+def test_arrows_between_the_rooms_only_run_down():
     """The tree reads as a submission's way; nothing below knows what is above it."""
     for module, imported in modules_of_the_engine().items():
-        here = layer_of(part_of(module))
-        assert here is not None, f"{module} is in no layer"
+        here = floor_of(room_of(module))
+        assert here is not None, f"{module} is in no room"
         for name in imported:
-            there = layer_of(part_of(name)) if name.startswith("grader.") else None
+            there = floor_of(room_of(name)) if name.startswith("grader.") else None
             assert there is None or there >= here, f"{module} imports {name}, which is above it"
 
 
 def test_who_reaches_verdicts_holds_nothing_that_explains_them():
     """A judge that were rich in words would die of what strangers hand in."""
     for module, imported in modules_of_the_engine().items():
-        if part_of(module) == "grader.judge":
-            parts = {part_of(name) for name in imported}
-            assert not parts & {"grader.explaining", "grader.explainer", "grader.home"}, module
+        if is_below(module, "grader.grading.judge"):
+            assert not {name for name in imported if is_below(name, *EXPLAINING)}, module
 
 
 def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
@@ -244,12 +220,12 @@ def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
 
     What clears up when all others are gone runs nothing of a submission, and loads it only then.
     """
-    allowed = {"grader.worker", "grader.wire", "grader.counting", "grader.parentage"}
+    all_modules = {it for it in modules_of_the_engine() if it.count(".") > 1}
     for file in (ENGINE / "worker").rglob("*.py"):
-        own = {part_of(name) for name in imports_of(file) if name.startswith("grader.")}
-        is_last = file.stem in ("caretaker", "zygote")
-        at_the_end = {"grader.scratch"} if is_last else set()
-        assert own <= allowed | at_the_end, file
+        at_the_end = ("grader.core.scratch",) if file.stem in ("caretaker", "zygote") else ()
+        modules = {name for name in imports_of(file) if is_below(name, "grader")} & {*all_modules}
+        others = {it for it in modules if not is_below(it, "grader.worker", *SHARED, *at_the_end)}
+        assert not others, file
 
 
 @pytest.mark.process
@@ -263,9 +239,9 @@ def test_importing_the_package_loads_none_of_its_modules():
 
 
 OUT_OF_REACH = [
-    "grader.judge",
-    "grader.judge.judge",
-    "grader.wire",
+    "grader.grading.judge",
+    "grader.grading.judge.judge",
+    "grader.core.wire",
     "solutions",
     "tests.hidden",
     "assignment",
@@ -275,7 +251,7 @@ import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import grader.worker.zygote
-from grader.worker.forkserver import engine_modules, warm_up
+from grader.worker.fork_server import engine_modules, warm_up
 warm_up()
 loaded = sorted(name for name in sys.modules if name.split(".")[0] == "grader")
 from grader.worker.loading import load

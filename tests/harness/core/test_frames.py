@@ -11,11 +11,11 @@ import numpy
 import pytest
 import torch
 
-from grader.wire.frames import ANSWER, Received, decode, encode, receive
-from grader.wire.payload import BadFrame
-from grader.wire.tensors import DTYPES
-from grader.wire.trees import ARRAY_DTYPES
-from grader.wire.values import Elsewhere, Foreign, Named, Value
+from grader.core.wire.frames import ANSWER, Received, decode, encode, receive
+from grader.core.wire.payload import BadFrame
+from grader.core.wire.tensors import DTYPES
+from grader.core.wire.trees import ARRAY_DTYPES
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value
 
 pytestmark = pytest.mark.unit
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from grader import scratch as module
-from grader.scratch import new_scratch
+from grader.core import scratch as module
+from grader.core.scratch import new_scratch
 
 pytestmark = pytest.mark.unit
 
 HOLDS = """
 import os, sys, time
 from pathlib import Path
-from grader.scratch import new_scratch
+from grader.core.scratch import new_scratch
 scratch = new_scratch(Path(sys.argv[1]))
 (scratch.path / "deep").mkdir()
 if sys.argv[2] == "child" and os.fork():

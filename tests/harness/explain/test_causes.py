@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from grader.causes import Cause, FailedTest, causes, in_short
-from grader.verdict import Aspect, Diagnosis, Status, Verdict, Visibility, Where
+from grader.core.causes import Cause, FailedTest, causes, in_short
+from grader.core.verdict import Aspect, Diagnosis, Status, Verdict, Visibility, Where
 
 pytestmark = pytest.mark.unit
 

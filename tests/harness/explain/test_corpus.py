@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Entry
-from grader.settings import Settings
-from grader.verdict import Aspect, Grade, GradeStatus, Status
+from grader.core.settings import Settings
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status
+from grader.intake.entry import Entry
 from solutions.mistakes import MISTAKES
 from tests.harness.corpus.programs import STYLES, Slip, slips, stage, wrong_lines
 from tests.harness.grading_jobs import GradingJob

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.api import grade as grade_once
-from grader.verdict import Diagnosis
+from grader.cli.api import grade as grade_once
+from grader.core.verdict import Diagnosis
 
 pytestmark = pytest.mark.process
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from grader.explaining.mending.earlier_calls import SAID
-from grader.testing.differences import Conversion
+from grader.explain.repair.earlier_calls import SAID
+from grader.testing.assertions.differences import Conversion
 from grader.testing.outcome import Returned, observing
 
 pytestmark = pytest.mark.process

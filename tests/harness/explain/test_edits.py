@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.edits.edit import Edit
-from grader.edits.generating import edits_of
+from grader.explain.rewriting.edit import Edit
+from grader.explain.rewriting.generating import edits_of
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.unit
@@ -417,7 +417,9 @@ def test_the_likeliest_come_first():
 @pytest.mark.process
 def test_the_same_source_has_the_same_edits_in_every_process():
     """What is found on one machine is found on the next."""
-    script = f"from grader.edits.generating import edits_of; print(edits_of({ATTENTION!r}))"
+    script = (
+        f"from grader.explain.rewriting.generating import edits_of; print(edits_of({ATTENTION!r}))"
+    )
     said = {
         subprocess.run(
             [sys.executable, "-c", script],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.edits.generating import edits_of
-from grader.explaining.mending.weighing import disorder
+from grader.explain.repair.ranking import disorder
+from grader.explain.rewriting.generating import edits_of
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit

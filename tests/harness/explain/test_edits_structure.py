@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.wire.trials import Change
-from grader.worker.trying.exchanging import Source, functions_below
+from grader.core.wire.trials import Change
+from grader.worker.trials.exchanging import Source, functions_below
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit

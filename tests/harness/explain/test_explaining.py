@@ -18,11 +18,11 @@ from typing import Any
 import psutil
 import pytest
 
-from grader.dispatch.job_client import JobClient
-from grader.intake import Entry
-from grader.settings import Settings
-from grader.verdict import Grade, GradeStatus, Status
-from grader.words import PENDING, Words
+from grader.core.settings import Settings
+from grader.core.verdict import Grade, GradeStatus, Status
+from grader.core.words import PENDING, Words
+from grader.grading.job.client import JobClient
+from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.waiting import PATIENCE
 
@@ -189,7 +189,7 @@ def kill_explainers(out: Path, batch: int) -> None:
         try:
             for collector in psutil.Process(batch).children():
                 for child in [one for job in collector.children() for one in job.children()]:
-                    if "grader.job.process" in child.cmdline():
+                    if "grader.grading.job.process" in child.cmdline():
                         child.send_signal(signal.SIGKILL)
         except psutil.Error:
             continue

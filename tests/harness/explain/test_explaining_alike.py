@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks.slips_corpus import build, load
-from grader.dispatch.job_client import JobClient
-from grader.dispatch.task import Question
-from grader.dispatch.turns import Turns
-from grader.evidence import Evidence, Mending
-from grader.explainer.program import Program
-from grader.explainer.retelling import Retelling
-from grader.intake import Entry
-from grader.settings import Settings
-from grader.verdict import Grade, GradeStatus, Where
-from grader.words import Told, Words
+from grader.core.evidence import Evidence, Mending
+from grader.core.settings import Settings
+from grader.core.verdict import Grade, GradeStatus, Where
+from grader.core.words import Told, Words
+from grader.explain.explainer.program import Program
+from grader.explain.explainer.retelling import Retelling
+from grader.grading.job.client import JobClient
+from grader.grading.task import Question
+from grader.grading.turns import Turns
+from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.marks import rest_slow
 from tests.harness.waiting import PATIENCE

@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from grader.explaining.deadline import Deadline, TooLate
-from grader.explaining.naming.diagnosis import diagnose
-from grader.explaining.naming.mistakes import KnownMistakes
-from grader.explaining.steps.layouts import RESULT, KnownSteps, Likeness, Steps
-from grader.explaining.steps.walking import follow, steps_seen
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Answer, Call
+from grader.core.wire.records import Record
+from grader.explain.deadline import Deadline, TooLate
+from grader.explain.layouts import RESULT, KnownSteps, Likeness, Steps
+from grader.explain.mistakes.diagnosis import diagnose
+from grader.explain.mistakes.mistakes import KnownMistakes
+from grader.explain.walking import follow, steps_seen
 from grader.testing.observation import Observation
-from grader.verdict import Aspect
-from grader.wire.calls import Answer, Call
-from grader.wire.records import Record
 
 pytestmark = pytest.mark.unit
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Entry
-from grader.settings import Settings
-from grader.verdict import Grade, Verdict
+from grader.core.settings import Settings
+from grader.core.verdict import Grade, Verdict
+from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from grader.edits.generating import edits_of
-from grader.explaining.mending.choosing import chosen
-from grader.explaining.mending.exercises import Mender
-from grader.explaining.mending.mending import Cost, FileEdit, Lines, Mend
-from grader.explaining.mending.questions import Asked
-from grader.explaining.mending.sources import Sources
-from grader.explaining.mending.weighing import Weighing
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
+from grader.explain.repair.choice import chosen
+from grader.explain.repair.exercises import Mender
+from grader.explain.repair.questions import Asked
+from grader.explain.repair.ranking import Weighing
+from grader.explain.repair.search import Cost, FileEdit, Lines, Mend
+from grader.explain.repair.sources import Sources
+from grader.explain.rewriting.generating import edits_of
 from grader.testing.observation import Question
-from grader.verdict import Aspect
-from grader.wire.calls import Call
 
 pytestmark = pytest.mark.unit
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.edits.generating import edits_of
-from grader.explaining.mending.mending import Bounds, Search
-from grader.explaining.mending.questions import Asked
-from grader.explaining.mending.sources import Sources
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
+from grader.core.wire.trials import MAX_EDITS, Change, Outcomes, Trials
+from grader.explain.repair.questions import Asked
+from grader.explain.repair.search import Bounds, Search
+from grader.explain.repair.sources import Sources
+from grader.explain.rewriting.generating import edits_of
 from grader.testing.observation import Question
-from grader.verdict import Aspect
-from grader.wire.calls import Call
-from grader.wire.trials import MAX_EDITS, Change, Outcomes, Trials
-from grader.worker.trying.trying import Trying
+from grader.worker.trials.trying import Trying
 
 pytestmark = pytest.mark.unit
 

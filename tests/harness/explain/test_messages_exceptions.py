@@ -8,8 +8,8 @@ import textwrap
 
 import pytest
 
-from grader.explaining.exceptions.explaining import KINDS, explanation_of
-from grader.wire.calls import Frame, Operand, Raised
+from grader.core.wire.calls import Frame, Operand, Raised
+from grader.explain.exceptions.explaining import KINDS, explanation_of
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.suite.test import Test
-from grader.testing.assertions import WrongForm, assert_matches
+from grader.core.verdict import Aspect, Visibility
+from grader.core.wire.calls import Call, Traced
+from grader.testing.assertions.assertions import WrongForm, assert_matches
 from grader.testing.outcome import Observations
-from grader.verdict import Aspect, Visibility
-from grader.wire.calls import Call, Traced
+from grader.testing.suite.test import Test
+from grader.worker.exceptions.raising import describe_exception
 from grader.worker.performing import perform
-from grader.worker.telling.raising import describe_exception
 
 pytestmark = pytest.mark.unit
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.wire.calls import Traced
+from grader.core.wire.calls import Traced
 from grader.worker.observing.tracing import Tracer
 
 pytestmark = pytest.mark.unit

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from grader.explaining.exceptions.other_python import wanted_python
-from grader.wire.calls import Frame, Raised
+from grader.core.wire.calls import Frame, Raised
+from grader.explain.exceptions.python_versions import wanted_python
 
 pytestmark = pytest.mark.unit
 

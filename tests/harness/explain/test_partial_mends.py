@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.causes import FailedTest, causes
+from grader.core.causes import FailedTest, causes
 
 pytestmark = pytest.mark.process
 

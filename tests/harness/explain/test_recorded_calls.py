@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import find_assignment
-from grader.explainer.explainer import Explainer
-from grader.explainer.losses import Losses
-from grader.explainer.workshop import Workshop
-from grader.explaining.deadline import NEVER
-from grader.explaining.naming.mistakes import load_mistakes
-from grader.judge.judge import Judge
-from grader.sandbox.replies import Reply
-from grader.sandbox.sitting import Limits, Sitting
-from grader.suite.suite import Suite
-from grader.wire.calls import Call
+from grader.core.assignment import find_assignment
+from grader.core.replies import Reply
+from grader.core.wire.calls import Call
+from grader.explain.deadline import NEVER
+from grader.explain.explainer.explainer import Explainer
+from grader.explain.explainer.losses import Losses
+from grader.explain.explainer.workshop import Workshop
+from grader.explain.mistakes.mistakes import load_mistakes
+from grader.grading.judge.judge import Judge
+from grader.sandbox.session import Limits, Sitting
+from grader.testing.suite.suite import Suite
 from tests.harness.conftest import write_files
 from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, astray
 from tests.harness.seating import seated

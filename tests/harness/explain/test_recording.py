@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from grader.explaining.steps.strange import first_strange
-from grader.explaining.steps.walking import steps_seen
-from grader.wire.calls import Call, decode_answer, encode_answer
-from grader.wire.frames import receive
-from grader.wire.payload import BadFrame
-from grader.wire.records import (
+from grader.core.wire.calls import Call, decode_answer, encode_answer
+from grader.core.wire.frames import receive
+from grader.core.wire.payload import BadFrame
+from grader.core.wire.records import (
     MAX_NUMBERS,
     MAX_TOGETHER,
     Line,
@@ -26,6 +24,8 @@ from grader.wire.records import (
     records_from_json,
     values_of,
 )
+from grader.explain.strange import first_strange
+from grader.explain.walking import steps_seen
 from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit

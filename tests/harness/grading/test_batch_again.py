@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.store import Store
-from grader.verdict import Grade
+from grader.core.verdict import Grade
+from grader.results.store import Store
 
 pytestmark = pytest.mark.process
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from grader.store import Store
-from grader.submission import Author
+from grader.core.submission import Author
+from grader.results.store import Store
 
 pytestmark = pytest.mark.process
 

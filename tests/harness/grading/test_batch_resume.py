@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.pages import is_current, write_report
-from grader.store import Store
+from grader.reports.pages.report import is_current, write_report
+from grader.results.store import Store
 
 pytestmark = pytest.mark.process
 

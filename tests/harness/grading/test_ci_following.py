@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.intake import Entry
+from grader.intake.entry import Entry
 from tests.harness.conftest import RIGHT, write_files
 
 pytestmark = pytest.mark.process

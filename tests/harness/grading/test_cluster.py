@@ -20,12 +20,12 @@ import psutil
 import pytest
 
 import grader as verbs
-from grader.dispatch.cluster.connection import connected
-from grader.dispatch.cluster.errand import BadReply, packed_reply, result_in, unpacked_reply
-from grader.dispatch.task import Graded, Task
-from grader.intake import Entry
-from grader.store import Store
-from grader.verdict import Grade, GradeStatus
+from grader.core.verdict import Grade, GradeStatus
+from grader.grading.cluster.connection import connected
+from grader.grading.cluster.errand import BadReply, packed_reply, result_in, unpacked_reply
+from grader.grading.task import Graded, Task
+from grader.intake.entry import Entry
+from grader.results.store import Store
 from tests.harness.cluster_fixtures import Cluster, jobs_of, running_cluster
 from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
 from tests.harness.waiting import PATIENCE, until
@@ -275,9 +275,9 @@ ALONE = """
 import sys
 from pathlib import Path
 import grader.cli.main
-from grader.assignment import find_assignment
-from grader.dispatch.options import Options
-from grader.dispatch.pools import chosen_pools
+from grader.core.assignment import find_assignment
+from grader.grading.options import Options
+from grader.grading.pools import chosen_pools
 with chosen_pools(None, 1, print) as pools:
     with pools(Options().settings(find_assignment(Path()))) as pool:
         print(type(pool).__name__, sorted({"dask", "distributed", "tornado"} & {*sys.modules}))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.report.standing import standings
-from grader.verdict import Grade
+from grader.core.verdict import Grade
+from grader.reports.standing import standings
 from tests.harness.marks import asked_for, rest_slow
 
 pytestmark = pytest.mark.process

@@ -10,16 +10,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.assignment import find_assignment
-from grader.intake import CopyFailed
-from grader.judge.service import JudgeService
+from grader.core.assignment import find_assignment
+from grader.core.submission import Unreadable
+from grader.core.verdict import GradeStatus
+from grader.grading.judge.service import JudgeService
+from grader.intake.copying.private_copy import CopyFailed
 from grader.sandbox import zygote
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.forkservers import warm_zygote
-from grader.sandbox.sitting import Limits
-from grader.submission import Unreadable
+from grader.sandbox.session import Limits
 from grader.testing.outcome import StudentFault
-from grader.verdict import GradeStatus
 from tests.harness.conftest import write_files
 from tests.harness.seating import seated
 

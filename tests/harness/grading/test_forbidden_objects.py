@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.intake import Entry
-from grader.settings import Settings
+from grader.core.settings import Settings
+from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.grading_jobs import GradingJob
 

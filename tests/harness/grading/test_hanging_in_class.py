@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.causes import NOT_CALLED, FailedTest, causes
-from grader.dispatch.coordinator import Coordinator
-from grader.dispatch.task import Task
-from grader.intake import Entry
-from grader.settings import Settings
-from grader.verdict import Grade, GradeStatus, Status, Verdict, Where
+from grader.core.causes import NOT_CALLED, FailedTest, causes
+from grader.core.settings import Settings
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where
+from grader.grading.coordinator import Coordinator
+from grader.grading.task import Task
+from grader.intake.entry import Entry
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.dispatch.job_client import JobClient
-from grader.intake import Entry
-from grader.points import total
-from grader.settings import Settings
+from grader.core.points import total
+from grader.core.settings import Settings
+from grader.grading.job.client import JobClient
+from grader.intake.entry import Entry
 from tests.harness.conftest import TINY, Graded, write_files
 
 pytestmark = pytest.mark.process

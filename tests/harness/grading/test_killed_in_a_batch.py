@@ -13,14 +13,14 @@ import psutil
 import pytest
 
 from grader import batch
-from grader.store import Store
+from grader.results.store import Store
 from tests.harness.conftest import ROOT, write_files
 from tests.harness.marks import rest_slow
 from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
 
-JOB, ZYGOTE = "grader.job.process", "grader.worker.zygote"
+JOB, ZYGOTE = "grader.grading.job.process", "grader.worker.zygote"
 SEED = 3
 SLOW = "import time; time.sleep(0.3)\n"
 COUNT = "def run_count(x):\n    return x.numel()\n"

@@ -28,7 +28,7 @@ OWN_RANK = RANKS[0] if os.geteuid() == 0 else RANKS[1]
 THREADS = 25
 # A user of its own: what is done to all of a user's processes is done to no others.
 USER = 64_000 + os.getpid() % 1000
-JOB = b"grader.job.process"
+JOB = b"grader.grading.job.process"
 ZYGOTE = b"grader.worker.zygote"
 
 # What holds most in the fewest ways that are stopped, refuses to die, and waits to be killed.

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from grader.explaining.deadline import Deadline
-from grader.explaining.mentions import find_mentions
-from grader.wire.calls import Use
+from grader.core.wire.calls import Use
+from grader.explain.deadline import Deadline
+from grader.explain.forbidden_names import find_mentions
 
 pytestmark = pytest.mark.unit
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader.intake import Entry
-from grader.report.complaints import complaints
-from grader.report.single import print_grade
-from grader.verdict import Grade, GradeStatus, Status, Where
+from grader.core.verdict import Grade, GradeStatus, Status, Where
+from grader.intake.entry import Entry
+from grader.reports.complaints import complaints
+from grader.reports.single import print_grade
 from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process

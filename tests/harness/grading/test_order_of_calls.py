@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import torch
 
-from grader.assignment import find_assignment
-from grader.judge.judge import Judge
-from grader.points import total
-from grader.suite.suite import Suite
+from grader.authoring.verification import Functions
+from grader.core.assignment import find_assignment
+from grader.core.points import total
+from grader.core.wire.calls import Answer, Call
+from grader.grading.judge.judge import Judge
 from grader.testing.course import load_references
-from grader.verification import Functions
-from grader.wire.calls import Answer, Call
+from grader.testing.suite.suite import Suite
 
 pytestmark = pytest.mark.unit
 

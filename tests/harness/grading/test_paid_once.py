@@ -11,19 +11,19 @@ import pytest
 from rich.console import Console
 
 import grader
-from grader.assignment import BadAssignment
-from grader.decisions.opening import open_settling
-from grader.decisions.settlement import Kind
-from grader.dispatch.job_client import JobClient
-from grader.export.platforms.gradescope import Display, results
-from grader.feedback.letter import letters
-from grader.intake import Entry
-from grader.points import OF_THE_VALUES, total
-from grader.report.credited import credited
-from grader.report.single import print_grade
-from grader.settings import Settings
-from grader.store import Store
-from grader.verdict import Carried, Grade, Status
+from grader.core.assignment import BadAssignment
+from grader.core.points import OF_THE_VALUES, total
+from grader.core.settings import Settings
+from grader.core.verdict import Carried, Grade, Status
+from grader.grading.job.client import JobClient
+from grader.intake.entry import Entry
+from grader.reports.credited import credited
+from grader.reports.export.gradescope import Display, results
+from grader.reports.feedback.letter import letters
+from grader.reports.single import print_grade
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settlement import Kind
+from grader.results.store import Store
 from tests.harness import written
 from tests.harness.conftest import ROOT, TINY, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict

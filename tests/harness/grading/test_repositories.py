@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader import Grade, batch
-from grader.verdict import GradeStatus
+from grader.core.verdict import GradeStatus
 from tests.harness.repositories.building import REPOSITORIES, build
 
 pytestmark = pytest.mark.process

@@ -13,16 +13,16 @@ import torch
 from rich.console import Console
 from torch import nn
 
-from grader.assignment import BadAssignment, find_assignment
-from grader.intake import Entry
-from grader.judge.rules import summary
-from grader.report.complaints import complaints
-from grader.report.single import print_grade
-from grader.sandbox.uses import Uses
-from grader.settings import Settings
+from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.settings import Settings
+from grader.core.wire.calls import Use, uses_from_json
+from grader.core.wire.payload import BadFrame
+from grader.grading.judge.rules import summary
+from grader.intake.entry import Entry
+from grader.reports.complaints import complaints
+from grader.reports.single import print_grade
+from grader.sandbox.forbidden_uses import Uses
 from grader.testing.uses import in_words
-from grader.wire.calls import Use, uses_from_json
-from grader.wire.payload import BadFrame
 from grader.worker.observing.watching import Watch
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow

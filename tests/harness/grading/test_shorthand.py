@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from grader.dispatch.job_client import JobClient, JobLost
-from grader.intake import Entry
-from grader.job.shorthand import ShorthandReader, ShorthandWriter
-from grader.settings import Settings
-from grader.verdict import Diagnosis, Grade, Measurement, Verdict, Where
+from grader.core.settings import Settings
+from grader.core.verdict import Diagnosis, Grade, Measurement, Verdict, Where
+from grader.grading.job.client import JobClient, JobLost
+from grader.grading.job.shorthand import ShorthandReader, ShorthandWriter
+from grader.intake.entry import Entry
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict
 

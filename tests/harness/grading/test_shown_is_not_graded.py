@@ -17,17 +17,18 @@ from typing import Any
 import pytest
 import torch
 
-from grader.api import grade
-from grader.assignment import BadAssignment, find_assignment
-from grader.evidence import Evidence, Picture
-from grader.home.bench import SEED, DirectCalls
-from grader.store import Store
-from grader.suite.suite import Suite
+from grader.cli.api import grade
+from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.evidence import Evidence, Picture
+from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
+from grader.core.wire.calls import Answer, Call
+from grader.home.bench import DirectCalls
+from grader.results.store import Store
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case, seed_of
+from grader.testing.frozen_cases import SEED
+from grader.testing.suite.suite import Suite
 from grader.testing.wording import Plainly
-from grader.verdict import Aspect, Grade, Status, Verdict, Visibility
-from grader.wire.calls import Answer, Call
 from tests.harness.conftest import RIGHT
 from tests.harness.corpus.remembered.answers import inputs_of, shapes_of
 from tests.harness.grading.test_no_work import ANSWERS, PROGRAM, TRIVIAL

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.home import limit as limits
-from grader.home.limit import Limit
+from grader.core.verdict import Status
+from grader.home import time_limit as limits
+from grader.home.time_limit import Limit
 from grader.testing.outcome import StudentFault
-from grader.verdict import Status
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.process

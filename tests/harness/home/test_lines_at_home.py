@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.wire.calls import Call
-from grader.wire.trials import Change, Trials
-from grader.worker.trying import alarm
-from grader.worker.trying.trying import Trying
+from grader.core.wire.calls import Call
+from grader.core.wire.trials import Change, Trials
+from grader.worker.trials import alarm
+from grader.worker.trials.trying import Trying
 from tests.harness.conftest import TINY, write_files
 
 pytestmark = pytest.mark.process
@@ -245,7 +245,7 @@ def test_what_is_not_tried_is_said_with_what_tries_all(at_home):
 def test_nothing_is_tried_when_nothing_is_wrong(at_home):
     """A student who is done waits for nothing."""
     (at_home.folder / "conftest.py").write_text(
-        "import grader.home.mending as mending\nmending.HomeBench = None\n"
+        "import grader.home.repair as mending\nmending.HomeBench = None\n"
     )
     assert "4 passed" in at_home("def double(x):\n    return x + x\n")
 

@@ -260,9 +260,9 @@ def _customize(place: Path, _secret: Path, _marker: str) -> None:
 
 
 def _own_grader(place: Path, _secret: Path, _marker: str) -> None:
-    _files(place, adapters="from grader.verdict import run_count, run_double\n")
+    _files(place, adapters="from grader.core import run_count, run_double\n")
     (place / "grader").mkdir()
-    for name in ("__init__", "verdict", "wire", "worker", "judge"):
+    for name in ("__init__", "core", "testing", "worker", "grading"):
         (place / "grader" / f"{name}.py").write_text(WRONG + SHADOW)
 
 

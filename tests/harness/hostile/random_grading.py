@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.dispatch.job_client import JobClient, JobLost
-from grader.intake import Entry
-from grader.settings import Settings
-from grader.verdict import Grade, GradeStatus
+from grader.core.settings import Settings
+from grader.core.verdict import Grade, GradeStatus
+from grader.grading.job.client import JobClient, JobLost
+from grader.intake.entry import Entry
 from tests.harness.hostile.random_programs import write
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from grader.intake import Entry, take_in
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
 
 pytestmark = pytest.mark.process
 

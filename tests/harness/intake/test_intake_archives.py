@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Allowance, Entry, Limits, take_in
-from grader.submission import Submission, Unreadable
+from grader.core.submission import Submission, Unreadable
+from grader.intake.copying.limits import Allowance, Limits
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
 
 pytestmark = pytest.mark.unit
 

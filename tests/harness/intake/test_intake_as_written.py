@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Entry, discover, take_in
+from grader.core.submission import Submission, Unreadable
 from grader.intake.copying.as_written import typed_text
-from grader.submission import Submission, Unreadable
+from grader.intake.copying.staging import take_in
+from grader.intake.discovery import discover
+from grader.intake.entry import Entry
 
 pytestmark = pytest.mark.unit
 

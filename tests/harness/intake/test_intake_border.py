@@ -10,9 +10,12 @@ import sys
 
 import pytest
 
-from grader.intake import CopyFailed, Entry, fingerprint, take_in
+from grader.core.submission import Unreadable
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
+from grader.intake.fingerprint import fingerprint
 from grader.intake.naming import natural_order
-from grader.submission import Unreadable
 
 pytestmark = pytest.mark.unit
 

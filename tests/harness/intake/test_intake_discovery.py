@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Entry, NothingToGrade, discover, single, take_in
-from grader.submission import Unreadable
+from grader.core.submission import Unreadable
+from grader.intake.copying.staging import take_in
+from grader.intake.discovery import discover, single
+from grader.intake.entry import Entry, NothingToGrade
 
 pytestmark = pytest.mark.unit
 

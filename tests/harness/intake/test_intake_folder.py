@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Allowance, CopyFailed, Entry, Limits, fingerprint, take_in
-from grader.submission import Submission, Unreadable
+from grader.core.submission import Submission, Unreadable
+from grader.intake.copying.limits import Allowance, Limits
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
+from grader.intake.fingerprint import fingerprint
 
 pytestmark = pytest.mark.unit
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import discover, take_in
+from grader.core.submission import Author
+from grader.intake.copying.staging import take_in
+from grader.intake.discovery import discover
 from grader.intake.platforms.yaml_outline import BadYaml, read_outline
-from grader.submission import Author
 
 pytestmark = pytest.mark.unit
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from grader.intake import Entry, take_in
-from grader.submission import Submission, Unreadable
+from grader.core.submission import Submission, Unreadable
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
 
 pytestmark = pytest.mark.unit
 

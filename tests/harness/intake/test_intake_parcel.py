@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.dispatch.cluster.errand import Errand
-from grader.dispatch.task import Task
-from grader.intake import Entry, Piece, take_in
+from grader.core.submission import Unreadable
+from grader.grading.cluster.errand import Errand
+from grader.grading.task import Task
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry, Piece
 from grader.intake.parcel import Parcel, pack, unpack
-from grader.submission import Unreadable
 from tests.harness.export_fixtures import a_verdict
 
 pytestmark = pytest.mark.unit

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Discovery, Entry, discover, fingerprint, take_in
-from grader.submission import Author, Submission, Unreadable
+from grader.core.submission import Author, Submission, Unreadable
+from grader.intake.copying.staging import take_in
+from grader.intake.discovery import discover
+from grader.intake.entry import Discovery, Entry
+from grader.intake.fingerprint import fingerprint
 
 pytestmark = pytest.mark.unit
 

@@ -16,10 +16,13 @@ from typing import ClassVar
 
 import pytest
 
-from grader.intake import CopyFailed, Entry, IntakeClient, take_in
-from grader.intake.bounds import Bounds
+from grader.core.submission import Unreadable
+from grader.intake.client import IntakeClient
+from grader.intake.copying.bounds import Bounds
 from grader.intake.copying.limits import MIB
-from grader.submission import Unreadable
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.process
@@ -282,7 +285,8 @@ def test_a_process_that_nobody_watches_ends_by_itself(
 HOLDER = """
 import sys
 from pathlib import Path
-from grader.intake import Entry, IntakeClient
+from grader.intake.entry import Entry
+from grader.intake.client import IntakeClient
 client = IntakeClient()
 print(client.pid, flush=True)
 client.take_in(Entry("slow", Path(sys.argv[1])), Path(sys.argv[2]), "adapters.py")

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import Entry, fingerprint, take_in
+from grader.core.removal import removed_afterwards
+from grader.core.submission import Unreadable
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
+from grader.intake.fingerprint import fingerprint
 from grader.intake.parcel import pack
-from grader.removal import removed_afterwards
-from grader.submission import Unreadable
 
 pytestmark = pytest.mark.process
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake import BadRoster, Entry, Person, attribute, read_roster
-from grader.submission import Author
+from grader.core.submission import Author
+from grader.intake.attribution import attribute
+from grader.intake.entry import Entry
+from grader.intake.roster import BadRoster, Person, read_roster
 
 pytestmark = pytest.mark.unit
 

@@ -7,10 +7,11 @@ import json
 
 import pytest
 
-from grader.explaining.excerpts import lines_of
-from grader.intake import Entry, take_in
-from grader.source_text import source_text, unusual_encoding
-from grader.submission import Unreadable
+from grader.core.source_text import source_text, unusual_encoding
+from grader.core.submission import Unreadable
+from grader.explain.excerpts import lines_of
+from grader.intake.copying.staging import take_in
+from grader.intake.entry import Entry
 from grader.worker.notebook.cells import Cells
 
 pytestmark = pytest.mark.unit

@@ -14,18 +14,18 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser
 
 from benchmarks.alike_corpus import by_hand, disguised, independent
-from grader.alike.client import SourcesClient
-from grader.alike.comparing import compare, compare_entries
-from grader.alike.passages import passages
-from grader.alike.sources import SourceFile, Sources
-from grader.alike.tokens import tokens
-from grader.assignment import find_assignment
 from grader.cli.main import cli
-from grader.intake import discover, single
-from grader.pages.alike import write_alike
-from grader.store import Store
-from grader.submission import Unreadable
-from grader.verdict import Grade, GradeStatus
+from grader.core.assignment import find_assignment
+from grader.core.submission import Unreadable
+from grader.core.verdict import Grade, GradeStatus
+from grader.intake.discovery import discover, single
+from grader.reports.pages.alike import write_alike
+from grader.reports.similarity.client import SourcesClient
+from grader.reports.similarity.comparing import compare, compare_entries
+from grader.reports.similarity.passages import passages
+from grader.reports.similarity.sources import SourceFile, Sources
+from grader.reports.similarity.tokens import tokens
+from grader.results.store import Store
 from tests.harness.pages_browser import LOOKS, opened
 
 pytestmark = pytest.mark.process

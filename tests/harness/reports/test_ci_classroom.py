@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from grader.export.platforms.classroom import classroom_result, encoded
-from grader.verdict import Grade, Where
+from grader.core.verdict import Grade, Where
+from grader.reports.export.classroom import classroom_result, encoded
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.export.platforms.github import Annotation, Sources, annotated, step_summary
-from grader.verdict import Aspect, Where
+from grader.core.verdict import Aspect, Where
+from grader.reports.export.github import Annotation, Sources, annotated, step_summary
 from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
 from tests.harness.conftest import write_files
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from grader.export.platforms.gradescope import (
+from grader.core.verdict import Aspect, Grade, Status, Visibility, Where
+from grader.grading.judge.gate import gated
+from grader.reports.export.gradescope import (
     Display,
     Shown,
     not_graded,
@@ -18,8 +20,6 @@ from grader.export.platforms.gradescope import (
     results,
     total_points,
 )
-from grader.judge.gate import gated
-from grader.verdict import Aspect, Grade, Status, Visibility, Where
 from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, unreadable
 from tests.harness.export_fixtures import not_graded as a_grade_that_is_none

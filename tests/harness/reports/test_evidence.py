@@ -5,10 +5,10 @@ import math
 
 import pytest
 
-from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk, in_six_digits
-from grader.explaining.excerpts import excerpts
-from grader.store import Store
-from grader.verdict import Grade, GradeStatus, Where
+from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, Walk, in_six_digits
+from grader.core.verdict import Grade, GradeStatus, Where
+from grader.explain.excerpts import excerpts
+from grader.results.store import Store
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.export.remarks import ExportRefused
-from grader.submission import Author
+from grader.core.submission import Author
+from grader.reports.export.remarks import ExportRefused
 from tests.harness.export_fixtures import (
     AWKWARD,
     Exported,

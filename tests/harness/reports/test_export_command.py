@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from grader.submission import Author
+from grader.core.submission import Author
 from tests.harness.export_fixtures import a_batch, not_graded, scored
 
 pytestmark = pytest.mark.process

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.submission import Author
+from grader.core.submission import Author
 from tests.harness.export_fixtures import a_batch, scored
 
 pytestmark = pytest.mark.process

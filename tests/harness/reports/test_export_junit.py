@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from grader.export.junit import junit_xml, write_junit
-from grader.verdict import Diagnosis, Grade, GradeStatus, Status, Where
+from grader.core.verdict import Diagnosis, Grade, GradeStatus, Status, Where
+from grader.reports.export.junit import junit_xml, write_junit
 from tests.harness.export_fixtures import (
     AWKWARD,
     a_grade,

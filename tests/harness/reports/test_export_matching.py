@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.export.sheets.matching import Directory, NoRow, Row
-from grader.submission import Author
+from grader.core.submission import Author
+from grader.reports.export.matching import Directory, NoRow, Row
 
 pytestmark = pytest.mark.unit
 

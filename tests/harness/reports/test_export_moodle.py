@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from grader.export.remarks import ExportRefused
-from grader.submission import Author
-from grader.verdict import Grade
+from grader.core.submission import Author
+from grader.core.verdict import Grade
+from grader.reports.export.remarks import ExportRefused
 from tests.harness.export_fixtures import (
     Exported,
     a_batch,

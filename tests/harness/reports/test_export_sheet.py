@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.export.remarks import ExportRefused
-from grader.export.sheets.figures import figure, harmless, number_in
-from grader.export.sheets.sheet import Sheet
+from grader.reports.export.figures import figure, harmless, number_in
+from grader.reports.export.remarks import ExportRefused
+from grader.reports.export.sheet import Sheet
 
 pytestmark = pytest.mark.unit
 

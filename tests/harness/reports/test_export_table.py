@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.export.document import write_document
-from grader.submission import Author
-from grader.verdict import Grade, GradeStatus, Status
+from grader.core.submission import Author
+from grader.core.verdict import Grade, GradeStatus, Status
+from grader.reports.export.document import write_document
 from tests.harness.export_fixtures import (
     AWKWARD,
     a_batch,

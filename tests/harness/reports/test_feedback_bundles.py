@@ -20,11 +20,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader.cli.main import cli
-from grader.decisions.opening import open_settling
-from grader.intake import discover
-from grader.store import Store
-from grader.submission import Author
-from grader.verdict import GradeStatus
+from grader.core.submission import Author
+from grader.core.verdict import GradeStatus
+from grader.intake.discovery import discover
+from grader.results.decisions.opening import open_settling
+from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.pages_fixtures import a_class
 from tests.harness.storing import add

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.api import batch as grade_class
-from grader.groups.grouping import groups_of
-from grader.groups.names import BadNames, read_names
-from grader.store import Store
-from grader.wrong_answers import WrongAnswer, WrongAnswers
+from grader.cli.api import batch as grade_class
+from grader.core.wrong_answers import WrongAnswer, WrongAnswers
+from grader.explain.mistakes.grouping import groups_of
+from grader.explain.mistakes.names import BadNames, read_names
+from grader.results.store import Store
 from tests.harness.conftest import ROOT, TINY, write_files
 
 pytestmark = pytest.mark.process

@@ -6,8 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
-from grader.pages import write_report
-from grader.store import Store
+from grader.reports.pages.report import write_report
+from grader.results.store import Store
 from tests.harness.pages_browser import LOOKS, opened
 from tests.harness.pages_fixtures import a_class, regraded, store_class
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from grader.pages import write_report
-from grader.store import Store
+from grader.reports.pages.report import write_report
+from grader.results.store import Store
 from tests.harness.marks import rest_slow
 from tests.harness.pages_browser import DESK, PHONE, opened
 from tests.harness.pages_fixtures import a_class, regraded, store_class, with_a_shared_mistake

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from grader.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
-from grader.pages import write_report
-from grader.pages.rendering import as_json
-from grader.store import Store
-from grader.submission import Author
-from grader.verdict import Grade, Status, Verdict, Visibility, Where
+from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
+from grader.core.submission import Author
+from grader.core.verdict import Grade, Status, Verdict, Visibility, Where
+from grader.reports.pages.rendering import as_json
+from grader.reports.pages.report import write_report
+from grader.results.store import Store
 from tests.harness.ci_fixtures import CONTROLS, DIAGNOSIS, hostile_grade
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.pages_browser import opened

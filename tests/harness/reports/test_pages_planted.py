@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from grader.pages import write_report
-from grader.store import Store
+from grader.reports.pages.report import write_report
+from grader.results.store import Store
 from tests.harness.conftest import ROOT
 from tests.harness.marks import asked_for, rest_slow
 from tests.harness.pages_browser import PHONE, opened

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.pages import write_report
-from grader.pages.page_names import page_name
-from grader.store import Store
-from grader.submission import Author
-from grader.verdict import Grade, Status, Visibility, Where
+from grader.core.submission import Author
+from grader.core.verdict import Grade, Status, Visibility, Where
+from grader.reports.pages.page_names import page_name
+from grader.reports.pages.report import write_report
+from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.pages_fixtures import (
     a_class,

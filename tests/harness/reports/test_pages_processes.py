@@ -13,13 +13,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from grader.decisions.opening import open_settling
-from grader.pages import write_report
-from grader.pages.of_changes.changes import Changes
-from grader.pages.of_class.class_data import ClassData
-from grader.pages.of_submission.graded import Graded
-from grader.store import Store, StoreError
-from grader.verdict import Grade
+from grader.core.verdict import Grade
+from grader.reports.pages.changes import Changes
+from grader.reports.pages.class_page.class_data import ClassData
+from grader.reports.pages.report import write_report
+from grader.reports.pages.submission_page.graded import Graded
+from grader.results.database import StoreError
+from grader.results.decisions.opening import open_settling
+from grader.results.store import Store
 from tests.harness.conftest import ROOT
 from tests.harness.pages_fixtures import a_class, regraded, store_class
 from tests.harness.waiting import PATIENCE, until
@@ -30,8 +31,9 @@ COUNT = 130
 WRITING = """
 import resource, sys
 from pathlib import Path
-from grader.pages import NotWritten, write_report
-from grader.store import Store
+from grader.reports.pages.whole_folder import NotWritten
+from grader.reports.pages.report import write_report
+from grader.results.store import Store
 results, folder, largest_file = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 if largest_file:
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.pages import NotWritten, write_report
-from grader.pages.of_changes.changes import Changes
-from grader.pages.of_class.similarity import by_similarity
-from grader.pages.of_class.tally import Tally, ranked
-from grader.pages.of_submission.graded import Graded
-from grader.store import Store
-from grader.verdict import Diagnosis, Grade, Status
+from grader.core.verdict import Diagnosis, Grade, Status
+from grader.reports.pages.changes import Changes
+from grader.reports.pages.class_page.counts import Tally, ranked
+from grader.reports.pages.class_page.similarity import by_similarity
+from grader.reports.pages.report import write_report
+from grader.reports.pages.submission_page.graded import Graded
+from grader.reports.pages.whole_folder import NotWritten
+from grader.results.store import Store
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded
 from tests.harness.pages_fixtures import a_class, regraded, store_class

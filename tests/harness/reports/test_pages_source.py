@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from grader.evidence import Excerpt
-from grader.explaining.excerpts import excerpts
-from grader.explaining.mending.sources import Sources
-from grader.pages.of_submission.highlighting import highlighted
-from grader.verdict import Where
+from grader.core.evidence import Excerpt
+from grader.core.verdict import Where
+from grader.explain.excerpts import excerpts
+from grader.explain.repair.sources import Sources
+from grader.reports.pages.submission_page.highlighting import highlighted
 from tests.harness.pages_fixtures import SOURCE
 
 pytestmark = pytest.mark.unit

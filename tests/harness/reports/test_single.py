@@ -8,17 +8,9 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from grader.points import OF_THE_VALUES
-from grader.report.single import print_grade
-from grader.verdict import (
-    Aspect,
-    Diagnosis,
-    Grade,
-    GradeStatus,
-    Status,
-    Verdict,
-    Visibility,
-)
+from grader.core.points import OF_THE_VALUES
+from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Status, Verdict, Visibility
+from grader.reports.single import print_grade
 
 pytestmark = pytest.mark.unit
 

@@ -11,16 +11,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.decisions.file import append_decision
-from grader.decisions.opening import open_settling
-from grader.plain_text import plain
-from grader.report.complaints import complaints
-from grader.report.single import print_grade
-from grader.report.standing import Standing, standings
-from grader.report.summary import print_summary
-from grader.report.text import one_line, points
-from grader.store import Results, Store
-from grader.verdict import (
+from grader.core.plain_text import plain
+from grader.core.text import one_line, points
+from grader.core.verdict import (
     Aspect,
     Diagnosis,
     Grade,
@@ -30,6 +23,14 @@ from grader.verdict import (
     Visibility,
     Where,
 )
+from grader.reports.complaints import complaints
+from grader.reports.single import print_grade
+from grader.reports.standing import Standing, standings
+from grader.reports.summary import print_summary
+from grader.results.decisions.file import append_decision
+from grader.results.decisions.opening import open_settling
+from grader.results.results import Results
+from grader.results.store import Store
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit

@@ -2,9 +2,9 @@
 
 import pytest
 
-from grader.report.weak_tests import exercises_of, in_words
-from grader.store import Store
-from grader.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+from grader.reports.weak_tests import exercises_of, in_words
+from grader.results.store import Store
 
 pytestmark = pytest.mark.unit
 

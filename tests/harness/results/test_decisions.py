@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.decisions.decision import BadDecisions, Comment, Excused, PointsChanged
-from grader.decisions.file import append_decision, read_decisions, remove_decision
-from grader.decisions.form import FORMS
-from grader.decisions.opening import open_settling
-from grader.submission import Author
+from grader.core.submission import Author
+from grader.results.decisions.decision import BadDecisions, Comment, Excused, PointsChanged
+from grader.results.decisions.file import append_decision, read_decisions, remove_decision
+from grader.results.decisions.form import FORMS
+from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import a_batch, scored
 
 pytestmark = pytest.mark.unit

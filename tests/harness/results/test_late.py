@@ -8,16 +8,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from grader.assignment import BadAssignment, find_assignment
-from grader.decisions.decision import BadDecisions
-from grader.decisions.file import append_decision
-from grader.decisions.late import Allowance, HandingIn, lateness
-from grader.decisions.opening import open_settling
-from grader.decisions.settlement import Kind, Settlement, in_words
-from grader.intake import discover
-from grader.late_rule import BadRule, LateRule, read_rule
-from grader.store import Results, Store
-from grader.submission import Author
+from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.late_rule import BadRule, LateRule, read_rule
+from grader.core.submission import Author
+from grader.intake.discovery import discover
+from grader.results.decisions.decision import BadDecisions
+from grader.results.decisions.file import append_decision
+from grader.results.decisions.late import Allowance, HandingIn, lateness
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settlement import Kind, Settlement, in_words
+from grader.results.results import Results
+from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict, exported
 from tests.harness.storing import add
 

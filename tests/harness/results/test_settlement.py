@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.decisions.effects import effects
-from grader.decisions.file import append_decision
-from grader.decisions.opening import open_settling
-from grader.decisions.settlement import Kind, Settlement
-from grader.store import Results
-from grader.submission import Author
-from grader.verdict import Aspect, Carried, Grade, Status, Verdict
+from grader.core.submission import Author
+from grader.core.verdict import Aspect, Carried, Grade, Status, Verdict
+from grader.results.decisions.effects import effects
+from grader.results.decisions.file import append_decision
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settlement import Kind, Settlement
+from grader.results.results import Results
 from tests.harness.export_fixtures import (
     a_batch,
     a_grade,

@@ -20,9 +20,7 @@ from typing import Any
 
 import pytest
 
-from grader.store import ForeignStore, Store, StoreError, StoreInUse
-from grader.store.database import connect
-from grader.verdict import (
+from grader.core.verdict import (
     Aspect,
     Diagnosis,
     Grade,
@@ -33,6 +31,9 @@ from grader.verdict import (
     Visibility,
     Where,
 )
+from grader.results.database import ForeignStore, StoreError, connect
+from grader.results.lock import StoreInUse
+from grader.results.store import Store
 from tests.harness.storing import add, plainly
 
 pytestmark = pytest.mark.unit
@@ -250,7 +251,7 @@ import sys
 from pathlib import Path
 from tests.harness.results.test_store import RIGHT, WRONG, a_grade
 from tests.harness.storing import plainly
-from grader.store import Store
+from grader.results.store import Store
 
 with Store.open(Path(sys.argv[1]), "attention") as store:
     for number in range(1_000_000):
@@ -290,7 +291,7 @@ def test_a_kill_loses_no_grade_that_was_taken_and_leaves_none_by_half(
 HOLDS_THE_STORE = """
 import sys, time
 from pathlib import Path
-from grader.store import Store
+from grader.results.store import Store
 
 with Store.open(Path(sys.argv[1]), "attention"):
     print("open", flush=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.store import Store
-from grader.submission import Author
-from grader.verdict import Grade, GradeStatus
+from grader.core.submission import Author
+from grader.core.verdict import Grade, GradeStatus
+from grader.results.store import Store
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit

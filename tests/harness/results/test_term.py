@@ -23,10 +23,10 @@ from typing import Any
 
 import pytest
 
-from grader.decisions.file import read_decisions
-from grader.decisions.opening import open_settling
-from grader.decisions.settlement import Settlement
-from grader.store import Store
+from grader.results.decisions.file import read_decisions
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settlement import Settlement
+from grader.results.store import Store
 from tests.harness.conftest import TINY, write_files
 from tests.harness.warm import Warm
 
@@ -166,19 +166,19 @@ sys.argv[1:] = words
 from grader.cli.main import main
 main()
 """
-GRADED, SAID = "grader.store.store:Store.add", "grader.store.store:Store.add_words"
+GRADED, SAID = "grader.results.store:Store.add", "grader.results.store:Store.add_words"
 IN_PLACE, FOLDER_IN_PLACE = "pathlib:Path.replace", "pathlib:Path.rename"
 # Where each command is killed, one time after the other, before it may end.
 KILLS = {
     "batch": [(GRADED, 2), (SAID, 2), (FOLDER_IN_PLACE, 1)],
     "regrade": [(GRADED, 4)],
-    "second batch": [(GRADED, 2), ("grader.dispatch.batch:apply_names", 1)],
+    "second batch": [(GRADED, 2), ("grader.grading.batch:apply_names", 1)],
     "explain": [(SAID, 2)],
     "mistakes": [],
-    "mistakes name": [(IN_PLACE, 1), ("grader.store.store:Store.set_names", 1)],
+    "mistakes name": [(IN_PLACE, 1), ("grader.results.store:Store.set_names", 1)],
     "mistakes add": [(IN_PLACE, 1), (IN_PLACE, 2)],
     "decide": [(IN_PLACE, 1)],
-    "feedback": [("grader.feedback.canvas:add_letter", 3), (FOLDER_IN_PLACE, 1)],
+    "feedback": [("grader.reports.feedback.canvas:add_letter", 3), (FOLDER_IN_PLACE, 1)],
     "export": [(IN_PLACE, 1)],
 }
 

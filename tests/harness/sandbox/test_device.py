@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.dispatch.options import Options, chosen_otherwise
+from grader.grading.options import Options, chosen_otherwise
 from grader.sandbox.device import turn_on
 from grader.sandbox.forkserver import ForkServerLost
 from tests.harness.conftest import ROOT
@@ -28,11 +28,11 @@ SCRIPT = """
 import importlib, json, sys
 from pathlib import Path
 import torch, torch._lazy.ts_backend
-from grader.assignment import find_assignment
+from grader.core.assignment import find_assignment
 from grader.home.bench import DirectCalls
-from grader.judge.judge import Judge
-from grader.suite.suite import Suite
-from grader.wire.calls import Call
+from grader.grading.judge.judge import Judge
+from grader.testing.suite.suite import Suite
+from grader.core.wire.calls import Call
 from grader.worker.performing import perform
 
 root, exercises = Path(sys.argv[1]), sys.argv[2:]

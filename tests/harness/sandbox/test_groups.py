@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.groups import Bounds, Ground, Group, NoGround, find_ground, sweep
-from grader.sandbox.groups.hierarchies import Hierarchy, hierarchies
-from grader.sandbox.groups.v2 import parents
-from grader.sandbox.limits.usage import is_alive
+from grader.sandbox.cgroups.finding import find_ground
+from grader.sandbox.cgroups.ground import Ground, NoGround
+from grader.sandbox.cgroups.group import Bounds, Group
+from grader.sandbox.cgroups.hierarchies import Hierarchy, hierarchies
+from grader.sandbox.cgroups.sweeping import sweep
+from grader.sandbox.cgroups.v2 import parents
+from grader.sandbox.usage import is_alive
 from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
@@ -217,7 +220,7 @@ def test_two_at_once_do_not_disturb_each_other(new_group):
 
 def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
     """Nobody waits for ever for a process that cannot be killed."""
-    monkeypatch.setattr("grader.sandbox.groups.tree._SECONDS", 0.1)
+    monkeypatch.setattr("grader.sandbox.cgroups.tree._SECONDS", 0.1)
     group = ground.new("occupied", BOUNDS)
     with member(group, "sys.stdin.readline()"):
         assert not group.remove()
@@ -245,7 +248,8 @@ def test_a_process_that_is_gone_is_not_added(new_group):
 
 FINDER = """
 import subprocess, sys
-from grader.sandbox.groups import Bounds, find_ground
+from grader.sandbox.cgroups.group import Bounds
+from grader.sandbox.cgroups.finding import find_ground
 ground = find_ground()
 with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
     ground.new("worker", Bounds(64 << 20, 50)).add(sleeping.pid)
@@ -293,7 +297,7 @@ def test_the_ground_of_a_process_that_was_killed_is_removed():
 
 AS_NOBODY = """
 import os
-from grader.sandbox.groups import find_ground
+from grader.sandbox.cgroups.finding import find_ground
 os.setuid(65534)
 print(find_ground())
 """

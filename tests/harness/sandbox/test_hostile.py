@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.wire.calls import decode_answer
-from grader.wire.frames import receive
+from grader.core.wire.calls import decode_answer
+from grader.core.wire.frames import receive
 from tests.harness.hostile import odd_files
 from tests.harness.hostile.batch import TIMEOUT, Outcome, graded
 from tests.harness.hostile.ranks import rank

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader import Grade, batch
-from grader.verdict import GradeStatus, Status
+from grader.core.verdict import GradeStatus, Status
 from tests.harness.hostile.objects import LIES, OBJECTS, SPOILERS
 from tests.harness.testing.test_values import ASSIGNMENT, COURSES, OWN, RIGHT, wrong_program
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import pytest
 
-from grader.intake import IntakeClient
+from grader.intake.client import IntakeClient
 from grader.sandbox.probing import intake
 from grader.sandbox.probing.probe import examine_confinement
 from tests.harness.waiting import PATIENCE

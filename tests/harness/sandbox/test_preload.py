@@ -6,19 +6,15 @@ from pathlib import Path
 import pytest
 
 import grader as verbs
-from grader.assignment import BadAssignment, find_assignment
-from grader.imports import ClassImports, Imports
-from grader.intake import Entry
-from grader.report.environment import (
-    lacking_in_words,
-    not_preloaded_in_words,
-    preload_in_words,
-)
-from grader.settings import Settings
-from grader.store import Store
-from grader.verdict import GradeStatus, Status
-from grader.wire.importing import MAX_IMPORTS, imports_as_json, imports_from_json
-from grader.wire.payload import BadFrame
+from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.imports import ClassImports, Imports
+from grader.core.settings import Settings
+from grader.core.verdict import GradeStatus, Status
+from grader.core.wire.importing import MAX_IMPORTS, imports_as_json, imports_from_json
+from grader.core.wire.payload import BadFrame
+from grader.intake.entry import Entry
+from grader.reports.environment import lacking_in_words, not_preloaded_in_words, preload_in_words
+from grader.results.store import Store
 from grader.worker.packages import is_installed
 from tests.harness.conftest import RIGHT, TINY, write_files
 from tests.harness.grading_jobs import GradingJob
@@ -213,7 +209,10 @@ def test_a_folder_without_a_package_is_not_installed():
     [
         ('preload = "numpy"', "preload must be a list of names"),
         ('preload = ["no-name"]', "'no-name' is no name that an import statement can have"),
-        ('preload = ["grader.judge"]', "grader.judge is out of a submission's reach"),
+        (
+            'preload = ["grader.grading.judge"]',
+            "grader.grading.judge is out of a submission's reach",
+        ),
         ("packages = [3]", "3 is no name"),
         ('packages = ["einx.sub"]', "write 'einx' for 'einx.sub'"),
     ],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.verdict import Status
+from grader.core.verdict import Status
 from tests.harness.hostile.random_grading import graded
 from tests.harness.hostile.random_programs import program
 from tests.harness.marks import rest_slow

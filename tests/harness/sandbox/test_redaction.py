@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import find_assignment
-from grader.explaining.exceptions.explaining import explanation_of
+from grader.core.assignment import find_assignment
+from grader.core.wire.calls import Raised
+from grader.explain.exceptions.explaining import explanation_of
 from grader.sandbox.environment import Environment
 from grader.sandbox.redaction import redacted, without_places
-from grader.wire.calls import Raised
 from grader.worker.making import Workshop
 
 pytestmark = pytest.mark.unit

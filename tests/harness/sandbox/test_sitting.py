@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from grader.assignment import find_assignment
-from grader.sandbox.sitting import Limits
+from grader.core.assignment import find_assignment
+from grader.core.verdict import Status
+from grader.core.wire.calls import Answer, Call
+from grader.sandbox.session import Limits
 from grader.testing.outcome import StudentFault
-from grader.verdict import Status
-from grader.wire.calls import Answer, Call
 from tests.harness.conftest import write_files
 from tests.harness.seating import seated
 
@@ -32,7 +32,7 @@ def run_f():
 
 def test_a_helper_that_hangs_leaves_time_for_what_does_without_it(tiny, tmp_path, monkeypatch):
     """Five exercises that hang twice each would need eight seconds of six, of its own."""
-    monkeypatch.setattr("grader.sandbox.sitting.WALL_FACTOR", 100)
+    monkeypatch.setattr("grader.sandbox.session.WALL_FACTOR", 100)
     folder = write_files(tmp_path / "alice", {"adapters.py": SHARED})
     limits = Limits(6.0, 0.8, 600.0, 1 << 30)
     said = []

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.explaining.wording import InFull
+from grader.explain.wording import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.contract import read_contract
-from grader.testing.handle import Student
+from grader.testing.contract.contract import read_contract
+from grader.testing.handles.handle import Student
 from grader.testing.outcome import StudentFault
 
 pytestmark = pytest.mark.unit

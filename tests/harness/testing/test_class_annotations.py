@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.assignment import BadAssignment
-from grader.testing.annotations import CannotCross, kind_of
+from grader.core.assignment import BadAssignment
+from grader.testing.contract.annotations import CannotCross, kind_of
 from grader.testing.course import course_code
 
 pytestmark = pytest.mark.unit

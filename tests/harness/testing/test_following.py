@@ -8,14 +8,14 @@ import itertools
 import pytest
 import torch
 
-from grader.sandbox.replies import Reply
-from grader.suite.memory import Asked, Interview
-from grader.testing.scripts import call_of
-from grader.wire.calls import Answer, Call, encode_call
-from grader.wire.following import Receiving, Sending
-from grader.wire.frames import receive
-from grader.wire.scripts import Doing, Step
-from grader.wire.values import Local
+from grader.core.replies import Reply
+from grader.core.wire.calls import Answer, Call, encode_call
+from grader.core.wire.delta import Receiving, Sending
+from grader.core.wire.frames import receive
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Local
+from grader.testing.handles.scripts import call_of
+from grader.testing.suite.memory import Asked, Interview
 
 pytestmark = pytest.mark.unit
 

@@ -10,16 +10,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.assignment import BadAssignment
-from grader.explaining.wording import InFull
+from grader.core.assignment import BadAssignment
+from grader.core.wire.modules import module_of, outline_of
+from grader.explain.wording import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.beside import BadThing
 from grader.testing.cases import fresh_case
-from grader.testing.contract import read_contract
-from grader.testing.handle import BrokenReference, Reference, Student
+from grader.testing.contract.contract import read_contract
+from grader.testing.handles.beside import BadThing
+from grader.testing.handles.handle import BrokenReference, Reference, Student
 from grader.testing.outcome import StudentFault
 from grader.testing.two_processes import in_two_processes
-from grader.wire.modules import module_of, outline_of
 from grader.worker import making
 from grader.worker.making import Workshop
 

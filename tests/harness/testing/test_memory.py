@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from grader.evidence import Evidence
-from grader.sandbox.replies import Sealed
-from grader.suite.memory import MOST_HELD, Asked, FailedTests, Interview, Memory
+from grader.core.evidence import Evidence
+from grader.core.replies import Sealed
+from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
+from grader.core.wire.calls import Answer, Call, encode_answer
+from grader.core.wire.frames import receive
 from grader.testing.outcome import StudentFault
-from grader.verdict import Aspect, Grade, Status, Verdict, Visibility
-from grader.wire.calls import Answer, Call, encode_answer
-from grader.wire.frames import receive
+from grader.testing.suite.memory import MOST_HELD, Asked, FailedTests, Interview, Memory
 
 pytestmark = pytest.mark.unit
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import Assignment, BadAssignment, find_assignment
-from grader.home.report import ExerciseTally
-from grader.judge.gate import gated
-from grader.points import Gate, hundredths, points_of, scaled, shared_out, total
-from grader.suite.points import share_points
+from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.core.points import Gate, hundredths, points_of, scaled, shared_out, total
+from grader.core.verdict import Aspect, Status, Verdict, Visibility
+from grader.grading.judge.gate import gated
+from grader.home.tally import ExerciseTally
 from grader.testing.exercise import Membership
-from grader.verdict import Aspect, Status, Verdict, Visibility
+from grader.testing.suite.points import share_points
 
 pytestmark = pytest.mark.unit
 

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.explaining.naming.prediction import Numbers
-from grader.explaining.steps.layouts import KeptSteps, KnownSteps, Likeness
-from grader.testing.assertions import assert_same_answer_twice
-from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
+from grader.explain.layouts import KeptSteps, KnownSteps, Likeness
+from grader.explain.mistakes.prediction import Numbers
+from grader.testing.assertions.assertions import assert_same_answer_twice
+from grader.testing.assertions.comparison import FLOAT32, Tolerance, all_within, compare
 from grader.testing.observation import Observation
-from grader.verdict import Aspect
-from grader.wire.calls import Call
 
 pytestmark = pytest.mark.unit
 

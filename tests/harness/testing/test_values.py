@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grader import Grade, batch
-from grader.store import Store
-from grader.verdict import Status
+from grader.core.verdict import Status
+from grader.results.store import Store
 from tests.harness.marks import asked_for, rest_slow
 
 pytestmark = pytest.mark.process

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.explaining.wording import InFull
+from grader.explain.wording import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.assertions import WrongNumbers, WrongParts, assert_matches
-from grader.testing.contract import read_contract
-from grader.testing.handle import Student
+from grader.testing.assertions.assertions import WrongNumbers, WrongParts, assert_matches
+from grader.testing.contract.contract import read_contract
+from grader.testing.handles.handle import Student
 from grader.testing.outcome import StudentFault, observing
 
 pytestmark = pytest.mark.unit

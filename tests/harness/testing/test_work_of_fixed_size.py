@@ -7,13 +7,13 @@ import itertools
 import pytest
 import torch
 
-from grader.explaining.wording import InFull
-from grader.testing.assertions import assert_work_does_not_grow
+from grader.core.wire.calls import Answer, Work
+from grader.explain.wording import InFull
+from grader.testing.assertions.assertions import assert_work_does_not_grow
 from grader.testing.cases import fresh_case
-from grader.testing.contract import Adapter
-from grader.testing.handle import Reference, Student
-from grader.testing.kinds import TensorType
-from grader.wire.calls import Answer, Work
+from grader.testing.contract.contract import Adapter
+from grader.testing.contract.kinds import TensorType
+from grader.testing.handles.handle import Reference, Student
 
 pytestmark = pytest.mark.unit
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import grader
-from grader.verdict import Status, Verdict
-from grader.wire.calls import MOST_LINES, Call
+from grader.core.verdict import Status, Verdict
+from grader.core.wire.calls import MOST_LINES, Call
 from grader.worker.observing import line_counting
 from grader.worker.performing import perform
 from tests.harness.conftest import TINY, write_files

@@ -15,10 +15,10 @@ import numpy
 import pytest
 import torch
 
-from grader.wire.calls import Answer, decode_answer, encode_answer
-from grader.wire.frames import receive
-from grader.wire.values import Elsewhere, Foreign, Named, Value
-from grader.worker.handing_over import portable
+from grader.core.wire.calls import Answer, decode_answer, encode_answer
+from grader.core.wire.frames import receive
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value
+from grader.worker.marshalling import portable
 
 pytestmark = pytest.mark.unit
 

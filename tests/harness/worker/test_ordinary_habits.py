@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grader import Grade, batch
-from grader.store import Store
-from grader.verdict import Status
+from grader.core.verdict import Status
+from grader.results.store import Store
 from grader.worker.observing.lines import OwnLines
 from grader.worker.own_files import own_file
 from tests.harness.conftest import write_files

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grader import Grade, batch
-from grader.store import Store
-from grader.verdict import GradeStatus, Status
+from grader.core.verdict import GradeStatus, Status
+from grader.results.store import Store
 
 pytestmark = pytest.mark.process
 

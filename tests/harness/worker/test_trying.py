@@ -13,9 +13,9 @@ import einops  # noqa: F401  (what a worker has loaded before a submission)
 import pytest
 import torch
 
-from grader.wire.calls import Call
-from grader.wire.trials import Change, Outcomes, Trials
-from grader.worker.trying.trying import Trying
+from grader.core.wire.calls import Call
+from grader.core.wire.trials import Change, Outcomes, Trials
+from grader.worker.trials.trying import Trying
 
 pytestmark = pytest.mark.unit
 

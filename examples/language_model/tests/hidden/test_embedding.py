@@ -4,11 +4,7 @@ import pytest
 import torch
 from tests.public.inputs import embedding
 
-from grader.testing import (
-    assert_inputs_unchanged,
-    assert_matches,
-    exercise,
-)
+from grader.testing import assert_inputs_unchanged, assert_matches, exercise
 
 
 @exercise("run_embedding")

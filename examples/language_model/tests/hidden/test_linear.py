@@ -3,12 +3,7 @@
 import pytest
 from tests.public.inputs import linear
 
-from grader.testing import (
-    assert_gradients_match,
-    assert_inputs_unchanged,
-    assert_matches,
-    exercise,
-)
+from grader.testing import assert_gradients_match, assert_inputs_unchanged, assert_matches, exercise
 
 
 @exercise("run_linear")

@@ -4,11 +4,7 @@ import pytest
 import torch
 from tests.public.inputs import multihead
 
-from grader.testing import (
-    assert_matches,
-    assert_same_answer_twice,
-    exercise,
-)
+from grader.testing import assert_matches, assert_same_answer_twice, exercise
 
 
 @exercise("run_multihead_self_attention")

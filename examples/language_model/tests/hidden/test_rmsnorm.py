@@ -4,11 +4,7 @@ import pytest
 import torch
 from tests.public.inputs import rmsnorm
 
-from grader.testing import (
-    assert_keeps_dtype,
-    assert_matches,
-    exercise,
-)
+from grader.testing import assert_keeps_dtype, assert_matches, exercise
 
 
 @exercise("run_rmsnorm")

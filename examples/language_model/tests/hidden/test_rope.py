@@ -4,11 +4,7 @@ import pytest
 import torch
 from tests.public.inputs import rotation
 
-from grader.testing import (
-    assert_gradients_match,
-    assert_matches,
-    exercise,
-)
+from grader.testing import assert_gradients_match, assert_matches, exercise
 from tests.public.tolerances import up_to
 
 

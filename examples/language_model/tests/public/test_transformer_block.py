@@ -3,12 +3,7 @@
 import pytest
 from tests.public.inputs import block
 
-from grader.testing import (
-    assert_gradients_match,
-    assert_inputs_unchanged,
-    assert_matches,
-    exercise,
-)
+from grader.testing import assert_gradients_match, assert_inputs_unchanged, assert_matches, exercise
 from tests.public.tolerances import OF_A_MODEL
 
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 
-from grader.worker.confinement.seccomp.program import (
-    ALLOW,
-    OWN_PROCESS,
-    Check,
-    Decision,
-    refuse,
-)
+from grader.worker.confinement.seccomp.program import ALLOW, OWN_PROCESS, Check, Decision, refuse
 
 _PERM = refuse(errno.EPERM)
 _DONE = refuse(0)

@@ -22,4 +22,4 @@ def run_double(x):
 
 
 def run_count(x):
-    return len(load("grader.verdict").Status.PASSED)
+    return len(load("grader.core.verdict").Status.PASSED)

@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from grader.testing.assertions import assert_inputs_unchanged, assert_matches
-from grader.testing.distributions import assert_distribution
+from grader.testing.assertions.assertions import assert_inputs_unchanged, assert_matches
+from grader.testing.assertions.distributions import assert_distribution
 from grader.testing.exercise import exercise
 
 

@@ -1,0 +1,139 @@
+"""Makes the zip that Gradescope takes as an autograder (its documentation, "Autograder specs").
+
+Files at its root: two scripts, what pip is to install, the results for when nothing began; the
+engine in `engine/`, the assignment with its hidden tests and solutions in `course/`. The same
+content has the same bytes.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import io
+import json
+import re
+import shlex
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import grader
+from grader.core.assignment import Assignment, BadAssignment
+from grader.grading.fingerprints import SUITE, source_files
+from grader.grading.options import Options
+from grader.reports.export.gradescope import Display, not_graded
+
+# Of a container of 768 MB the grader's own processes take up to 600; half a processor is slow.
+MEMORY_MB = 128
+TIMEOUT = 240.0
+EXPLAIN_TIMEOUT = 40.0
+_SECONDS_BESIDE = 300
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_SCRIPTS = ("setup.sh", "run_autograder")
+_CONSTRAINTS = "constraints.txt"
+_TORCH = re.compile(r"torch(?![\w.-])")
+_PINNED_TORCH = re.compile(r"^torch\s*==\s*([^\s;#+]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Autograder:
+    """What an instructor chooses: how to grade and to show, and where pip finds torch for CPUs.
+
+    `torch_index` is the address of a package index; None if pip in the image knows one.
+    """
+
+    options: Options
+    display: Display
+    torch_index: str | None = None
+    require_isolation: bool = False
+    explain: bool = True
+
+    @property
+    def seconds(self) -> int:
+        """How long `run_autograder` takes at most; Gradescope's limit must be longer."""
+        explaining = self.options.explain_seconds if self.explain else 0
+        return int(self.options.timeout + explaining) + _SECONDS_BESIDE
+
+
+def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
+    """The zip's content.
+
+    Raises:
+        BadAssignment: if an exercise is not one of the assignment's, or the engine's requirements
+            are not known.
+    """
+    autograder.options.settings(assignment)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in sorted(_files(assignment, autograder)):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.create_system = 3  # Unix: the modes count
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = (0o100755 if name in _SCRIPTS else 0o100644) << 16
+            archive.writestr(info, content)
+    return packed.getvalue()
+
+
+def _files(assignment: Assignment, autograder: Autograder) -> Iterator[tuple[str, bytes]]:
+    here = Path(__file__).parent
+    setup, run = ((here / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    run = run.replace("@SECONDS@", str(autograder.seconds))
+    yield "setup.sh", setup.encode()
+    yield "run_autograder", run.replace("@OPTIONS@", _command_line(autograder)).encode()
+    yield "not_started.json", json.dumps(not_graded("the grader did not start")).encode()
+    constraints = _constraints(assignment)
+    yield _CONSTRAINTS, constraints.encode()
+    yield "requirements.txt", _requirements(constraints, autograder.torch_index).encode()
+    engine = Path(grader.__file__).parent
+    for file in source_files(engine):
+        yield f"engine/grader/{file.relative_to(engine).as_posix()}", file.read_bytes()
+    for part in SUITE:
+        for file in source_files(assignment.root / part):
+            yield f"course/{file.relative_to(assignment.root).as_posix()}", file.read_bytes()
+
+
+def _command_line(autograder: Autograder) -> str:
+    """The options of `grader run` that were chosen."""
+    options, display = autograder.options, autograder.display
+    words = ["--timeout", f"{options.timeout:g}", "--memory", str(options.memory_mb)]
+    words += ["--explain-timeout", f"{options.explain_seconds:g}"]
+    words += ["--adapters", options.adapters, "--hidden-tests", str(display.hidden_tests)]
+    if options.seed is not None:
+        words += ["--seed", str(options.seed)]
+    for exercise in options.exercises:
+        words += ["--exercise", exercise]
+    if display.leaderboard:
+        words.append("--leaderboard")
+    if not autograder.explain:
+        words.append("--no-explain")
+    if autograder.require_isolation:
+        words.append("--require-isolation")
+    return shlex.join(words)
+
+
+def _constraints(assignment: Assignment) -> str:
+    file = assignment.root / _CONSTRAINTS
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def _requirements(constraints: str, torch_index: str | None) -> str:
+    """What pip installs: what the engine needs, and torch in its build without CUDA.
+
+    The build is named by its local version, which only PyTorch's own indexes have: an image
+    without it does not come to be, rather than one that needs more memory than there is.
+    """
+    try:
+        needed = importlib.metadata.requires(_distribution()) or []
+    except (importlib.metadata.PackageNotFoundError, LookupError) as problem:
+        raise BadAssignment(
+            "what the grader needs is not known, for it runs from a folder: install it with pip"
+        ) from problem
+    pinned = _PINNED_TORCH.search(constraints)
+    version = pinned[1] if pinned else importlib.metadata.version("torch").partition("+")[0]
+    lines = [f"--extra-index-url {torch_index}"] if torch_index else []
+    lines += sorted(one for one in needed if "extra ==" not in one and not _TORCH.match(one))
+    return "\n".join([*lines, f"torch=={version}+cpu", ""])
+
+
+def _distribution() -> str:
+    return importlib.metadata.packages_distributions()["grader"][0]

@@ -1,0 +1,148 @@
+"""Makes the fixture tensors of the public tests, from the references."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from grader.core.assignment import Assignment, BadAssignment
+from grader.core.verdict import Aspect, Visibility
+from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, WATCHED_ASPECTS
+from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
+from grader.explain.mistakes.predictions import row_of
+from grader.explain.wording import InFull
+from grader.home.bench import DirectCalls
+from grader.testing.bench import Bench
+from grader.testing.cases import Case, fresh_case
+from grader.testing.frozen_cases import (
+    FIXTURES,
+    SEED,
+    Answers,
+    FrozenModule,
+    FrozenSteps,
+    FrozenTest,
+    fixture_file,
+    freeze,
+    remove_frozen,
+)
+from grader.testing.observation import Observation
+from grader.testing.suite.suite import Suite
+from grader.testing.suite.test import Test
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Every test, once passed by the references: what was drawn, expected and answered."""
+
+    tests: Mapping[str, Test]
+    mistakes: KnownMistakes
+    cases: Mapping[str, Case]
+    observations: Mapping[str, Sequence[Observation]]
+
+
+def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
+    """Writes the fixture tensors of every public test below `into` (a `tests/public` folder).
+
+    Raises:
+        BadAssignment: if a reference does not pass a public test.
+    """
+    written: list[Path] = []
+    Suite(assignment).open(
+        lambda suite: written.extend(_write(assignment, _rehearsed(suite), into))
+    )
+    return written
+
+
+def _rehearsed(suite: Suite) -> Rehearsal:
+    """What the references answer, on the inputs as they are."""
+    root = suite.assignment.root
+    answer = DirectCalls(importlib.import_module("solutions"), root)
+    cases = {test: fresh_case(SEED, test) for test in suite.tests}
+    observations: dict[str, list[Observation]] = {}
+    bench = Bench(
+        suite.contract,
+        answer,
+        suite.references,
+        cases.__getitem__,
+        SEED,
+        InFull(),
+        observations=observations,
+    )
+    for test in suite.tests.values():
+        raised = suite.run(test.id, bench).raised
+        if raised is not None and test.visibility is Visibility.PUBLIC:
+            raise BadAssignment(f"the reference fails {test.id}: {raised}")
+    mistakes = load_mistakes(root, suite.references)
+    return Rehearsal(suite.tests, mistakes, cases, observations)
+
+
+def _write(assignment: Assignment, rehearsal: Rehearsal, into: Path) -> list[Path]:
+    tests: dict[str, dict[str, FrozenTest]] = defaultdict(dict)
+    exercises: dict[str, dict[str, None]] = defaultdict(dict)
+    mistakes = rehearsal.mistakes
+    public = [one for one in rehearsal.tests.values() if one.visibility is Visibility.PUBLIC]
+    answers, steps = _answers(rehearsal), _steps(rehearsal, {test.id for test in public})
+    for test in public:
+        module, _, name = test.id.partition("::")
+        case, points = rehearsal.cases[test.id], test.points
+        tests[module][name] = FrozenTest(
+            case, points, answers.get(test.id, {}), steps.get(test.id, {})
+        )
+        exercises[module][test.exercise] = None
+    remove_frozen(into / FIXTURES)
+    written = []
+    for module in tests:
+        place = (assignment.root / module).relative_to(assignment.public_tests)
+        rows = {exercise: _rows(mistakes, exercise) for exercise in exercises[module]}
+        known = dict.fromkeys(name for row in rows.values() for name in row if name)
+        diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
+        file = fixture_file(into / place)
+        authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors))
+        written.append(file)
+    return written
+
+
+def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
+    """The name of the mistake in each row of an exercise's answers; the first is the reference."""
+    return [
+        "",
+        *(name for name in mistakes.of_exercise(exercise) for _ in mistakes.of(name, exercise)),
+    ]
+
+
+def _answers(rehearsal: Rehearsal) -> dict[str, Answers]:
+    """Samples of what the reference and the known mistakes answer to the calls of each test.
+
+    Mistakes that are made together are kept for the plain cases only, which are enough to tell.
+    """
+    answers: dict[str, Answers] = defaultdict(dict)
+    for exercise, observations in rehearsal.observations.items():
+        for seen in observations:
+            if seen.aspect not in WATCHED_ASPECTS:
+                continue
+            names = ["", *rehearsal.mistakes.of_exercise(exercise)]
+            if seen.aspect is not Aspect.VALUES:
+                names = [name for name in names if "+" not in name]
+            rows = [
+                row_of(one) for name in names for one in rehearsal.mistakes.predictions(name, seen)
+            ]
+            answers[seen.test][seen.number] = torch.stack(rows)
+    return answers
+
+
+def _steps(rehearsal: Rehearsal, public: Collection[str]) -> dict[str, FrozenSteps]:
+    """The steps of the reference to its answers in plain public tests, where it names some."""
+    frozen: dict[str, FrozenSteps] = defaultdict(dict)
+    for seen in itertools.chain.from_iterable(rehearsal.observations.values()):
+        if seen.test in public and seen.aspect in TELLING_ASPECTS:
+            steps = rehearsal.mistakes.steps(seen) or {}
+            if len(steps) > 1:
+                frozen[seen.test][seen.number] = {name: [*forms] for name, forms in steps.items()}
+    return frozen

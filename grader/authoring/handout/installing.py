@@ -1,0 +1,117 @@
+"""How the handout is installed: the files that pip, uv and conda read, and what students read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from grader.authoring.handout.engine import PACKAGES, PYTHON
+
+REQUIREMENTS = "requirements.txt"
+ENVIRONMENT = "environment.yml"
+_ENVIRONMENT = """\
+# `conda env create --file environment.yml` installs the assignment.
+name: {name}
+channels:
+  - conda-forge
+  - nodefaults
+dependencies:
+  - python {python},<3.14
+{packages}
+  - pip
+  - pip:
+      - ./{wheel}
+"""
+_SECTION = """\
+## Installing
+
+Any Python from 3.11 to 3.13 will do. In this folder, with the tool that you are used to:
+
+**uv** (which also fetches Python)
+
+    uv venv --python 3.12
+    {uv}
+    uv run pytest
+
+**pip**
+
+    python3 -m venv .venv
+    {pip}
+    .venv/bin/pytest
+
+On Windows the first line is `py -m venv .venv`, and the programs are in `.venv\\Scripts\\`.{linux}
+
+**conda**
+
+    conda env create --file {environment}
+    conda activate {name}
+    pytest
+
+**Google Colab**: put this folder into your Google Drive as `{name}`, and run this cell, now and
+after each change of your files.
+
+    from google.colab import drive
+    drive.mount("/content/drive")
+    %cd /content/drive/MyDrive/{name}
+    %pip install --quiet ./{wheel}
+    !pytest
+
+You need no GPU: uv installs the small build of torch, and so does conda on a machine without one.
+(uv asks PyTorch's own server for it: where that is out of reach, leave `--torch-backend cpu` out.)
+
+Your editor's test panel works once it uses the Python of `.venv`, or that of conda's environment.
+Below, `pytest` stands for whichever of these lines runs it.
+"""
+_UV = f"uv pip install --torch-backend cpu -r {REQUIREMENTS}"
+_PIP = f".venv/bin/pip install -r {REQUIREMENTS}"
+_LINUX = f"""
+
+On Linux that fetches several gigabytes for GPUs. To do without, let uv install, in place of the
+second line:
+
+    .venv/bin/pip install uv && .venv/bin/{_UV}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is installed: the engine's `wheel`, with versions as in the file `constraints`, if any.
+
+    `name` is the assignment's; `torch_index` where pip finds torch's builds for CPUs, if told.
+    """
+
+    name: str
+    wheel: str
+    constraints: str | None = None
+    torch_index: str | None = None
+
+    def requirements(self) -> str:
+        """What pip and uv install."""
+        pinned = f"--constraint {self.constraints}\n" if self.constraints else ""
+        return f"{pinned}./{self.wheel}\n"
+
+    def environment(self) -> str:
+        """What conda installs: all but the engine from its own channel."""
+        packages = [re.sub(r"^torch\b", "pytorch", one) for one in PACKAGES]
+        return _ENVIRONMENT.format(
+            name=self._plain_name,
+            python=PYTHON,
+            packages="\n".join(f"  - {re.sub('(?=>)', ' ', one)}" for one in packages),
+            wheel=self.wheel,
+        )
+
+    def section(self) -> str:
+        """The part of the README on installing."""
+        index = self.torch_index
+        return _SECTION.format(
+            uv=_UV,
+            pip=f"{_PIP} --extra-index-url {index}" if index else _PIP,
+            linux="" if index else _LINUX,
+            environment=ENVIRONMENT,
+            name=self._plain_name,
+            wheel=self.wheel,
+        )
+
+    @property
+    def _plain_name(self) -> str:
+        """The name, for a folder and for conda: without what shells and file systems trip over."""
+        return re.sub("[^A-Za-z0-9]+", "-", self.name).strip("-").lower() or "assignment"

@@ -1,0 +1,171 @@
+"""Does one piece of work after another in forked children, some at a time; none takes for ever."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from grader.core.parentage import end_with_parent
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# Beyond what its parent holds: an edit may ask for all there is.
+_MEMORY = 2 << 30
+# What programs that were loaded once leave behind is let go with the child that loaded them.
+_MOST_TASKS = 250
+
+ENDED = "when it was ended: it took too long"
+DIED = "when its process died"
+
+
+class Children(Generic[Task, Result]):
+    """Children of this process that know all it knows, and do tasks of one kind.
+
+    One that takes more than `seconds` for a task, or more of a processor than it `may_take` (0:
+    any), is ended, and another takes its place, as of one that has done `most_tasks`. What the work
+    raises comes out as a RuntimeError.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Task], Result],
+        jobs: int,
+        seconds: float,
+        may_take: Callable[[Task], float] = lambda _: 0.0,
+        most_tasks: int = _MOST_TASKS,
+    ) -> None:
+        self._work = work
+        self._jobs = jobs
+        self._seconds = seconds
+        self._may_take = may_take
+        self._most_tasks = most_tasks
+        self._processes: list[ForkProcess] = []
+        self._context = multiprocessing.get_context("fork")
+
+    def done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result | str]]:
+        """The number of each task and what came of it, or why nothing did, as each is done."""
+        waiting = iter(enumerate(tasks))
+        busy: dict[Connection, _Busy] = {}
+        try:
+            for _ in range(min(self._jobs, len(tasks))):
+                self._give(self._child(), waiting, busy)
+            while busy:
+                soonest = min(one.until for one in busy.values())
+                ready = wait(list(busy), timeout=max(0.0, soonest - time.monotonic()))
+                for one in [one for one in busy.values() if one.connection in ready]:
+                    del busy[one.connection]
+                    try:
+                        came, child = _result(one.connection.recv()), self._after(one)
+                    except (EOFError, ConnectionError):
+                        child = self._replaced(one)
+                        is_late = one.child.process.exitcode == -signal.SIGPROF
+                        came = ENDED if is_late else DIED
+                    yield one.number, came
+                    self._give(child, waiting, busy)
+                for one in [one for one in busy.values() if one.until <= time.monotonic()]:
+                    del busy[one.connection]
+                    yield one.number, ENDED
+                    self._give(self._replaced(one), waiting, busy)
+        finally:
+            for process in self._processes:
+                process.kill()
+                process.join()
+            self._processes.clear()
+
+    def _child(self) -> _Child:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=self._serve, args=(theirs,), daemon=True)
+        process.start()
+        self._processes.append(process)
+        theirs.close()
+        return _Child(process, ours)
+
+    def _after(self, one: _Busy) -> _Child:
+        """Who does the next task."""
+        one.child.tasks += 1
+        return one.child if one.child.tasks < self._most_tasks else self._replaced(one)
+
+    def _replaced(self, one: _Busy) -> _Child:
+        self._let_go(one.child)
+        return self._child()
+
+    def _let_go(self, child: _Child) -> None:
+        child.connection.close()
+        child.process.kill()
+        child.process.join()
+        self._processes.remove(child.process)
+
+    def _give(
+        self,
+        child: _Child,
+        waiting: Iterator[tuple[int, Task]],
+        busy: dict[Connection, _Busy],
+    ) -> None:
+        """Gives a child the next task, or lets it go if there is none."""
+        for number, task in waiting:
+            child.connection.send(task)
+            until = time.monotonic() + self._seconds
+            busy[child.connection] = _Busy(child, number, until)
+            return
+        self._let_go(child)
+
+    def _serve(self, connection: Connection) -> None:
+        end_with_parent()
+        _bound_memory()
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        # The parent's was closed for this process, and who asks about it must find an open one.
+        vars(sys)["__stdin__"] = sys.stdin
+        while True:
+            try:
+                task = connection.recv()
+            except EOFError:
+                return
+            signal.setitimer(signal.ITIMER_PROF, self._may_take(task))
+            try:
+                connection.send(self._work(task))
+            except Exception as exception:
+                connection.send(RuntimeError("".join(traceback.format_exception(exception))))
+
+
+def _bound_memory() -> None:
+    """Lets an allocation that would take all of the machine's memory fail."""
+    if sys.platform == "linux":
+        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        most = held + _MEMORY if hard == resource.RLIM_INFINITY else min(held + _MEMORY, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
+def _result(came: Any) -> Any:
+    if isinstance(came, RuntimeError):
+        raise came
+    return came
+
+
+class _Child:
+    """A child, the line to it, and how many tasks it has done."""
+
+    def __init__(self, process: ForkProcess, connection: Connection) -> None:
+        self.process = process
+        self.connection = connection
+        self.tasks = 0
+
+
+class _Busy:
+    """A child that does a task, and until when it may."""
+
+    def __init__(self, child: _Child, number: int, until: float) -> None:
+        self.child = child
+        self.connection = child.connection
+        self.number = number
+        self.until = until

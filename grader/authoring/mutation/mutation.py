@@ -1,0 +1,203 @@
+"""Applies every small edit to an assignment's right programs: what do its tests make of it?"""
+
+from __future__ import annotations
+
+import tomllib
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.authoring.mutation.examining import Candidate, Examination, Fate, Outcome
+from grader.authoring.mutation.forked_tasks import Children
+from grader.authoring.mutation.reach import Reach, reach_of, statement_lines
+from grader.authoring.mutation.solutions import RightPrograms
+from grader.core.assignment import Assignment, BadAssignment
+from grader.explain.rewriting.edit import Edit
+from grader.explain.rewriting.generating import edits_of
+from grader.grading.judge.judge import Judge
+from grader.testing.frozen_cases import SEED
+from grader.testing.suite.suite import Suite
+
+ARGUED = Path("solutions/edits.toml")
+_SECONDS = 100.0
+# The draws, beside the tests' own, whose calls show whether an edit has an effect.
+_FURTHER = (SEED + 1, SEED + 2)
+
+Progress = Callable[[int, int], None]
+# A file, a line of it, and what the line becomes.
+Pair = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An edit of a right program: its lines before and after, and what became of it."""
+
+    file: str
+    line: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    kind: str
+    fate: Fate
+    why: str
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Each line that changes, with its file, before and after."""
+        return [(self.file, *pair) for pair in zip(self.before, self.after, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutations:
+    """What became of all edits; `stale` are arguments about edits that nobody missed."""
+
+    trials: tuple[Trial, ...]
+    stale: tuple[str, ...]
+
+    @property
+    def missed(self) -> list[Trial]:
+        """The wrong programs that pass every test."""
+        return [trial for trial in self.trials if trial.fate is Fate.MISSED]
+
+    @property
+    def fates(self) -> Counter[Fate]:
+        """How many edits met each fate."""
+        return Counter(trial.fate for trial in self.trials)
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Why edits have no effect, and how many."""
+        return Counter(trial.why for trial in self.trials if trial.fate is Fate.EQUIVALENT)
+
+    @property
+    def share_caught(self) -> float:
+        """Of the edits that have an effect, the share that is caught."""
+        fates = self.fates
+        effective = fates[Fate.CAUGHT] + fates[Fate.MISSED]
+        return fates[Fate.CAUGHT] / effective if effective else 1.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is missed that was not argued about."""
+        return not self.missed and not self.stale
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Why the tests need not catch an edit: a line of a file, and what it became."""
+
+    pair: Pair
+    why: str
+
+    @property
+    def file(self) -> str:
+        """The file that is changed."""
+        return self.pair[0]
+
+    @property
+    def after(self) -> str:
+        """What the line becomes."""
+        return self.pair[2]
+
+
+def mutate(
+    assignment: Assignment, jobs: int, progress: Progress, exercises: Collection[str] = ()
+) -> Mutations:
+    """Runs every edit of the references and the right variants through the tests.
+
+    Of all of them, or those of some `exercises`, and what edits change there.
+
+    Raises:
+        BadAssignment: if the tests cannot be run, or `solutions/edits.toml` cannot be read.
+    """
+    arguments = _arguments(assignment.root)
+    found: list[Mutations] = []
+    wanted = exercises or list(assignment.points)
+    # Of some exercises the others' arguments are not looked at.
+    Suite(assignment).open(
+        lambda suite: found.append(_mutations(suite, jobs, progress, arguments, wanted))
+    )
+    if exercises:
+        return replace(found[0], stale=())
+    return found[0]
+
+
+def _mutations(
+    suite: Suite,
+    jobs: int,
+    progress: Progress,
+    arguments: Sequence[Argument],
+    exercises: Collection[str],
+) -> Mutations:
+    programs = RightPrograms(suite.assignment.root)
+    judge = Judge(suite, SEED)
+    reach, right = reach_of(suite, programs, judge, _FURTHER, exercises)
+    candidates = list(_candidates(programs, reach))
+    examination = Examination(suite, judge, programs, right, reach)
+    children = Children(examination.examine, jobs, _SECONDS, examination.may_take)
+    outcomes: dict[int, Outcome] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of edits that are wrong anyway
+        for number, came in children.done(candidates):
+            outcomes[number] = Outcome(Fate.CAUGHT, came) if isinstance(came, str) else came
+            progress(len(outcomes), len(candidates))
+    trials = [
+        _trial(programs, candidate, outcomes[number], arguments)
+        for number, candidate in enumerate(candidates)
+    ]
+    used = {pair for one in trials if one.fate is Fate.ARGUED for pair in one.pairs}
+    stale = [f"{one.file}: {one.after}" for one in arguments if one.pair not in used]
+    return Mutations(tuple(trials), tuple(stale))
+
+
+def _candidates(programs: RightPrograms, reach: Reach) -> Iterator[Candidate]:
+    """The edits of all lines that are run to answer calls, or when modules are imported."""
+    everywhere = {role for lines in reach.roles.values() for own in lines.values() for role in own}
+    for module in programs.files:
+        source = programs.source(module)
+        statements = statement_lines(source)
+        for edit in edits_of(source):
+            if edit.function is None:
+                roles = everywhere
+            else:
+                lines = {other for line in edit.lines for other in statements.get(line, (line,))}
+                roles = reach.of(module, lines)
+            if roles:
+                yield Candidate(module, edit, tuple(sorted(roles)))
+
+
+def _trial(
+    programs: RightPrograms, candidate: Candidate, outcome: Outcome, arguments: Sequence[Argument]
+) -> Trial:
+    edit, source = candidate.edit, programs.source(candidate.module)
+    file = programs.place(candidate.module)
+    before, after = _lines(source, edit), _lines(edit.applied(source), edit)
+    trial = Trial(file, edit.line, before, after, edit.kind, outcome.fate, outcome.why)
+    argued = {one.pair: one.why for one in arguments}
+    if trial.fate is Fate.MISSED and all(pair in argued for pair in trial.pairs):
+        return replace(trial, fate=Fate.ARGUED, why=argued[trial.pairs[0]])
+    return trial
+
+
+def _lines(source: str, edit: Edit) -> tuple[str, ...]:
+    lines = source.split("\n")
+    return tuple(lines[line - 1].strip() for line in edit.lines)
+
+
+def _arguments(root: Path) -> list[Argument]:
+    if not (root / ARGUED).is_file():
+        return []
+    try:
+        rows = tomllib.loads((root / ARGUED).read_text(encoding="utf-8"))["edit"]
+        return [
+            Argument((row["file"], row["before"], after), row["why"])
+            for row in rows
+            for after in _listed(row["after"])
+        ]
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as problem:
+        raise BadAssignment(f"{ARGUED} cannot be read: {problem}") from problem
+
+
+def _listed(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts

@@ -1,0 +1,1 @@
+"""A fresh assignment that passes its own tests at once."""

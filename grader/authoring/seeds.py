@@ -1,0 +1,191 @@
+"""Checks under many seeds that no verdict on an assignment's own functions hangs on the draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.authoring.mutation.forked_tasks import Children
+from grader.authoring.verification import Functions, listed_in, wrong_functions
+from grader.core.assignment import Assignment
+from grader.core.points import total
+from grader.core.verdict import Status
+from grader.grading.judge.judge import Judge
+from grader.testing.course import load_references
+from grader.testing.suite.suite import Suite
+
+# Of one exercise under one seed.
+_SECONDS = 600.0
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The functions whose score is looked at in one exercise, right or wrong."""
+
+    name: str
+    exercise: str
+    is_right: bool
+    functions: Mapping[str, Callable[..., object]]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedResult:
+    """What came of a subject under one seed: the points, and the tests that it failed."""
+
+    score: float
+    failed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """What came of each subject, seed by seed; `problems` are tasks that were not done."""
+
+    came: tuple[tuple[Subject, tuple[SeedResult, ...]], ...]
+    seeds: int
+    problems: tuple[str, ...] = ()
+
+    @property
+    def unjust(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
+        """The right functions that fail a test."""
+        return [(one, came) for one, came in self.came if one.is_right and any(_failed(came))]
+
+    @property
+    def uncaught(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
+        """The wrong functions that pass every test under some seed."""
+        return [
+            (one, came)
+            for one, came in self.came
+            if not one.is_right and not all(each.failed for each in came)
+        ]
+
+    @property
+    def varying(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
+        """The wrong functions whose score is another one under another seed."""
+        return [
+            (one, came)
+            for one, came in self.came
+            if not one.is_right and len({each.score for each in came}) > 1
+        ]
+
+    @property
+    def holds(self) -> bool:
+        """Whether right passes, wrong fails, and every score is the same under every seed."""
+        return not (self.unjust or self.uncaught or self.varying or self.problems)
+
+    def in_words(self) -> Iterator[str]:
+        """Tells what hangs on the seed, with the tests and their seeds; then all in short."""
+        yield from self.problems
+        for subject, came in self.unjust:
+            yield from (
+                f"{subject.name} fails {test} with {self._share(number)}"
+                for test, number in _failed(came).items()
+            )
+        for subject, came in self.uncaught:
+            share = self._share(sum(not each.failed for each in came))
+            yield f"{subject.name} in {subject.exercise} passes every test with {share}"
+        for subject, came in self.varying:
+            scores = [each.score for each in came]
+            yield (
+                f"{subject.name} in {subject.exercise} gets {min(scores):g} to {max(scores):g} "
+                "points; it fails"
+            )
+            yield from (
+                f"    {test} with {self._share(number)}"
+                for test, number in _failed(came).items()
+                if number < self.seeds
+            )
+        right = sum(subject.is_right for subject, _ in self.came)
+        yield (
+            f"{self.seeds} seeds: {right} right functions, {len(self.unjust)} with points lost; "
+            f"{len(self.came) - right} wrong ones, {len(self.uncaught)} not always caught, "
+            f"{len(self.varying)} with a score that hangs on the seed"
+        )
+
+    def _share(self, number: int) -> str:
+        return f"{number} of {self.seeds} seeds ({number / self.seeds:.0%})"
+
+
+def _failed(came: Sequence[SeedResult]) -> Counter[str]:
+    """By test, under how many seeds it was failed."""
+    return Counter(test for each in came for test in each.failed)
+
+
+def steadiness(
+    assignment: Assignment,
+    seeds: int,
+    jobs: int,
+    progress: Progress,
+    exercises: Collection[str] = (),
+) -> Steadiness:
+    """Grades references, right variants, mistakes and habits under the seeds 1, 2, ... `seeds`.
+
+    In all exercises or, if some are named, in those. What is drawn at home has the seed 0.
+
+    Raises:
+        BadAssignment: if the tests cannot be run.
+    """
+    found: list[Steadiness] = []
+    Suite(assignment, [*exercises]).open(
+        lambda suite: found.append(_steadiness(suite, seeds, jobs, progress))
+    )
+    return found[0]
+
+
+def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Steadiness:
+    root = suite.assignment.root
+    references = load_references(root)
+    subjects: dict[str, list[Subject]] = {test.exercise: [] for test in suite.tests.values()}
+    for subject in _subjects(references):
+        if subject.exercise in subjects:
+            subjects[subject.exercise].append(subject)
+
+    def examine(task: tuple[str, int]) -> list[SeedResult]:
+        exercise, seed = task
+        judge = Judge(suite, seed)
+        return [
+            _came(judge, Functions(root, subject.functions, references), exercise)
+            for subject in subjects[exercise]
+        ]
+
+    # The costliest exercises come first, so that no processor waits for the last one.
+    first = sorted(subjects, key=lambda exercise: -len(subjects[exercise]))
+    tasks = [(exercise, seed) for exercise in first for seed in range(1, seeds + 1)]
+    came: dict[str, list[list[SeedResult]]] = {exercise: [] for exercise in subjects}
+    problems = []
+    # A function that keeps something between calls must not find what another seed left.
+    results = Children(examine, jobs, _SECONDS, most_tasks=1).done(tasks)
+    for done, (number, result) in enumerate(results, start=1):
+        exercise, seed = tasks[number]
+        if isinstance(result, str):
+            problems.append(f"{exercise} was not looked at with the seed {seed}, {result}")
+        else:
+            came[exercise].append(result)
+        progress(done, len(tasks))
+    rows = [
+        (subject, tuple(each[place] for each in came[exercise]))
+        for exercise, own in subjects.items()
+        for place, subject in enumerate(own)
+    ]
+    return Steadiness(tuple(rows), seeds, tuple(problems))
+
+
+def _subjects(references: Mapping[str, Callable[..., object]]) -> Iterator[Subject]:
+    """Whatever is right or wrong on purpose, exercise by exercise."""
+    for exercise in references:
+        yield Subject("the reference", exercise, True, references)
+    for variant in listed_in("solutions.variants", "VARIANTS"):
+        for exercise in variant.functions:
+            yield Subject(f"the right variant {variant.name!r}", exercise, True, variant.functions)
+    for exercise, several in wrong_functions().items():
+        for one in several:
+            name = f"{one.mistake}, way {one.way},"
+            yield Subject(name, exercise, False, {exercise: one.function})
+
+
+def _came(judge: Judge, functions: Functions, exercise: str) -> SeedResult:
+    verdicts = list(judge.grade(functions, (exercise,)))
+    failed = tuple(one.id for one in verdicts if one.status is not Status.PASSED)
+    return SeedResult(round(total(one.score for one in verdicts), 2), failed)

@@ -1,0 +1,78 @@
+"""Mistakes that a class made, on their way into the assignment: `solutions/seen/`."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.explain.mistakes.names import BadNames, NamedMistake, read_file, write_file
+
+FOLDER = "seen"
+_STUB = '''"""A mistake that a class made: {id}."""
+
+# {sentence}
+# {hint}
+#
+# `solutions/seen/{id}.toml` holds what the class answered in {exercise}.
+# Make this function answer so too, and list the mistake in MISTAKES under the id {id}:
+# `grader verify` says whether it does.
+
+
+def {name}(**inputs: object) -> object:
+    raise NotImplementedError("the reference, with the mistake in it")
+'''
+
+
+def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
+    """Writes what is known of a mistake into the course's solutions; the files that were written.
+
+    Raises:
+        BadNames: if a file of that name is there, or it cannot be written.
+    """
+    mistake = named[0].diagnosis.mistake
+    answers = solutions / FOLDER / f"{mistake}.toml"
+    if answers.exists():
+        raise BadNames(f"{answers} is there already: the mistake was added before")
+    written = [answers]
+    package = solutions / "mistakes"
+    name = mistake.replace("-", "_")
+    if keyword.iskeyword(name) or name[0].isdigit():
+        name = f"the_{name}"
+    try:
+        answers.parent.mkdir(parents=True, exist_ok=True)
+        stub = (package if package.is_dir() else answers.parent) / f"{name}.py"
+        text = stub_of(named, name)
+        # One that says just this was written before somebody was stopped here.
+        if stub.exists() and stub.read_text(encoding="utf-8") != text:
+            raise BadNames(f"{stub} is there already: name the mistake otherwise")
+        partial = stub.with_name(f".{stub.name}.partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(stub)
+        write_file(answers, named)
+        written.append(stub)
+    except OSError as error:
+        raise BadNames(f"{answers} cannot be written: {error.strerror}") from error
+    return written
+
+
+def stub_of(named: Sequence[NamedMistake], name: str) -> str:
+    """The beginning of a variant that its author goes on with."""
+    said = named[0].diagnosis
+    return _STUB.format(
+        id=said.mistake,
+        sentence=" ".join(said.explanation.split()),
+        hint=" ".join(said.hint.split()),
+        exercise=" and ".join(one.exercise for one in named),
+        name=name,
+    )
+
+
+def seen_in_classes(solutions: Path) -> list[NamedMistake]:
+    """The mistakes that were added, with what a class answered.
+
+    Raises:
+        BadNames: if a file of them is damaged.
+    """
+    files = sorted((solutions / FOLDER).glob("*.toml"))
+    return [named for file in files for named in read_file(file)]

@@ -1,0 +1,312 @@
+"""Checks an assignment's tests against its own references, mistakes and habits."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from grader.authoring.seen_mistakes import seen_in_classes
+from grader.core.assignment import Assignment
+from grader.core.verdict import Aspect, Status, Verdict
+from grader.core.wire.calls import Answer, Call, encode_call
+from grader.core.wire.scripts import Doing
+from grader.explain.explainer.explainer import Explainer
+from grader.explain.mistakes.diagnosis import TELLING_CASES
+from grader.explain.mistakes.mistakes import load_mistakes
+from grader.grading.judge.judge import Judge
+from grader.home.bench import DirectCalls
+from grader.testing.course import load_references
+from grader.testing.foundations import Foundations
+from grader.testing.frozen_cases import SEED
+from grader.testing.outcome import StudentFault
+from grader.testing.suite.suite import Suite
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A function that makes a mistake, or has a habit, in the `way`-th of its ways."""
+
+    mistake: str
+    function: Function
+    way: int
+    is_habit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One function that makes a mistake in one exercise, and what the tests made of it.
+
+    It is the `way`-th of its mistake there, from 1, or of a habit, which no answer can name.
+    `named` is the mistake that the diagnosis named, if it named one; `unnamed` why it could not.
+    """
+
+    mistake: str
+    exercise: str
+    caught_by: tuple[str, ...]
+    named: str | None
+    way: int = 1
+    is_habit: bool = False
+    unnamed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What the tests make of right and of wrong functions.
+
+    `unjust` are the tests that a reference fails, and why, `narrow` those that a right variant of
+    this name fails, `idle` those that no wrong function fails, `remembered` those of `values` that
+    are passed by the answers to the calls of another draw. `apart` are pairs of an exercise and one
+    that it is said to build on, of which no mistake is known that can be made in both. `unlike` are
+    mistakes that were seen in a class, with the exercises in which no variant answers as it did.
+    """
+
+    unjust: tuple[str, ...]
+    narrow: tuple[tuple[str, str], ...]
+    idle: tuple[str, ...]
+    remembered: tuple[str, ...]
+    trials: tuple[Trial, ...]
+    apart: tuple[tuple[str, str], ...] = ()
+    unlike: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def uncaught(self) -> list[Trial]:
+        """The wrong functions that pass every test."""
+        return [trial for trial in self.trials if not trial.caught_by]
+
+    @property
+    def misnamed(self) -> list[Trial]:
+        """The wrong functions to which another mistake's name was given."""
+        return [trial for trial in self.trials if trial.named not in (None, trial.mistake)]
+
+    @property
+    def catches(self) -> dict[str, list[str]]:
+        """By test, the mistakes and habits that fail it."""
+        found: dict[str, dict[str, None]] = {}
+        for trial in self.trials:
+            for test in trial.caught_by:
+                found.setdefault(test, {})[trial.mistake] = None
+        return {test: list(mistakes) for test, mistakes in found.items()}
+
+    @property
+    def holds(self) -> bool:
+        """Whether right passes, wrong fails under no false name, and every test has a use."""
+        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart, self.unlike)
+        return not any((*faults, self.uncaught, self.misnamed))
+
+
+class Functions:
+    """Answers the calls of the tests with given functions, by exercise.
+
+    The tests of an exercise that ask other adapters as well find the `references` of those.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        functions: Mapping[str, Function],
+        references: Mapping[str, Function] | None = None,
+    ) -> None:
+        self._root = root
+        self._functions = functions
+        self._references = references or functions
+        self._calls: dict[str, DirectCalls] = {}
+
+    def ask(self, call: Call) -> Answer:
+        """What the function of the call's exercise answers."""
+        exercise = call.exercise or call.adapter
+        if exercise not in self._calls:
+            module = ModuleType("adapters")
+            vars(module).update(self._references)
+            vars(module).pop(exercise, None)
+            if exercise in self._functions:
+                setattr(module, exercise, self._functions[exercise])
+            self._calls[exercise] = DirectCalls(module, self._root)
+        return self._calls[exercise](call)
+
+
+class Remembering:
+    """Answers as given functions do, and remembers the answer to each call.
+
+    `together` are the exercises of which one test asks several.
+    """
+
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+        self.answers: dict[bytes, Answer] = {}
+        self.together: set[str] = set()
+
+    def ask(self, call: Call) -> Answer:
+        """What the functions answer."""
+        others = {step.name for step in (*call.before, *call.then) if step.doing is Doing.ASK}
+        if others:
+            self.together |= {call.adapter, *others}
+        answer = self._functions.ask(call)
+        # Calls that differ in their random numbers alone are one here, and have several answers.
+        self.answers.setdefault(_asked(call), answer)
+        return answer
+
+
+class Remembered:
+    """Answers the calls to which the answers are remembered, and nothing else."""
+
+    def __init__(self, answers: Mapping[bytes, Answer]) -> None:
+        self._answers = answers
+
+    def ask(self, call: Call) -> Answer:
+        """The remembered answer; raises StudentFault if there is none."""
+        if _asked(call) not in self._answers:
+            raise StudentFault(Status.FAILED, f"{call.adapter} was never called like this")
+        return self._answers[_asked(call)]
+
+
+def _asked(call: Call) -> bytes:
+    """What a call asks for, in whatever draw."""
+    return encode_call(replace(call, seed=0, frame=None))
+
+
+def verify(assignment: Assignment) -> Verification:
+    """Runs references, right variants, and all ways of mistakes and habits through the tests.
+
+    Mistakes are in `solutions.mistakes.MISTAKES`; `HABITS` beside them give right numbers in a way
+    that other tests forbid. Right answers in other ways than the references' may be in
+    `solutions.variants.VARIANTS`, each with a `name` and its `functions` by exercise.
+
+    Raises:
+        BadAssignment: if the tests cannot be run.
+    """
+    found: list[Verification] = []
+    Suite(assignment).open(lambda suite: found.append(_verification(suite)))
+    return found[0]
+
+
+def _verification(suite: Suite) -> Verification:
+    root = suite.assignment.root
+    judge = Judge(suite, SEED)
+    explainer = Explainer(suite, load_mistakes(root, suite.references))
+    solutions = load_references(root)
+    references = Remembering(Functions(root, solutions))
+    right = list(judge.grade(references))
+    unjust = [
+        f"{verdict.id}: {(verdict.message or '').partition(chr(10))[0]}"
+        for verdict in right
+        if verdict.status is not Status.PASSED
+    ]
+    narrow = [
+        (variant.name, verdict.id)
+        for variant in listed_in("solutions.variants", "VARIANTS")
+        for verdict in judge.grade(Functions(root, variant.functions, solutions), variant.functions)
+        if verdict.status is not Status.PASSED
+    ]
+    trials: list[Trial] = []
+    failed: set[str] = set()
+    for functions in _side_by_side(wrong_functions(), references.together):
+        wrong = {exercise: one.function for exercise, one in functions.items()}
+        examinee = Functions(root, wrong, solutions)
+        verdicts = list(judge.grade(examinee, wrong))
+        statuses = {verdict.id: verdict.status for verdict in verdicts}
+        named, cases = explainer.names(examinee.ask, statuses)
+        for exercise, one in functions.items():
+            shown = cases.get(exercise, 0)
+            trial = _trial(one, exercise, verdicts, named.get(exercise), shown)
+            trials.append(trial)
+            failed |= set(trial.caught_by)
+    idle = [verdict.id for verdict in right if verdict.id not in failed]
+    remembered = [
+        verdict.id
+        for verdict in Judge(suite, SEED + 1).grade(Remembered(references.answers))
+        if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
+    ]
+    found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
+    return Verification(*found, _apart(suite.foundations), tuple(_unlike(suite, explainer)))
+
+
+def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (exercise, below)
+        for exercise, of in foundations.builds_on.items()
+        for below in of
+        if not foundations.shared(exercise, below)
+    )
+
+
+def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
+    """What was seen in classes and is not yet what a variant answers, by mistake and exercise."""
+    known = {one.id: one.variants for one in listed_in("solutions.mistakes", "MISTAKES")}
+    for seen in seen_in_classes(suite.assignment.solutions):
+        mistake, exercise = seen.diagnosis.mistake, seen.exercise
+        variants = known.get(mistake, {}).get(exercise, ())
+        asked = (Functions(suite.assignment.root, {exercise: one}).ask for one in variants)
+        answers = (explainer.wrong_answers(ask, exercise) for ask in asked)
+        if not any(one is not None and seen.is_shown_by(one) for one in answers):
+            yield mistake, exercise
+
+
+def _trial(
+    wrong: Wrong, exercise: str, verdicts: Sequence[Verdict], named: str | None, cases: int
+) -> Trial:
+    caught = [
+        verdict
+        for verdict in verdicts
+        if verdict.exercise == exercise and verdict.status is not Status.PASSED
+    ]
+    raises = bool(caught) and not any(one.status is Status.FAILED for one in caught)
+    tests = tuple(verdict.id for verdict in caught)
+    why = _unnamed(raises, cases) if named is None else ""
+    return Trial(wrong.mistake, exercise, tests, named, wrong.way, wrong.is_habit, why)
+
+
+def _unnamed(raises: bool, cases: int) -> str:
+    """Why a mistake is not named whose function gives so many wrong answers in telling tests."""
+    if raises:
+        return "it raises where it is wrong, and a mistake is named by its answers"
+    if cases >= TELLING_CASES:
+        return "another mistake answers like it in every case, or chance decides its answers"
+    seen = "one case" if cases else "no case"
+    more = " (two are needed: another parameter or another test)" if cases else ""
+    return f"it shows in {seen} of values or generality{more}"
+
+
+def wrong_functions() -> dict[str, list[Wrong]]:
+    """By exercise, the functions that make a mistake or have a habit."""
+    wrong: dict[str, list[Wrong]] = defaultdict(list)
+    for kind in ("MISTAKES", "HABITS"):
+        for entry in listed_in("solutions.mistakes", kind):
+            for exercise, functions in entry.variants.items():
+                # There it is another mistake, and known as that.
+                if exercise not in getattr(entry, "echoes", ()):
+                    numbered = enumerate(functions, start=1)
+                    wrong[exercise] += [
+                        Wrong(entry.id, function, way, kind == "HABITS")
+                        for way, function in numbered
+                    ]
+    return wrong
+
+
+def listed_in(module: str, name: str) -> Sequence[Any]:
+    """What a list in a module of the course holds; nothing where there is none."""
+    if importlib.util.find_spec(module) is None:
+        return ()
+    return tuple(getattr(importlib.import_module(module), name, ()))
+
+
+def _side_by_side(
+    wrong: Mapping[str, Sequence[Wrong]], together: Collection[str]
+) -> Iterator[dict[str, Wrong]]:
+    """One wrong function of each exercise at a time: exercises are graded apart.
+
+    Where tests ask some of them `together`, only one of these is wrong.
+    """
+    apart = {name: several for name, several in wrong.items() if name not in together}
+    for row in itertools.zip_longest(*apart.values()):
+        yield {name: one for name, one in zip(apart, row, strict=True) if one is not None}
+    for name in wrong.keys() - apart.keys():
+        yield from ({name: one} for one in wrong[name])

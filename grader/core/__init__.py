@@ -1,0 +1,1 @@
+"""Data that all rooms share, and how it crosses between processes."""

@@ -1,0 +1,228 @@
+"""The course's assignment: where its parts lie, and what each exercise is worth."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.core.late_rule import BadRule, LateRule, read_rule
+from grader.core.near_names import nearest
+from grader.core.refusal import Refusal
+from grader.core.verdict import Aspect
+
+_ASPECTS = {
+    Aspect.VALUES: 60.0,
+    Aspect.GENERALITY: 15.0,
+    Aspect.NUMERICS: 10.0,
+    Aspect.GRADIENTS: 5.0,
+    Aspect.DISCIPLINE: 5.0,
+    Aspect.EFFICIENCY: 5.0,
+}
+_KEYS = (
+    *("name", "exercises", "aspects", "call_timeout", "forbidden", "packages", "preload"),
+    *("system_calls", "show_edits", "late", "carry_over"),
+)
+
+
+class BadAssignment(Refusal):
+    """The assignment cannot be used; the text is one sentence that says why."""
+
+
+class NoAssignment(BadAssignment):
+    """No assignment is where it was looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What `[tool.grader]` in the `pyproject.toml` of `root` says.
+
+    `points` are those of each exercise, by the name of its adapter; `aspects` the shares of an
+    exercise's points; `call_timeout` the seconds that one call may take. `forbidden` are dotted
+    names of functions and classes, with the percentage of its points that an exercise loses which
+    calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
+    the modules of installed packages that are loaded before the first submission, `system_calls`
+    the names of those that submissions may make beside what ordinary code needs; `show_edits` is
+    whether students are shown what a mended line would be. `late` is what handing in late costs,
+    `carry_over` the percentage of the points lost to a mistake of another exercise that comes back.
+    """
+
+    root: Path
+    name: str
+    points: Mapping[str, float]
+    aspects: Mapping[Aspect, float]
+    call_timeout: float
+    forbidden: Mapping[str, float]
+    packages: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    system_calls: tuple[str, ...] = ()
+    show_edits: bool = False
+    late: LateRule | None = None
+    carry_over: float = 100.0
+
+    @property
+    def public_tests(self) -> Path:
+        """The tests that students hold, with their fixture tensors."""
+        return self.root / "tests" / "public"
+
+    @property
+    def hidden_tests(self) -> Path:
+        """The tests that only the judge holds."""
+        return self.root / "tests" / "hidden"
+
+    @property
+    def solutions(self) -> Path:
+        """The package of references; students never see it."""
+        return self.root / "solutions"
+
+
+def find_assignment(start: Path) -> Assignment:
+    """The assignment whose folder is `start` or the nearest one above it.
+
+    Raises:
+        BadAssignment: if there is none, or its table is not what it must be.
+    """
+    for folder in (start.resolve(), *start.resolve().parents):
+        table = _table(folder / "pyproject.toml")
+        if table is not None:
+            return _assignment(folder, table)
+    raise NoAssignment(
+        f"no pyproject.toml with a [tool.grader] table is in {start.resolve()} or above it: "
+        "run the command inside an assignment's folder, or name that with --assignment"
+    )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Says which known name somebody may have meant: the nearest, or any of them."""
+    names = [str(one) for one in known]
+    near = nearest(name, names)
+    return f"did you mean {near}?" if near else f"there is {', '.join(names)}"
+
+
+def _table(file: Path) -> Mapping[str, Any] | None:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise BadAssignment(f"{file} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadAssignment(f"{file} is not TOML: {error}") from error
+    tools = content.get("tool")
+    table = tools.get("grader") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise BadAssignment(f"{file}: [tool.grader] must be a table, not {table!r}")
+    return table
+
+
+def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
+    unknown = sorted(set(table) - {*_KEYS})
+    if unknown:
+        raise BadAssignment(f"[tool.grader] knows no {unknown[0]!r}: {meant(unknown[0], _KEYS)}")
+    points = _numbers(table.get("exercises", {}), "exercises")
+    if not points:
+        raise BadAssignment("[tool.grader.exercises] lists no exercise: give each one its points")
+    for exercise, worth in points.items():
+        if worth != round(worth, 2):
+            raise BadAssignment(
+                f"[tool.grader.exercises] {exercise} must be worth whole hundredths of a point, as "
+                f"{round(worth, 2)}, not {worth!r}"
+            )
+    aspects = _numbers(table.get("aspects", {}), "aspects")
+    strange = sorted(set(aspects) - set(Aspect))
+    if strange:
+        raise BadAssignment(
+            f"[tool.grader] aspects knows no {strange[0]!r}: {meant(strange[0], Aspect)}"
+        )
+    shares = {Aspect(name): share for name, share in aspects.items()} or dict(_ASPECTS)
+    timeout = _numbers({"call_timeout": table.get("call_timeout", 10)}, "grader")["call_timeout"]
+    name = str(table.get("name", root.name))
+    forbidden = _forbidden(table.get("forbidden", {}))
+    packages, preload = _modules(table, "packages"), _modules(table, "preload")
+    dotted = next((package for package in packages if "." in package), None)
+    if dotted:
+        top = dotted.partition(".")[0]
+        raise BadAssignment(f"[tool.grader] packages: write {top!r} for {dotted!r}, the package")
+    calls = _system_calls(table.get("system_calls", []))
+    show_edits = table.get("show_edits", False)
+    if not isinstance(show_edits, bool):
+        raise BadAssignment(f"[tool.grader] show_edits must be true or false, not {show_edits!r}")
+    carry_over = _numbers({"carry_over": table.get("carry_over", 100)}, "grader")["carry_over"]
+    if carry_over > 100:
+        raise BadAssignment(
+            f"[tool.grader] carry_over must be 0 to 100 percent, not {carry_over:g}"
+        )
+    return Assignment(
+        root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits,
+        _late(table.get("late")), carry_over,
+    )  # fmt: skip
+
+
+def _late(table: object) -> LateRule | None:
+    try:
+        return None if table is None else read_rule(table)
+    except BadRule as wrong:
+        raise BadAssignment(f"[tool.grader.late] {wrong}") from None
+
+
+def _forbidden(table: object) -> dict[str, float]:
+    """The dotted names, quoted in the table or not: without quotes each dot opens a table."""
+    if not isinstance(table, dict):
+        raise BadAssignment("[tool.grader] forbidden must be a table of dotted names")
+    costs: dict[str, float] = {}
+    for name, entry in table.items():
+        if isinstance(entry, dict):
+            costs |= {f"{name}.{rest}": cost for rest, cost in _forbidden(entry).items()}
+        else:
+            costs |= _numbers({name: entry}, "forbidden")
+    for name, cost in costs.items():
+        if cost > 100:
+            raise BadAssignment(
+                f"[tool.grader] forbidden: {name} must cost 0 to 100 percent, not {cost:g}"
+            )
+    return costs
+
+
+def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Names as an import statement has them; the grader itself is nobody's package."""
+    names = table.get(key, [])
+    if not isinstance(names, list):
+        raise BadAssignment(f'[tool.grader] {key} must be a list of names, as ["numpy", "pandas"]')
+    for name in names:
+        parts = name.split(".") if isinstance(name, str) else [""]
+        if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+            raise BadAssignment(
+                f"[tool.grader] {key}: {name!r} is no name that an import statement can have"
+            )
+        if parts[0] == "grader":
+            raise BadAssignment(f"[tool.grader] {key}: {name} is out of a submission's reach")
+    return tuple(dict.fromkeys(names))
+
+
+def _system_calls(names: object) -> tuple[str, ...]:
+    """Names as the kernel's manual has them; which of them can be granted, a job knows."""
+    if not isinstance(names, list):
+        raise BadAssignment(
+            '[tool.grader] system_calls must be a list of names, as ["inotify_init1"]'
+        )
+    for name in names:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise BadAssignment(f"[tool.grader] system_calls: {name!r} is no name of a system call")
+    return tuple(dict.fromkeys(names))
+
+
+def _numbers(table: object, where: str) -> dict[str, float]:
+    if not isinstance(table, dict):
+        raise BadAssignment(f"[tool.grader] {where} must be a table of numbers")
+    for name, number in table.items():
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not 0 <= number < math.inf
+        ):
+            raise BadAssignment(f"[tool.grader] {where}: {name} must be a number, not {number!r}")
+    return {name: float(number) for name, number in table.items()}

@@ -1,0 +1,351 @@
+"""One cause, told once: what went wrong, each cause with the tests and exercises that it fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.core.points import total
+from grader.core.verdict import Aspect, Diagnosis, Status, Verdict
+
+_NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
+# A text in quotes, and a call of something by name with what it was given.
+_TEXT = re.compile(r"""(?<!\w)[bru]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")…?""")
+_CALL = re.compile(r"(\w)\([^()]*\)")
+# What an answer is called: by its method, or as a test's author has it.
+_NAMED = re.compile(r"^.*?(?= (?:is (?:#|…|right up to)|has # ))")
+_PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
+# What the judge says of tests for which it did not wait any more.
+NOT_CALLED = " was not called again after this happened twice: "
+USED_UP = " seconds were used up before this test"
+# What is said of a test that fails for more than the line that mends others of its exercise.
+STAYS_WRONG = "It stays wrong when the line is changed that mends other tests: "
+# Of a first line; a submission can raise whatever it likes.
+_LONGEST = 2000
+# What is not found is one slip, at however many lines it is met.
+_NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
+_MOST_PLACES = 3
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTest:
+    """A test that did not pass, and what is known of why.
+
+    `message` may have several lines, the first of them whole in itself; `mistake` explains it;
+    `places` are the lines (file and number) that raised, or one of which is to be changed, the
+    likeliest first; `advice` is what to look at where no mistake is known; `lost` are the points
+    that it costs, where points are known.
+    """
+
+    id: str
+    exercise: str
+    status: Status
+    message: str
+    aspect: Aspect = Aspect.VALUES
+    mistake: Diagnosis | None = None
+    places: tuple[Place, ...] = ()
+    advice: str = ""
+    lost: float = 0.0
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> FailedTest:
+        """The test of a verdict."""
+        where = verdict.where
+        return cls(
+            verdict.id,
+            verdict.exercise,
+            verdict.status,
+            verdict.message or "",
+            verdict.aspect,
+            verdict.diagnosis,
+            () if where is None else ((where.file, where.line),),
+            lost=total((verdict.max_score, -verdict.score)),
+        )
+
+    @property
+    def headline(self) -> str:
+        """The first line of the message."""
+        return self.message[:_LONGEST].partition("\n")[0]
+
+    @property
+    def outcome(self) -> str:
+        """The same without the line, which is told beside it; how it ended if there is none."""
+        said = _PLACE.sub("", self.headline) if self.places else self.headline
+        return said or str(self.status).replace("_", " ")
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether what mends other tests of its exercise was seen not to mend it."""
+        return STAYS_WRONG in self.message
+
+    @property
+    def sentence(self) -> str:
+        """What a person says of it: the mistake, or of wrong answers what to look at."""
+        if self.mistake is not None:
+            return self.mistake.explanation
+        if self.advice and self.status is Status.FAILED:
+            return self.advice
+        return self.outcome
+
+    @property
+    def lines(self) -> str:
+        """The places in words: "warmup.py, line 7 or 9"."""
+        told: dict[str, list[str]] = {}
+        for file, line in self.places:
+            told.setdefault(file, []).append(str(line))
+        return " or ".join(f"{file}, line {' or '.join(own)}" for file, own in told.items())
+
+    @property
+    def in_short(self) -> str:
+        """The sentence and the lines."""
+        return _at(self.sentence.removesuffix("."), self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why tests failed; never none, in the order of exercises: the first is at the root.
+
+    `shown` is the one that is told in full.
+    """
+
+    tests: tuple[FailedTest, ...]
+    shown: FailedTest
+
+    @property
+    def mistake(self) -> Diagnosis | None:
+        """The known mistake that it is, as it is explained at the root."""
+        return next((test.mistake for test in self.tests if test.mistake is not None), None)
+
+    @property
+    def id(self) -> str | None:
+        """The id of the mistake."""
+        return None if self.mistake is None else self.mistake.mistake
+
+    @property
+    def sentence(self) -> str:
+        """What a person says of it."""
+        if self.mistake is not None:
+            return self.mistake.explanation
+        if self.shown.status is Status.MISSING and len(self.exercises) > 1:
+            return f"{len(self.exercises)} exercises are not written yet."
+        return self.shown.sentence
+
+    @property
+    def hint(self) -> str:
+        """What to ask oneself, or what to look at; "" if that is not known, or the sentence."""
+        if self.mistake is not None:
+            return self.mistake.hint
+        advice = next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
+        return "" if advice == self.sentence else advice
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The lines that raised, or are to be changed, those of the root first."""
+        return tuple(dict.fromkeys(place for test in self.tests for place in test.places))
+
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        """The exercises that it fails, that at the root first."""
+        return tuple(dict.fromkeys(test.exercise for test in self.tests))
+
+    @property
+    def headline(self) -> str:
+        """The sentence and the lines, as one phrase: "your mask … (warmup.py, line 25)"."""
+        return _at(_begun_small(self.sentence).removesuffix("."), self.lines)
+
+    @property
+    def lines(self) -> str:
+        """The places in words; those of which one is to be changed with "or" between them."""
+        told: dict[Place, str] = {}
+        for test in self.tests:
+            has_place = test.places and test.status is not Status.MISSING
+            if has_place and test.places[0] not in told:
+                told[test.places[0]] = test.lines
+        shown, more = list(told.values())[:_MOST_PLACES], len(told) - _MOST_PLACES
+        return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
+
+    @property
+    def lost(self) -> float:
+        """The points that its tests cost."""
+        return total(test.lost for test in self.tests)
+
+    @property
+    def is_absence(self) -> bool:
+        """Whether something is not there: not written, not imported, not handed in."""
+        return self.shown.status is Status.MISSING or self.shown.headline.startswith(_NOT_FOUND)
+
+    @property
+    def extent(self) -> str:
+        """How much it fails: "34 failures in 7 exercises"; of what is not there, how many tests."""
+        noun = "test" if self.shown.status is Status.MISSING else "failure"
+        one = len(self.exercises) == 1
+        where = self.exercises[0] if one else f"{len(self.exercises)} exercises"
+        return f"{_counted(len(self.tests), noun)} in {where}"
+
+
+def causes(
+    failed: Iterable[FailedTest],
+    order: Sequence[str] = (),
+    builds_on: Mapping[str, Collection[str]] | None = None,
+) -> tuple[Cause, ...]:
+    """The causes of failed tests, that of the first exercise first; what is missing comes last.
+
+    `order` lists exercises before those that build on them; without it they come in the order of
+    their tests. Tests have a cause in common if they have the mistake, the line, or in one exercise
+    the message, or that it did not end. Gradients of an exercise are wrong because its values are;
+    and wrong answers of which nothing else is known because of what is known of that exercise's
+    values, or of those of an exercise which theirs `builds_on`.
+    """
+    ranked = _ranked(failed, order)
+    place = {id(test): number for number, test in enumerate(ranked)}
+    groups = _joined([(test, set(_marks(test))) for test in ranked])
+    groups = _followed(groups, builds_on or {})
+    for group in groups:
+        group.sort(key=lambda test: place[id(test)])
+    groups.sort(key=lambda group: place[id(group[0])])
+    found = [Cause(tuple(group), _telling(group)) for group in groups]
+    return tuple(sorted(found, key=lambda cause: cause.shown.status is Status.MISSING))
+
+
+def in_short(found: Sequence[Cause]) -> str:
+    """The causes in a line: the sentence of a single one, the numbers of several."""
+    failures = _counted(sum(len(cause.tests) for cause in found), "failure")
+    counted = f"{_counted(len(found), 'cause')}, {failures}"
+    return f"{counted}: {found[0].headline}" if len(found) == 1 else counted
+
+
+def without_numbers(message: str) -> str:
+    """A message as it would be with any other numbers, of which each case has its own."""
+    return _NUMBER.sub("#", message)
+
+
+def _without_inputs(message: str) -> str:
+    """A message about a wrong answer as it would be of any other input, under any name."""
+    said = without_numbers(_CALL.sub(r"\1(…)", _TEXT.sub("…", message)))
+    return _NAMED.sub("", said)
+
+
+def _ranked(failed: Iterable[FailedTest], order: Sequence[str]) -> list[FailedTest]:
+    tests = list(failed)
+    rank = {name: place for place, name in enumerate(dict.fromkeys(order))}
+    for test in tests:
+        rank.setdefault(test.exercise, len(rank))
+    return sorted(tests, key=lambda test: rank[test.exercise])
+
+
+def _marks(test: FailedTest) -> Iterator[Hashable]:
+    """What a test has in common with others of the same cause."""
+    if test.status is Status.MISSING:
+        yield test.status
+        return
+    if test.is_apart:
+        yield "apart", test.exercise, test.status, without_numbers(test.sentence)
+        return
+    if test.mistake is not None:
+        yield "mistake", test.mistake.mistake
+    if test.places:
+        yield "line", test.places[0]
+    said = without_numbers(_PLACE.sub("", test.outcome).rpartition(NOT_CALLED)[2])
+    if test.status is Status.ERROR:
+        yield from (("raised", place) for place in _PLACE.findall(test.headline))
+    if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
+        yield "not found", said
+    elif test.status is Status.NOT_GRADED:
+        yield test.status, said
+    elif test.status is Status.TIMEOUT:
+        # By which of two clocks is no other cause, nor which of a loop's lines was running.
+        yield test.exercise, test.status
+        yield from ["used up"] * (USED_UP in test.headline)
+    elif test.mistake is None and not test.places:
+        is_wrong = test.status is Status.FAILED
+        yield test.exercise, test.status, _without_inputs(said) if is_wrong else said
+
+
+def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[FailedTest]]:
+    """The tests, together with those that have a mark in common."""
+    groups: list[tuple[list[FailedTest], set[Hashable]]] = []
+    for test, marks in marked:
+        tests, all_marks = [test], set(marks)
+        apart = []
+        for group in groups:
+            if group[1].isdisjoint(marks):
+                apart.append(group)
+            else:
+                tests, all_marks = group[0] + tests, group[1] | all_marks
+        groups = [*apart, (tests, all_marks)]
+    return [tests for tests, _ in groups]
+
+
+def _followed(
+    groups: Sequence[list[FailedTest]], builds_on: Mapping[str, Collection[str]]
+) -> list[list[FailedTest]]:
+    """The groups, each with those that only follow from it."""
+    roots: dict[str, list[FailedTest]] = {}
+    known: dict[str, list[FailedTest]] = {}
+    for group in groups:
+        is_known = any(test.mistake is not None or test.places for test in group)
+        for test in group:
+            is_root = test.aspect is Aspect.VALUES and not test.is_apart
+            if is_root and test.status is not Status.MISSING:
+                roots.setdefault(test.exercise, group)
+                if is_known:
+                    known.setdefault(test.exercise, group)
+    left: list[list[FailedTest]] = []
+    for group in groups:
+        exercise = group[0].exercise
+        earlier = [exercise] if _is_unexplained(group, only_gradients=True) else []
+        root = group
+        if _is_unexplained(group):
+            earlier += [one for one in builds_on.get(exercise, ()) if one != exercise]
+            root = known.get(exercise, group)
+        if root is group:
+            root = next((roots[one] for one in earlier if one in roots), group)
+        if root is group:
+            left.append(group)
+        else:
+            root.extend(group)
+            roots |= {name: root for name, own in roots.items() if own is group}
+    return left
+
+
+def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -> bool:
+    """Whether nothing is known of these wrong answers; of gradients, if only these count."""
+    return all(
+        test.status is Status.FAILED
+        and not test.is_apart
+        and test.mistake is None
+        and not test.places
+        and (test.aspect is Aspect.GRADIENTS or not only_gradients)
+        for test in group
+    )
+
+
+def _telling(group: Sequence[FailedTest]) -> FailedTest:
+    """Of the exercise at the root the test that says most: what is plain, named, with a line."""
+    own = [test for test in group if test.exercise == group[0].exercise]
+    return max(
+        own,
+        key=lambda test: (
+            test.mistake is not None,
+            bool(test.places),
+            test.aspect is Aspect.VALUES,
+        ),
+    )
+
+
+def _at(said: str, lines: str) -> str:
+    return said if not lines or lines in said else f"{said} ({lines})"
+
+
+def _begun_small(sentence: str) -> str:
+    """The sentence as it stands after a colon; names and symbols keep their capitals."""
+    first = sentence.partition(" ")[0]
+    is_word = first.isalpha() and (first[1:].islower() or first == "A")
+    return sentence[:1].lower() + sentence[1:] if is_word else sentence
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,193 @@
+"""Folders for what a command keeps while it runs; those of killed commands are removed.
+
+All lie in one folder of the grader's own. Each of them holds a file that says which folder this
+process made, and that it keeps locked (flock(2)). The kernel lets go of the lock when the last
+process that holds it has ended, however that happens, and tells so in every container.
+
+A folder is removed if that file is in it, names it, belongs to this user, and nobody has it locked.
+Names prove nothing: everything else stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.core.removal import remove
+
+# Workers, who may have a user of their own, pass through; they cannot list what lies beside them.
+PASSABLE = 0o711
+_LOCK, _INSIDE = "lock", "scratch"
+_TRIES = 100
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LONGEST_MARK = 200
+_OTHERS_MAY_WRITE = 0o022
+# Locks of another machine, on a shared file system, may be invisible here.
+_ABANDONED_ELSEWHERE = 7 * 24 * 3600
+
+
+class Scratch:
+    """A new folder, `path`, which is kept while this process or one forked from it lives.
+
+    A context manager, which removes it in the end.
+    """
+
+    def __init__(self, entry: Path, lock: int) -> None:
+        self.path = entry / _INSIDE
+        self._lock = lock
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+    def remove(self) -> bool:
+        """Removes the folder and lets go of it; False if something is left."""
+        try:
+            return remove_scratch(self.path)
+        finally:
+            os.close(self._lock)
+
+
+def new_scratch(temporary: Path | None = None) -> Scratch:
+    """Makes a folder below `temporary`, by default where temporary files go.
+
+    Folders of commands that were killed are removed before.
+
+    Raises:
+        OSError: if none can be made.
+    """
+    temporary = temporary or Path(tempfile.gettempdir())
+    for _ in range(_TRIES):
+        with contextlib.suppress(FileNotFoundError, BlockingIOError):
+            house = _house(temporary)
+            _sweep(house)
+            return _claimed(house)
+    raise FileNotFoundError(f"folders that are made in {temporary} vanish at once")
+
+
+def remove_scratch(folder: Path) -> bool:
+    """Removes the folder of a scratch with the lock beside it; False if something is left."""
+    if not remove(folder):
+        return False
+    lock = folder.with_name(_LOCK)
+    with contextlib.suppress(OSError):
+        lock.unlink()
+        lock.parent.rmdir()
+        lock.parent.parent.rmdir()  # if it was the last one
+    return True
+
+
+def _house(temporary: Path) -> Path:
+    """The grader's own folder; another one if somebody else has something of that name."""
+    house = temporary / f"grader-scratch-{os.geteuid()}"
+    with contextlib.suppress(FileNotFoundError):
+        return house if _is_usable(house) else _new_house(temporary)
+    new = _new_house(temporary)
+    try:
+        new.rename(house)
+    except OSError:  # somebody else was faster
+        new.rmdir()
+    return house
+
+
+def _is_usable(house: Path) -> bool:
+    status = house.lstat()
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return is_own and stat.S_IMODE(status.st_mode) == PASSABLE
+
+
+def _new_house(temporary: Path) -> Path:
+    house = Path(tempfile.mkdtemp(prefix="grader-scratch-", dir=temporary))
+    house.chmod(PASSABLE)
+    return house
+
+
+def _claimed(house: Path) -> Scratch:
+    """Makes a folder and locks it.
+
+    Raises:
+        FileNotFoundError: if the house was removed meanwhile.
+        BlockingIOError: if somebody takes the folder for abandoned.
+    """
+    entry = Path(tempfile.mkdtemp(dir=house))
+    lock = os.open(entry / _LOCK, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with _unless_held():
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(lock, _mark(entry.stat().st_ino))
+        scratch = Scratch(entry, lock)
+        scratch.path.mkdir()
+        scratch.path.chmod(PASSABLE)
+        entry.chmod(PASSABLE)
+    except BaseException:
+        os.close(lock)
+        raise
+    return scratch
+
+
+def _sweep(house: Path) -> None:
+    """Removes the folders in the house that killed commands left."""
+    with contextlib.suppress(OSError), os.scandir(house) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError), _abandoned(Path(entry.path)) as found:
+                remove_scratch(found)
+
+
+@contextlib.contextmanager
+def _abandoned(entry: Path) -> Iterator[Path]:
+    """The scratch folder in an entry, which nobody else can claim or remove meanwhile.
+
+    Raises:
+        OSError: if this user's grader did not make it, or it is in use.
+    """
+    with contextlib.ExitStack() as closing:
+        folder = os.open(entry, _FOLDER)
+        closing.callback(os.close, folder)
+        lock = os.open(_LOCK, _FILE, dir_fd=folder)
+        closing.callback(os.close, lock)
+        _require(_is_own(folder) and _is_own(lock) and stat.S_ISREG(os.fstat(lock).st_mode))
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mark = os.pread(lock, _LONGEST_MARK, 0).splitlines()
+        expected = _mark(os.fstat(folder).st_ino).splitlines()
+        _require(mark[:2] == expected[:2])
+        age = time.time() - os.fstat(lock).st_mtime
+        _require(mark == expected or age > _ABANDONED_ELSEWHERE)
+        yield entry / _INSIDE
+
+
+def _require(is_so: bool) -> None:
+    if not is_so:
+        raise PermissionError
+
+
+def _is_own(descriptor: int) -> bool:
+    status = os.fstat(descriptor)
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_MAY_WRITE
+
+
+@contextlib.contextmanager
+def _unless_held() -> Iterator[None]:
+    """Goes on where the file system has no locks: then nobody finds anything abandoned there."""
+    try:
+        yield
+    except BlockingIOError:
+        raise
+    except OSError:
+        return
+
+
+def _mark(inode: int) -> bytes:
+    """Says that a grader made a folder, and since which start of which machine."""
+    boot = b""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+    return b"made by the grader, which removes it\nfolder %d\nstart %s\n" % (inode, boot)

@@ -1,0 +1,279 @@
+"""Verdicts and grades: plain data that the judge writes and everything after it reads."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from grader.core.evidence import Evidence
+from grader.core.imports import Imports
+from grader.core.points import total
+
+SCHEMA = 1
+
+
+class Status(enum.StrEnum):
+    """The outcome of one test."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    MISSING = "missing"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    NOT_GRADED = "not_graded"
+
+
+class GradeStatus(enum.StrEnum):
+    """The outcome of one submission."""
+
+    GRADED = "graded"
+    UNREADABLE = "unreadable"
+    NOT_GRADED = "not_graded"
+
+
+class Aspect(enum.StrEnum):
+    """What a test looks at; each carries a share of its exercise's points."""
+
+    VALUES = "values"
+    GENERALITY = "generality"
+    NUMERICS = "numerics"
+    GRADIENTS = "gradients"
+    DISCIPLINE = "discipline"
+    EFFICIENCY = "efficiency"
+
+
+class Visibility(enum.StrEnum):
+    """Whether students hold the test's source."""
+
+    PUBLIC = "public"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A known mistake that explains a failure."""
+
+    mistake: str
+    explanation: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The line of the submission at which a result goes astray."""
+
+    file: str
+    line: int
+    step: str | None = None
+
+
+class Measurement(NamedTuple):
+    """How far an answer was from the expected one, and how far it was allowed to be.
+
+    An error is infinite where no number says how far; JSON, which has no infinity, holds null.
+    `wrong` of `total` numbers are farther off than allowed, that at the index `worst` the farthest.
+    Most verdicts have one: it is a tuple for the same reason as they are.
+    """
+
+    max_abs_error: float
+    max_rel_error: float
+    rtol: float
+    atol: float
+    error_over_tolerance: float
+    wrong: int = 0
+    total: int = 0
+    worst: tuple[int, ...] = ()
+
+    def as_json(self) -> dict[str, float | None]:
+        """The errors and the tolerance as fields of a verdict's object."""
+        fields = {name: getattr(self, name) for name in ERRORS}
+        return {name: x if math.isfinite(x) else None for name, x in fields.items()}
+
+    def spread(self) -> dict[str, Any]:
+        """How many numbers are farther off than allowed, and which is the farthest."""
+        return {"wrong": self.wrong, "total": self.total, "worst": list(self.worst)}
+
+    @classmethod
+    def from_json(
+        cls, fields: Mapping[str, Any], spread: Mapping[str, Any] | None = None
+    ) -> Measurement:
+        """The measurement that `as_json` and `spread` wrote."""
+        errors: dict[str, Any] = {
+            name: math.inf if fields.get(name) is None else fields[name] for name in ERRORS
+        }
+        if spread is None:
+            return cls(**errors)
+        worst = tuple(spread["worst"])
+        return cls(**errors, wrong=spread["wrong"], total=spread["total"], worst=worst)
+
+
+ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
+_UNMEASURED = dict.fromkeys(ERRORS)
+
+
+class Verdict(NamedTuple):
+    """The outcome of one test for one submission.
+
+    A class has hundreds for each submission, and a tuple is made in a quarter of a dataclass's
+    time.
+    """
+
+    id: str
+    exercise: str
+    aspect: Aspect
+    status: Status
+    score: float
+    max_score: float
+    visibility: Visibility
+    duration_s: float = 0.0
+    message: str | None = None
+    measurement: Measurement | None = None
+    diagnosis: Diagnosis | None = None
+    where: Where | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as one object of `results.jsonl`."""
+        measured = self.measurement
+        return {
+            "id": self.id,
+            "exercise": self.exercise,
+            "aspect": self.aspect,
+            "status": self.status,
+            "score": self.score,
+            "max_score": self.max_score,
+            "visibility": self.visibility,
+            "duration_s": self.duration_s,
+            "message": self.message,
+            **(measured.as_json() if measured else _UNMEASURED),
+            "diagnosis": dataclasses.asdict(self.diagnosis) if self.diagnosis else None,
+            "where": dataclasses.asdict(self.where) if self.where else None,
+        }
+
+    def as_whole_json(self) -> dict[str, Any]:
+        """The whole verdict as an object, without fields for what is unknown."""
+        whole = {name: value for name, value in self.as_json().items() if value is not None}
+        if self.measurement is not None:
+            whole["spread"] = self.measurement.spread()
+        return whole
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Verdict:
+        """The verdict that `as_json` or `as_whole_json` wrote."""
+        diagnosis, where = row.get("diagnosis"), row.get("where")
+        is_measured = row.get("rtol") is not None
+        return cls(
+            id=row["id"],
+            exercise=row["exercise"],
+            aspect=Aspect(row["aspect"]),
+            status=Status(row["status"]),
+            score=row["score"],
+            max_score=row["max_score"],
+            visibility=Visibility(row["visibility"]),
+            duration_s=row["duration_s"],
+            message=row.get("message"),
+            measurement=Measurement.from_json(row, row.get("spread")) if is_measured else None,
+            diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
+            where=Where(**where) if where else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Points that an exercise gets back, since its mistake is paid for at another one, its `root`.
+
+    The answers of the exercise are exactly those of right code that is built on the root's wrong
+    part. Of two mistakes with two roots, both names hold a ` + `.
+    """
+
+    exercise: str
+    root: str
+    mistake: str
+    points: float
+
+    @property
+    def sentence(self) -> str:
+        """Why, as people read it."""
+        roots = self.root.split(" + ")
+        if len(roots) == 1:
+            made, verb = f"mistake in {self.root} ({self.mistake})", "is"
+        else:
+            each = zip(roots, self.mistake.split(" + "), strict=False)
+            made = f"mistakes in {' and '.join(f'{root} ({mistake})' for root, mistake in each)}"
+            verb = "are"
+        return f"right but for the {made} that it builds on, which {verb} paid for there"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A submission's verdicts and points.
+
+    `notes` are sentences for the instructor: what of the submission was left out, which of several
+    files was taken, which cells of a notebook raised. `evidence` is what reports show. Neither is
+    in `results.jsonl`, nor is what the submission `imports` of the course's environment.
+    `unexplained` is why there are no words for what went wrong, or not all; None where there are.
+    `score` is the sum of the tests' scores; what is `carried` comes on top of it.
+    """
+
+    submission: str
+    status: GradeStatus
+    score: float
+    max_score: float
+    seed: int
+    submission_hash: str
+    suite_hash: str
+    duration_s: float
+    message: str | None
+    isolation: Mapping[str, str]
+    tests: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+    imports: Imports = field(default_factory=Imports)
+    unexplained: str | None = None
+    carried: tuple[Carried, ...] = ()
+
+    @property
+    def final(self) -> float:
+        """The points with what is carried."""
+        return total([self.score, *(one.points for one in self.carried)])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every test was judged; if not, the submission wants grading once more."""
+        if self.status is GradeStatus.NOT_GRADED:
+            return False
+        return all(test.status is not Status.NOT_GRADED for test in self.tests)
+
+    def as_json(self, whole: bool = False) -> dict[str, Any]:
+        """The grade as one line of `results.jsonl`; `whole`, with what that does not hold."""
+        row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        del row["evidence"], row["tests"]
+        if whole:
+            row["imports"] = self.imports.as_json()
+        else:
+            del row["notes"], row["imports"]
+        return {
+            "schema": SCHEMA,
+            **row,
+            "isolation": dict(self.isolation),
+            "carried": [dataclasses.asdict(one) for one in self.carried],
+            "tests": [
+                verdict.as_whole_json() if whole else verdict.as_json() for verdict in self.tests
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Grade:
+        """The grade that `as_json` wrote; as much of it as that was told to write."""
+        fields = {name: value for name, value in row.items() if name != "schema"}
+        tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
+        fields["status"] = GradeStatus(fields["status"])
+        fields["notes"] = tuple(fields.get("notes", ()))
+        fields["carried"] = tuple(Carried(**one) for one in fields.get("carried", ()))
+        if "imports" in fields:
+            fields["imports"] = Imports.from_json(fields["imports"])
+        return cls(**fields, tests=tests)

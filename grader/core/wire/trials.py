@@ -1,0 +1,228 @@
+"""Trials: edits of a submission's source to be tried in its worker, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from grader.core.wire.calls import Call
+from grader.core.wire.frames import Received, decode, encode
+from grader.core.wire.payload import BadFrame
+from grader.core.wire.scripts import steps_as_json, steps_from_json
+from grader.core.wire.values import Value
+
+# In one frame.
+MAX_EDITS = 500
+# Things that calls leave, each put back alone.
+MAX_CHANGES = 12
+# In all files together.
+MAX_PASSED = 5000
+_LINES = 1 << 31
+# The key of a frame that holds trials; no call has it.
+TRIALS = "trials"
+# What of them crosses as it is.
+_PLAIN = ("to_change", "seconds", "follow", "told", "stays")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A text that takes the place of what stands from `start` to `end` in a file (characters)."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Lines of one of the submission's files that calls began."""
+
+    file: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Edits to be tried on some calls, all known before the first is.
+
+    The answers to the first `to_change` calls are wrong: an edit that leaves one of them as it is,
+    or without an answer, need not go on. `edits` are, each by file, the changes that it makes.
+    `follow` asks which lines the first so many calls pass without any edit. An edit of nothing is
+    the control.
+    Where the places of some calls are `told`, all are made one after another in one state without
+    any edit, and the answers to those are told. Then so again, with each thing that calls changed
+    put back alone before each of those; the line that changed it is told as passed.
+    Where the one edit `stays`, it is made from the state after the import, for the calls that
+    follow these trials; no call is made with it now.
+    """
+
+    calls: Sequence[Call]
+    to_change: int
+    edits: Sequence[Mapping[str, Sequence[Change]]]
+    seconds: float
+    follow: int = 0
+    told: Sequence[int] = ()
+    stays: bool = False
+
+    @property
+    def ways(self) -> int:
+        """In how many ways a call may be answered: by edits, or with one thing put back or none."""
+        return MAX_CHANGES + 1 if self.told else len(self.edits)
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What edited programs answered: by edit and call, the number of one of the `answers`.
+
+    `control` is the same of the unedited program, for calls that are to change. `tried` edits were
+    begun, with so many `calls` made; `passed` are lines that were followed. Of calls in one state,
+    number 0 is what they answer, the others what they do with one thing put back, of which `passed`
+    tells the line.
+    """
+
+    given: dict[tuple[int, int], int] = field(default_factory=dict)
+    control: dict[int, int] = field(default_factory=dict)
+    answers: list[torch.Tensor] = field(default_factory=list)
+    tried: int = 0
+    calls: int = 0
+    passed: tuple[Passed, ...] = ()
+    _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+    def add(self, edit: int, call: int, answer: torch.Tensor) -> None:
+        """One more answer."""
+        self.given[edit, call] = self._number(answer)
+
+    def add_control(self, call: int, answer: torch.Tensor) -> None:
+        """One more answer of the unedited program."""
+        self.control[call] = self._number(answer)
+
+    def _number(self, answer: torch.Tensor) -> int:
+        """The number of an answer; equal ones are kept once."""
+        laid_out = answer.clone(memory_format=torch.contiguous_format)
+        raw = laid_out.reshape(-1).view(torch.uint8).numpy().tobytes()
+        key = (answer.dtype, tuple(answer.shape), raw)
+        number = self._known.setdefault(key, len(self.answers))
+        if number == len(self.answers):
+            self.answers.append(answer)
+        return number
+
+    def of(self, edit: int, call: int) -> torch.Tensor | None:
+        """What an edit answered to a call."""
+        number = self.given.get((edit, call))
+        return None if number is None else self.answers[number]
+
+    def unedited(self, call: int) -> torch.Tensor | None:
+        """What the unedited program answered to a call."""
+        number = self.control.get(call)
+        return None if number is None else self.answers[number]
+
+
+def encode_trials(trials: Trials) -> bytes:
+    """The frame that asks a worker to try edits."""
+    calls: list[list[Any]] = []
+    values: dict[str, Value] = {}
+    for place, call in enumerate(trials.calls):
+        calls.append([call.adapter, call.seed, list(call.arguments)])
+        values |= {f"{place}.{name}": value for name, value in call.arguments.items()}
+        if call.is_script:
+            calls[-1].append(steps_as_json(call.before, f"{place}.before.", values))
+            calls[-1].append(steps_as_json(call.then, f"{place}.then.", values))
+    edits = [
+        [
+            [file, [[one.start, one.end, one.text] for one in changes]]
+            for file, changes in by.items()
+        ]
+        for by in trials.edits
+    ]
+    header: dict[str, Any] = {"calls": calls, "edits": edits}
+    header |= {name: getattr(trials, name) for name in _PLAIN}
+    return encode({TRIALS: header}, values)
+
+
+def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
+    """The trials in a frame that the judge's side sent."""
+    asked = header[TRIALS]
+    calls = [
+        Call(
+            adapter,
+            {name: values[f"{place}.{name}"] for name in names},
+            seed,
+            before=steps_from_json(steps[0], f"{place}.before.", dict(values)) if steps else (),
+            then=steps_from_json(steps[1], f"{place}.then.", dict(values)) if steps else (),
+        )
+        for place, (adapter, seed, names, *steps) in enumerate(asked["calls"])
+    ]
+    edits = [
+        {file: [Change(*one) for one in changes] for file, changes in edit}
+        for edit in asked["edits"]
+    ]
+    return Trials(calls, edits=edits, **{name: asked[name] for name in _PLAIN})
+
+
+def encode_outcomes(outcomes: Outcomes) -> bytes:
+    """The frame in which a worker tells what came of trials."""
+    given = [[edit, call, number] for (edit, call), number in outcomes.given.items()]
+    header = {"given": given, "tried": outcomes.tried, "calls": outcomes.calls}
+    header["control"] = [[call, number] for call, number in outcomes.control.items()]
+    header["passed"] = [[one.file, one.lines] for one in outcomes.passed]
+    return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
+
+
+def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
+    """What a worker says came of trials.
+
+    Raises:
+        BadFrame: if that cannot have come of them.
+    """
+    header, values = decode(frame)
+    answers = []
+    for value in values.values():
+        if not isinstance(value, torch.Tensor):
+            raise BadFrame("an answer of a trial is no tensor")
+        answers.append(value)
+    tried, calls = header.get("tried"), header.get("calls")
+    if type(tried) is not int or type(calls) is not int:
+        raise BadFrame("what came of trials is not told as it must be")
+    if not 0 <= tried <= len(trials.edits) or not 0 <= calls <= tried * len(trials.calls):
+        raise BadFrame("more was tried than was asked for")
+    if len(answers) > (trials.ways + 1) * len(trials.calls):
+        raise BadFrame("there are more answers than were asked for")
+    ends = (trials.ways, len(trials.calls), len(answers))
+    passed = _passed_from_json(header.get("passed"))
+    outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)
+    for edit, call, number in _numbers_from_json(header.get("given"), ends):
+        outcomes.given[edit, call] = number
+    for call, number in _numbers_from_json(header.get("control"), ends[1:]):
+        outcomes.control[call] = number
+    return outcomes
+
+
+def _numbers_from_json(rows: object, ends: Sequence[int]) -> Iterator[list[int]]:
+    """Rows of numbers, each below its end."""
+    if not isinstance(rows, list):
+        raise BadFrame("what came of trials is not told as it must be")
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(ends):
+            raise BadFrame("what came of a trial is not told as it must be")
+        if any(
+            type(one) is not int or not 0 <= one < end for one, end in zip(row, ends, strict=True)
+        ):
+            raise BadFrame("what came of a trial is of none that was asked for")
+        yield row
+
+
+def _passed_from_json(entry: object) -> tuple[Passed, ...]:
+    if not isinstance(entry, list):
+        raise BadFrame("the lines that were passed are not a list")
+    passed, left = [], MAX_PASSED
+    for row in entry:
+        if not isinstance(row, list) or len(row) != 2 or not isinstance(row[1], list):
+            raise BadFrame("the lines that were passed are not told as they must be")
+        left -= max(1, len(row[1]))
+        if left < 0 or any(type(one) is not int or not 0 < one < _LINES for one in row[1]):
+            raise BadFrame("the lines that were passed are none that can be")
+        passed.append(Passed(str(row[0])[:300], tuple(row[1])))
+    return tuple(passed)

@@ -1,1 +1,0 @@
-"""Small edits of programs: the one vocabulary of mending and of mutation testing."""

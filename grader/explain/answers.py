@@ -1,0 +1,194 @@
+"""Says what came back instead of a value of the kind that the contract asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy
+import torch
+
+from grader.core.plain_text import plain
+from grader.core.wire.calls import Call, Traced
+from grader.core.wire.records import Line
+from grader.core.wire.values import Elsewhere, Foreign, Value, in_words
+from grader.explain.exceptions.account import call_in_words
+from grader.testing.assertions.answers import single_number
+from grader.testing.assertions.shapes import wrong_shape
+from grader.testing.contract.contract import Adapter, counted
+from grader.testing.contract.kinds import (
+    DictType,
+    Kind,
+    ListType,
+    Misfit,
+    PlainType,
+    TensorType,
+    TupleType,
+    category_of,
+)
+
+_LONGEST = 40
+
+
+def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | None = None) -> str:
+    """What a value that the contract refuses is instead, and where it comes from; a line each."""
+    misfit = _misfit(adapter, value, call)
+    told = (
+        _of_a_part(adapter, misfit, line) if misfit.place else _of_all(adapter, misfit, call, line)
+    )
+    said, *advice = told
+    if adapter.is_item:
+        # What made it ran when it was asked for, and the line that ended last made a part of it.
+        return "\n".join([said, *advice, f"The test read {adapter.name}."])
+    advice.append(f"The test called {call_in_words(call)}.")
+    if line is None:
+        return "\n".join([said, *advice])
+    place = plain(f"{line.file}, line {line.line}")
+    return "\n".join([f"{said} ({place})", f"    {plain(line.source)}", *advice])
+
+
+def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
+    """What of a refused value is not what the contract says."""
+    misfit = _misfit(adapter, value, call)
+    wanted, found = misfit.wanted, misfit.value
+    is_tensor = isinstance(wanted, TensorType) and isinstance(found, torch.Tensor | Elsewhere)
+    if misfit.place or not is_tensor:
+        return Traced.TYPE
+    assert isinstance(wanted, TensorType)
+    assert isinstance(found, torch.Tensor | Elsewhere)
+    return Traced.SHAPE if category_of(found) == wanted.category else Traced.DTYPE
+
+
+def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
+    """The first part of a refused value that is of another kind."""
+    if isinstance(adapter.result, PlainType):
+        value = single_number(value)
+    return next(adapter.result.misfits(value, adapter.sizes(call.arguments)))
+
+
+def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
+    """What is wrong with a value as a whole."""
+    wanted, value = misfit.wanted, misfit.value
+    shape = adapter.expected_shape(call.arguments)
+    is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
+    if is_tensor and isinstance(value, torch.Tensor | Elsewhere):
+        assert isinstance(wanted, TensorType)
+        if category_of(value) == wanted.category and shape is not None:
+            got = tuple(value.shape)
+            yield from wrong_shape(adapter, wanted, call.arguments, shape, got)
+            return
+        dtype = str(value.dtype).removeprefix("torch.")
+        yield f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
+        yield from _of_another_dtype(wanted, value)
+        return
+    verb = "be" if adapter.is_item else "return"
+    yield f"{adapter.name} must {verb} {wanted}, not {_described(value)}"
+    if adapter.is_item and isinstance(value, list | tuple):
+        yield "One after another is wanted: yield from gives what is in a list one by one."
+        return
+    fits = _fitting(adapter, value, call) if isinstance(value, tuple | list) else None
+    yield from [fits] if fits else _advice(wanted, value, line)
+
+
+def _of_a_part(adapter: Adapter, misfit: Misfit, line: Line | None) -> Iterator[str]:
+    """What is wrong with a part of a value; the rest before it is right."""
+    wanted, value = misfit.wanted, misfit.value
+    if misfit.absent or misfit.beyond:
+        said = [f"{', '.join(misfit.absent)} missing"] * bool(misfit.absent)
+        said += [f"{', '.join(misfit.beyond)} too much"] * bool(misfit.beyond)
+        yield f"In what {adapter.name} returned, {misfit.place} has {' and '.join(said)}"
+        return
+    has_axes = isinstance(value, torch.Tensor | Elsewhere | numpy.ndarray)
+    got = in_words(value) if has_axes and isinstance(wanted, TensorType) else _described(value)
+    yield f"In what {adapter.name} returned, {misfit.place} must be {wanted}, not {got}"
+    yield from _advice(wanted, value, line)
+
+
+def _described(value: Value) -> str:
+    if isinstance(value, Foreign):
+        return value.description
+    if isinstance(value, torch.Tensor | Elsewhere):
+        return f"a tensor of shape {list(value.shape)}"
+    if isinstance(value, numpy.ndarray):
+        return f"a numpy array of shape {list(value.shape)}"
+    if value is None:
+        return "None"
+    if isinstance(value, list | tuple | dict | set | frozenset):
+        return f"a {type(value).__name__} of {len(value)}: {in_words(value)[1:-1].rstrip(',')}"
+    words = repr(value) if isinstance(value, str | bytes) else str(value)
+    return f"the {type(value).__name__} {words[:_LONGEST]}"
+
+
+def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Call) -> str | None:
+    """Which elements of a tuple would have been right, if any would."""
+    sizes = adapter.sizes(call.arguments)
+    fitting = [
+        place
+        for place, element in enumerate(values)
+        if not any(adapter.result.misfits(element, sizes))
+    ]
+    if not fitting:
+        return None
+    words = in_words(values[fitting[0]])
+    if isinstance(values, tuple) and len(values) == 1:
+        return "A comma at the end of a line makes a tuple of one: leave it out."
+    if len(fitting) == 1:
+        return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
+    if len(fitting) == len(values) and isinstance(values[0], str | bytes):
+        empty = repr(values[0][:0])
+        return f"{empty}.join(...) makes one {type(values[0]).__name__} of several."
+    return (
+        f"One value is wanted, and {len(fitting)} of these are {words}: return the one alone that "
+        f"is asked for{', the first perhaps' if fitting[0] == 0 else ''}."
+    )
+
+
+def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
+    words = value.description if isinstance(value, Foreign) else ""
+    is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
+    if value is None:
+        yield _without_a_return(line)
+    elif isinstance(value, float) and wanted == PlainType(int):
+        yield "/ always gives a float, // a whole number."
+    elif isinstance(value, numpy.ndarray) and is_tensor:
+        yield "Stay with torch throughout, and return the tensor: numpy ends the gradient."
+    elif words.startswith("a tensor of dtype torch.uint"):
+        yield "Torch computes with signed integers: .long(), or dtype=torch.long, makes it int64."
+    elif words.startswith("a module"):
+        yield "Was the module made, and not called?"
+    elif words.startswith("an object that can be called"):
+        yield "Was the object made, and not called?"
+    elif words.startswith("a function"):
+        yield "Was the function not called?"
+    elif words.startswith("an iterator") and isinstance(wanted, ListType | TupleType):
+        yield "list(...) or tuple(...) makes one of what an iterator gives."
+    elif isinstance(value, torch.Tensor) and isinstance(wanted, ListType | DictType):
+        yield "The numbers of a tensor are Python's after .tolist()."
+    elif isinstance(value, list | tuple) and is_tensor:
+        yield _of_several(value, line)
+
+
+def _without_a_return(line: Line | None) -> str:
+    source = "" if line is None else line.source
+    if source.startswith("print("):
+        return "What is printed is not returned: write return in the place of print."
+    if source and not source.startswith(("return", "raise")):
+        return "The function ends there without a return, and so gives None: return the result."
+    return "Is there a return at its end, on every way through it?"
+
+
+def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:
+    """What to do with a list or tuple that is no result."""
+    if any(isinstance(one, torch.Tensor | Elsewhere) for one in values):
+        return "torch.stack and torch.cat make one tensor of several."
+    if line is not None and ".tolist()" in line.source:
+        return "Leave .tolist() out: the tensor itself is wanted."
+    return "torch.tensor makes a tensor of a list of numbers."
+
+
+def _of_another_dtype(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterator[str]:
+    if wanted.category != "boolean" or not isinstance(value, torch.Tensor) or not value.numel():
+        return
+    if bool(((value == 0) | (value == 1)).all()):
+        yield "Every number in it is 0 or 1: a comparison, or .bool(), makes it boolean."
+    elif bool(((value == 0) | (value == float("-inf"))).all()):
+        yield "0 and -inf are what is added to scores; a mask says True or False."

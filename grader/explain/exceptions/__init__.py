@@ -1,0 +1,1 @@
+"""What a submission raised, told to its author: what, on which line, and what it means."""

@@ -1,0 +1,115 @@
+"""Explains dtypes and devices that do not go together."""
+
+from __future__ import annotations
+
+import re
+
+from grader.core.wire.calls import Raised
+from grader.explain.exceptions.kinds import Kind, dtype_name, kind, source_of
+
+_LARGEST = {"float16": "65504", "bfloat16": "3.39e38"}
+
+
+def _unequal(match: re.Match[str], _: Raised) -> str | None:
+    one, other = (dtype_name(word) for word in match.groups())
+    if not (_is_floating(one) and _is_floating(other)):
+        return f"torch wants {one} numbers there, and gets {other} ones: .to(...) converts them."
+    return (
+        f"One tensor is {one} and the other {other}: make new tensors and modules in the dtype of "
+        "the input (dtype=x.dtype), or convert one (.to(x.dtype))."
+    )
+
+
+def _is_floating(dtype: str) -> bool:
+    return dtype in ("float16", "bfloat16", "float32", "float64")
+
+
+def _no_such_operation(match: re.Match[str], _: Raised) -> str:
+    dtype = dtype_name(match[1])
+    to = " Convert to floating-point numbers first." if dtype.startswith(("int", "bool")) else ""
+    return f"torch cannot do this with {dtype} tensors.{to}"
+
+
+def _no_mask(match: re.Match[str], _: Raised) -> str:
+    return (
+        f"The mask is a {dtype_name(match[1])} tensor there: .bool(), or a comparison, makes it "
+        "boolean."
+    )
+
+
+def _too_large(match: re.Match[str], _: Raised) -> str:
+    dtype = dtype_name(match[1])
+    if not _is_floating(dtype):
+        return f"A tensor of {dtype.removesuffix('_t')} cannot hold that number."
+    largest = f" (at most {_LARGEST[dtype]})" if dtype in _LARGEST else ""
+    return f"The number is larger than {dtype} can hold{largest}; float('-inf') fits it."
+
+
+def _no_index(_: re.Match[str], raised: Raised) -> str:
+    indices = " ".join(re.findall(r"\[([^\[\]]*)\]", source_of(raised)))
+    got = [
+        one
+        for one in raised.operands
+        if one.words.startswith("float") and re.search(rf"\b{re.escape(one.name)}\b", indices)
+    ]
+    named = f": {got[0].name} is {got[0].words}" if len(got) == 1 else ""
+    return f"Only integers and booleans can be indices{named}."
+
+
+DTYPES: tuple[Kind, ...] = (
+    kind(r"expected scalar type (\w+) but found (\w+)", _unequal),
+    kind(r"same dtype, but got:? ([\w:.]+) (?:and|!=) ([\w:.]*\w)", _unequal),
+    kind(
+        r"Index put requires the source and destination dtypes match, got (\w+) for .* and (\w+)",
+        _unequal,
+    ),
+    kind(r"tensors used as indices must be long", _no_index),
+    kind(r"to have one of the following scalar types: Long, Int", _no_index),
+    kind(
+        r'"bitwise_xor\w*" not implemented|unsupported operand type\(s\) for \^',
+        "^ is exclusive or, of booleans and whole numbers; a power is written **.",
+        settles=True,
+    ),
+    kind(r'NotImplementedError: "\w+" not implemented for \'(\w+)\'', _no_such_operation),
+    kind(r"could not infer output dtype.*Got: (\w+)", _no_such_operation),
+    kind(r"masked_fill_? only supports boolean masks, but got mask with dtype (\S+)", _no_mask),
+    kind(r"expected condition to be a boolean tensor, but got a tensor with dtype (\w+)", _no_mask),
+    kind(r"value cannot be converted to type (\S+) without overflow", _too_large),
+    kind(
+        r"Subtraction, the `-` operator, with (?:a|two) bool tensors?",
+        "torch subtracts no boolean tensors; ~mask is the opposite of a boolean mask.",
+        settles=True,
+    ),
+    kind(
+        r"result type (\w+) can't be cast to the desired output type (\w+)",
+        "An operation in place keeps the dtype of the tensor that it changes, and the result does "
+        "not fit it.",
+    ),
+    kind(
+        r"type must be tuple of ints,but got float|'float' object cannot be interpreted as an int",
+        "A float stands where an int is needed: // divides whole numbers to a whole one, int(...) "
+        "makes one of a float.",
+    ),
+)
+
+_NO_GPU = (
+    "No GPU can be used here: take the device of an input (x.device), and leave out "
+    "what only a GPU can do."
+)
+
+DEVICES: tuple[Kind, ...] = (
+    kind(
+        r"not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver|NVTX functions not installed"
+        r"|CUDA error: no CUDA-capable device|CUDA driver (?:init|version)"
+        r"|Attempting to deserialize object on a CUDA device"
+        r"|from the '(?:MPS|CUDA)' backend|MPS backend",
+        _NO_GPU,
+    ),
+    kind(
+        r"Tensor on device (\w+)\S* is not on the expected device (\w+)"
+        r"|Expected all tensors to be on the same device, but (?:found at least two devices, "
+        r"|got .*? is on )(\w+)",
+        "The tensors of an operation must lie on one device: make new ones where the inputs lie "
+        "(device=x.device), and move none away (.cpu(), .numpy()).",
+    ),
+)

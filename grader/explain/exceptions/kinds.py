@@ -1,0 +1,89 @@
+"""A kind of exception that is explained: how it is recognised, and what is said of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grader.core.wire.calls import Operand, Raised
+
+# A word of torch's messages for a dtype, and the dtype's name.
+_DTYPES = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A sentence on what was raised; `message` is a shorter text than its own.
+
+    `settles` is whether the line at which it was raised is the one to mend, without a doubt.
+    """
+
+    sentence: str
+    message: str | None = None
+    settles: bool = False
+
+
+Explain = Callable[[re.Match[str], Raised], Explanation | str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Exceptions in whose text (`kind: message`) the pattern is found.
+
+    What `explain` says may be a format, filled with the groups of the match.
+    """
+
+    pattern: re.Pattern[str]
+    explain: Explain | str
+    settles: bool = False
+
+    def explanation(self, raised: Raised) -> Explanation | None:
+        """What is said of an exception; None if it is of another kind."""
+        match = self.pattern.search(f"{raised.kind}: {raised.message}")
+        if match is None:
+            return None
+        if isinstance(self.explain, str):
+            return Explanation(self.explain.format(*match.groups()), settles=self.settles)
+        said = self.explain(match, raised)
+        return Explanation(said, settles=self.settles) if isinstance(said, str) else said
+
+
+def kind(pattern: str, explain: Explain | str, settles: bool = False) -> Kind:
+    """A kind of exceptions, by a pattern of their text."""
+    return Kind(re.compile(pattern, re.DOTALL), explain, settles)
+
+
+def dtype_name(word: str) -> str:
+    """The name of a dtype that torch's message calls `Float` or `c10::Half`."""
+    plain = word.rpartition("::")[2].rpartition(".")[2].lower()
+    return _DTYPES.get(plain.removesuffix("tensor"), plain)
+
+
+def shape_of(operand: Operand) -> list[int] | None:
+    """The shape of an operand that is a tensor."""
+    match = re.fullmatch(r"\w+\[([\d, ]*)\].*", operand.words)
+    return None if match is None else [int(size) for size in re.findall(r"\d+", match[1])]
+
+
+def source_of(raised: Raised) -> str:
+    """The line at which it was raised."""
+    return raised.frames[-1].source if raised.frames else ""
+
+
+def names_in_words(names: Sequence[str], most: int = 6) -> str:
+    """`a, b and c`; of many, the first and how many more."""
+    shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
+    if not shown:
+        return "nothing"
+    *others, last = shown
+    return f"{', '.join(others)} and {last}" if others else last

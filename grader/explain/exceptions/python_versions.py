@@ -1,0 +1,190 @@
+"""Recognises code that is written for another Python than the one that grades."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+
+from grader.core.wire.calls import Raised
+
+Version = tuple[int, int]
+
+_TYPE_PARAMETERS = re.compile(r"^((?:async\s+)?(?:def|class)\s+\w+)\s*\[([^\]]*)\](.*)$")
+_TYPE_ALIAS = re.compile(r"^type\s+(\w+)\s*(?:\[([^\]]*)\])?\s*=(.*)$")
+_EXCEPT = re.compile(r"^except\*?\s+([\w.]+(?:\s*,\s*[\w.]+)+)\s*:")
+# What Python 2 takes, and no Python 3 with these names.
+_PYTHON_2 = re.compile(
+    r"^except\s+(?:\([\w., ]+\)|[\w.]+)\s*,\s*[a-z_]\w*\s*:|^raise\s+\w+\s*,\s*[\"'\w]"
+)
+_PREFIX = re.compile(r"(?<!\w)[a-zA-Z]{1,2}$")
+# Names that the standard library got later.
+_NAMES: dict[tuple[str, str], Version] = {
+    ("typing", "override"): (3, 12),
+    ("typing", "TypeAliasType"): (3, 12),
+    ("typing", "get_protocol_members"): (3, 13),
+    ("typing", "NoDefault"): (3, 13),
+    ("typing", "ReadOnly"): (3, 13),
+    ("typing", "TypeIs"): (3, 13),
+    ("itertools", "batched"): (3, 12),
+    ("collections.abc", "Buffer"): (3, 12),
+    ("warnings", "deprecated"): (3, 13),
+    ("copy", "replace"): (3, 13),
+}
+_IMPORT = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+
+
+def wanted_python(raised: Raised) -> str:
+    """The Python that the code which raised this needs; nothing if this one may do."""
+    if raised.kind == "SyntaxError" and _is_of_python_2(raised):
+        return "Python 2"
+    needed = _by_syntax(raised) if raised.kind == "SyntaxError" else _by_import(raised)
+    if needed is None or needed <= sys.version_info[:2]:
+        return ""
+    return f"Python {needed[0]}.{needed[1]} or newer"
+
+
+def _is_of_python_2(raised: Raised) -> bool:
+    return bool(_PYTHON_2.search(_source(raised)))
+
+
+def _by_syntax(raised: Raised) -> Version | None:
+    """The first Python that takes the line: without what is new in it, this one would."""
+    source = _source(raised)
+    if "f-string expression part cannot include a backslash" in raised.message:
+        return 3, 12
+    strings = list(_strings(source))
+    if any("f" in prefix and _is_nested(text) for prefix, text in strings):
+        return 3, 12
+    exceptions = _EXCEPT.match(source)
+    if exceptions and _are_exceptions(exceptions[1]):
+        return 3, 14
+    if any("t" in prefix and _parses(f"f{text}") for prefix, text in strings):
+        return 3, 14
+    return (3, 12) if _has_type_parameters(source) else None
+
+
+def _source(raised: Raised) -> str:
+    return raised.frames[-1].source.strip() if raised.frames else ""
+
+
+def _are_exceptions(names: str) -> bool:
+    """Whether names are those of classes; of two, the second may be a variable of Python 2's."""
+    last = [one.strip().rpartition(".")[2] for one in names.split(",")]
+    return all(one[:1].isupper() for one in last)
+
+
+def _has_type_parameters(source: str) -> bool:
+    """Whether a definition, or an alias, would do for any Python 3 without what is in brackets."""
+    alias = _TYPE_ALIAS.match(source)
+    if alias is not None:
+        return _parses(f"{alias[1]} ={alias[3]}") and _are_parameters(alias[2] or "T")
+    found = _TYPE_PARAMETERS.match(source)
+    if found is None or not _are_parameters(found[2]):
+        return False
+    # Of a call over several lines only the first is known.
+    rest = found[3] if ":" in found[3] or ")" in found[3] else "():"
+    is_class = "class" in found[1].split()
+    body = "" if not rest.rstrip().endswith(":") else " pass"
+    return (is_class or rest.lstrip().startswith("(")) and _parses(f"{found[1]}{rest}{body}")
+
+
+def _are_parameters(names: str) -> bool:
+    """Whether types are called so: `T`, `T: int`, `*Ts`, `**P`; a longer name may be a slip."""
+    form = r"\s*(?:[A-Za-z_]\w?|\*{1,2}\w+|\w+\s*:.*)\s*"
+    return all(re.fullmatch(form, one) for one in names.split(","))
+
+
+def _strings(source: str) -> Iterator[tuple[str, str]]:
+    """The strings in a line: what stands before the quote, in small letters, and the rest."""
+    place = 0
+    while place < len(source) and source[place] != "#":
+        length = 1
+        if source[place] in "\"'":
+            found = _PREFIX.search(source[:place])
+            prefix = found[0].lower() if found else ""
+            is_formatted = "f" in prefix or "t" in prefix
+            length = _rewritten(source[place:], 0)[0] if is_formatted else _plain(source[place:])
+            if not length:
+                return
+            yield prefix, source[place : place + length]
+        place += length
+
+
+def _is_nested(text: str) -> bool:
+    """Whether a formatted string has its own kind of quotes within, and would do without."""
+    return not _parses(f"f{text}") and _parses(f"f{_rewritten(text, 0)[1]}")
+
+
+def _rewritten(text: str, depth: int) -> tuple[int, str]:
+    """Where a formatted string ends, and the same with a name for each string in its fields.
+
+    The end is 0 if there is none.
+    """
+    quote, place = text[:1], 1
+    if depth > 4 or text.startswith(quote * 3) or not quote:
+        return 0, ""
+    made = [quote]
+    while place < len(text):
+        letter = text[place]
+        if letter == quote:
+            return place + 1, "".join([*made, quote])
+        if text[place : place + 2] in ("{{", "}}"):
+            made.append(text[place : place + 2])
+            place += 2
+        elif letter == "{":
+            length, inner = _field(text[place:], depth)
+            if not length:
+                return 0, ""
+            made.append(inner)
+            place += length
+        else:
+            made.append(letter)
+            place += 1
+    return 0, ""
+
+
+def _field(text: str, depth: int) -> tuple[int, str]:
+    """How long a field in braces is, and the same with a name in the place of each string."""
+    place, brackets, made = 1, 1, ["{"]
+    while place < len(text):
+        letter = text[place]
+        if letter in "\"'":
+            is_formatted = bool(made) and made[-1] in ("f", "F")
+            length = (
+                _rewritten(text[place:], depth + 1)[0] if is_formatted else _plain(text[place:])
+            )
+            if not length:
+                return 0, ""
+            made += ["()" if is_formatted else "_"]
+            place += length
+            continue
+        brackets += (letter in "([{") - (letter in ")]}")
+        made.append(letter)
+        place += 1
+        if not brackets:
+            return place, "".join(made)
+    return 0, ""
+
+
+def _plain(text: str) -> int:
+    """How long the plain string is with which a text begins; 0 if it does not end."""
+    found = re.match(r"""(["'])(?:\\.|(?!\1).)*\1""", text)
+    return 0 if found is None else found.end()
+
+
+def _parses(source: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            ast.parse(source)
+            return True
+    return False
+
+
+def _by_import(raised: Raised) -> Version | None:
+    match = _IMPORT.search(raised.message)
+    return _NAMES.get((match[2], match[1])) if match else None

@@ -1,0 +1,119 @@
+"""Lines of a submission around the places that its verdicts point to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from grader.core.evidence import Excerpt
+from grader.core.plain_text import plain
+from grader.core.source_text import source_text
+from grader.core.verdict import Where
+from grader.intake.copying.regular_file import read_bounded
+
+_AROUND = 4
+_MOST = 20
+_LARGEST_FILE = 1 << 20
+_LONGEST_LINE = 300
+_MOST_FILES = 200
+_LONGEST_FUNCTION = 48
+_DEFINITION = re.compile(r"\s*(async )?def ")
+# A comment, a string of several lines, a string of one line; the last may lack its end.
+_TOKEN = re.compile(
+    r"#[^\n]*"
+    r"|(?P<opening>[A-Za-z]{0,2}(?P<quotes>\"{3}|'{3}))"
+    r"(?:\\.|(?!(?P=quotes))[^\\])*(?:(?P=quotes)|\Z)"
+    r"|(?P<quote>[\"'])(?:\\.|(?!(?P=quote))[^\\\n])*(?:(?P=quote))?",
+    re.DOTALL,
+)
+
+
+def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
+    """A few lines around each place in the files below `root`; none for what is no file there.
+
+    A place may be a worker's invention: nothing is followed out of `root`.
+    """
+    wanted: dict[str, set[int]] = {}
+    for place in places:
+        if place is not None:
+            wanted.setdefault(place.file, set()).add(place.line)
+    found: list[Excerpt] = []
+    for file, numbers in wanted.items():
+        lines = lines_of(root, file)
+        for number in sorted(numbers):
+            if 1 <= number <= len(lines) and len(found) < _MOST:
+                first = max(number - _AROUND, 1)
+                shown = lines[first - 1 : number + _AROUND]
+                found.append(Excerpt(file, first, _shown(shown), _opening(lines, first)))
+    return tuple(found)
+
+
+def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
+    """The function around a place, or that of a name if no place is told; as far as it goes.
+
+    A name is looked for in the files at the top and one folder below.
+    """
+    if where is not None:
+        lines = lines_of(root, where.file)
+        if 1 <= where.line <= len(lines):
+            return _function(where.file, lines, _start(lines, where.line - 1))
+    opening = re.compile(rf"\s*def {re.escape(name)}\b")
+    for file in sorted([*root.glob("*.py"), *root.glob("*/*.py")])[:_MOST_FILES]:
+        lines = lines_of(root, file.relative_to(root).as_posix())
+        first = next((place for place, line in enumerate(lines) if opening.match(line)), None)
+        if first is not None:
+            return _function(file.relative_to(root).as_posix(), lines, first)
+    return None
+
+
+def _start(lines: Sequence[str], place: int) -> int:
+    """Where the function around a line begins; the line's neighbourhood outside of all."""
+    indent = _indent(lines[place])
+    for above in range(place, -1, -1):
+        is_outer = above == place or _indent(lines[above]) < indent
+        if _DEFINITION.match(lines[above]) and is_outer:
+            return above
+    return max(place - _AROUND, 0)
+
+
+def _function(file: str, lines: Sequence[str], first: int) -> Excerpt:
+    indent, last = _indent(lines[first]), first + 1
+    while last < len(lines) and last - first < _LONGEST_FUNCTION:
+        line = lines[last]
+        if line.strip() and _indent(line) <= indent and not line.lstrip().startswith(")"):
+            break
+        last += 1
+    while last > first + 1 and not lines[last - 1].strip():
+        last -= 1
+    return Excerpt(file, first + 1, _shown(lines[first:last]), _opening(lines, first + 1))
+
+
+def _shown(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(plain(line[:_LONGEST_LINE]).replace("\n", " ") for line in lines)
+
+
+def _opening(lines: Sequence[str], first: int) -> str:
+    """How the string of several lines begins in which a line stands; "" if it stands in none."""
+    start = sum(len(line) + 1 for line in lines[: first - 1])
+    for token in _TOKEN.finditer("\n".join(lines)):
+        if token.end() > start:
+            return token["opening"] or "" if token.start() < start else ""
+    return ""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def lines_of(root: Path, file: str) -> list[str]:
+    """The lines of a file below `root`; none of what is no file there."""
+    try:
+        path = (root / file).resolve()
+        if not path.is_relative_to(root.resolve()):
+            return []
+        text = source_text(read_bounded(path, _LARGEST_FILE))
+    except (OSError, ValueError):
+        return []
+    *lines, rest = text.split("\n")
+    return [*lines, rest] if rest else lines

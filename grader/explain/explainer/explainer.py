@@ -1,0 +1,406 @@
+"""Explains verdicts: has the failed tests run again on the inputs that students have at home.
+
+Nothing of the graded draw is known here. What is said is what `pytest` says on a student's own
+machine, number for number, and what the author of a mistake wrote.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import filterfalse
+
+from grader.core.evidence import Evidence, Walk
+from grader.core.plain_text import plain
+from grader.core.replies import opened
+from grader.core.verdict import Aspect, Status, Visibility, Where
+from grader.core.wire.calls import Call
+from grader.core.words import Told, Words
+from grader.core.wrong_answers import WrongAnswers
+from grader.explain.deadline import Deadline
+from grader.explain.explainer.losses import LOST, Losses, Lost
+from grader.explain.explainer.rerun import REPEATED, Ask, Rerun, Seen
+from grader.explain.explainer.workshop import Workshop
+from grader.explain.mistakes.diagnosis import (
+    WATCHED_ASPECTS,
+    Finding,
+    diagnose,
+    is_right,
+    wrong_cases,
+)
+from grader.explain.mistakes.mistakes import KnownMistakes
+from grader.explain.mistakes.unknown import nameless, suspicion
+from grader.explain.repair.choice import Mended
+from grader.explain.repair.earlier_calls import Dependence, noting
+from grader.explain.repair.passing import Proved
+from grader.explain.repair.questions import Asked, is_of_kind, that_raised
+from grader.explain.walking import Followed, follow
+from grader.testing.observation import Observation, Question
+from grader.testing.outcome import where_of
+from grader.testing.suite.suite import Suite
+from grader.testing.suite.test import Test
+
+_OTHERWISE = {
+    Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "
+    "drawn for grading: it is right for some inputs only, an answer comes by chance, or it depends "
+    "on earlier calls",
+    Visibility.HIDDEN: "it passes on some inputs, and fails on others that were drawn for grading: "
+    "it is right for some inputs only, an answer comes by chance, or it depends on earlier calls",
+}
+
+
+class Explainer:
+    """Explains one submission after another, by the tests of an open suite.
+
+    What is equal in a class is looked at once.
+    """
+
+    def __init__(self, suite: Suite, mistakes: KnownMistakes) -> None:
+        self._suite = suite
+        self._mistakes = mistakes
+        self._rerun = Rerun(suite)
+
+    def explain(
+        self,
+        ask: Ask,
+        statuses: Mapping[str, Status],
+        deadline: Deadline,
+        lost: Mapping[str, str],
+        workshop: Workshop,
+        losses: Losses,
+    ) -> Iterator[Words]:
+        """The words for the tests of a submission that were not passed; more with each step.
+
+        `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are;
+        `lost` is what the judge said where no answer came: that is repeated last, by `losses`.
+        Lines are proved in a `workshop`.
+        """
+        made: list[Call] = []
+        asked = noting(ask, made)
+        told: dict[str, Told] = {}
+        seen: dict[str, Seen] = {}
+        for test in self._in_turn(statuses):
+            if deadline.passed:
+                break
+            found = self._rerun.look(test, asked)
+            if found is not None:
+                seen[test.id] = found
+        # What is right when nothing was called before may be wrong now.
+        for test in self._passing(statuses, seen):
+            if not deadline.passed:
+                seen[test.id] = self._rerun.look(test, asked) or seen[test.id]
+        for name, found in seen.items():
+            if statuses[name] in REPEATED:
+                otherwise = Told(_OTHERWISE[self._suite.tests[name].visibility])
+                told[name] = found.words or otherwise
+        pictures = tuple(
+            itertools.chain.from_iterable(seen[test].pictures for test in statuses if test in seen)
+        )
+        first = words = Words(told, evidence=Evidence(pictures))
+        yield words
+        if told and not deadline.passed:
+            for words in self._with_reasons(ask, made, statuses, seen, first, deadline, workshop):
+                yield words
+        for of_lost in losses.told(self._lost(statuses, lost), self._repeated, deadline):
+            yield replace(words, tests={**words.tests, **of_lost})
+
+    def _with_reasons(
+        self,
+        ask: Ask,
+        made: Sequence[Call],
+        statuses: Mapping[str, Status],
+        seen: Mapping[str, Seen],
+        words: Words,
+        deadline: Deadline,
+        workshop: Workshop,
+    ) -> Iterator[Words]:
+        """The words with the mistakes that explain wrong answers, then with the steps, then lines.
+
+        Who hears of a line at which an answer can be mended need not hear of the steps. Answers
+        that depend on the calls that were `made` before show neither.
+        """
+        depends, alone = self._dependence(made, statuses, seen, workshop)
+        seen = {**seen, **alone}
+        fresh = {test: one.words for test, one in alone.items() if one.words is not None}
+        told = {**words.tests, **fresh}
+        answers = {
+            name: [*filterfalse(depends.holds, own)]
+            for name, own in self._answers(statuses, seen).items()
+        }
+        findings = diagnose(self._mistakes, answers, deadline)
+        named = {test: self._named(test, own, findings) for test, own in told.items()}
+        named = {test: _depending(test, own, depends) for test, own in named.items()}
+        words = replace(words, tests=named, wrong=self._nameless(answers, findings))
+        yield words
+        # What calls compute on their way hangs on earlier ones, too, where any answer does.
+        followed = {} if alone else self._followed(ask, answers, statuses, deadline)
+        walks = tuple(
+            one.walk
+            for one in followed.values()
+            if one.walk is not None and one.walk.test not in depends.concerned
+        )
+        placed = {
+            test: _with(own, self._way(test, followed)) if test not in depends.concerned else own
+            for test, own in named.items()
+        }
+        words = replace(
+            words,
+            tests=placed,
+            evidence=replace(words.evidence, walks=walks),
+            wrong=_suspected(words.wrong, {}, walks),
+        )
+        yield words
+        if not deadline.passed:
+            yield self._with_lines(words, named, statuses, seen, depends, deadline, workshop)
+
+    def _with_lines(
+        self,
+        words: Words,
+        named: Mapping[str, Told],
+        statuses: Mapping[str, Status],
+        seen: Mapping[str, Seen],
+        depends: Dependence,
+        deadline: Deadline,
+        workshop: Workshop,
+    ) -> Words:
+        """The words with the lines at which tests can be mended, in place of their steps."""
+        asked = {
+            name: [one for one in own if not depends.holds(one.question)]
+            for name, own in self._asked(statuses, seen).items()
+        }
+        mended = workshop.mended(self._mistakes, asked, deadline)
+        wrong = self._wrong(statuses, seen, depends)
+        proved = workshop.proved(mended, wrong, self._passes, deadline)
+        told = dict(words.tests)
+        for test in named:
+            one = proved.get(self._suite.tests[test].exercise)
+            if one is not None and test in one.passing:
+                told[test] = _mended(test, named[test], one, self._suite.assignment.show_edits)
+            elif one is not None and test in one.failing:
+                told[test] = _with(told[test], one.in_words(test))
+        evidence = replace(words.evidence, mendings=tuple(workshop.mendings))
+        lines = {name: one.mended for name, one in proved.items()}
+        suspected = _suspected(words.wrong, lines, evidence.walks)
+        return replace(words, tests=told, evidence=evidence, wrong=suspected)
+
+    def _dependence(
+        self,
+        made: Sequence[Call],
+        statuses: Mapping[str, Status],
+        seen: Mapping[str, Seen],
+        workshop: Workshop,
+    ) -> tuple[Dependence, Mapping[str, Seen]]:
+        """What depends on the calls that were `made` before.
+
+        And what comes of other wrong tests where nothing was called before, if something does.
+        """
+        asked = [*itertools.chain(*self._asked(statuses, seen).values())]
+        depends = workshop.dependence(self._mistakes, asked, made)
+        wrong = self._wrong(statuses, seen, depends)
+        if not depends.tests:
+            # Of these no plain answer was a control: gradients, for example.
+            for one in asked:
+                if not one.right:
+                    wrong.pop(one.exercise, None)
+        others = [
+            test for test in itertools.chain(*wrong.values()) if test not in depends.handed_on
+        ]
+        if not others:
+            return depends, {}
+        alone = workshop.alone(others, self._look)
+        right = {test for test, one in alone.items() if one.words is None}
+        return depends.also(right), alone if depends.tests or right else {}
+
+    def _nameless(
+        self, answers: Mapping[str, Sequence[Observation]], findings: Mapping[str, Finding]
+    ) -> tuple[WrongAnswers, ...]:
+        """The wrong answers that no mistake explains, and in which chance has no part."""
+        unnamed = {
+            name: own
+            for name, own in answers.items()
+            if name not in findings and name not in self._mistakes.dropped_from
+        }
+        return nameless(self._mistakes, unnamed)
+
+    def _followed(
+        self,
+        ask: Ask,
+        answers: Mapping[str, Sequence[Observation]],
+        statuses: Mapping[str, Status],
+        deadline: Deadline,
+    ) -> Mapping[str, Followed]:
+        failed = self._failed(statuses)
+        return follow(self._mistakes, lambda call: opened(ask(call)), answers, failed, deadline)
+
+    def _way(self, test: str, followed: Mapping[str, Followed]) -> str:
+        """How far the steps of a test are right, or where its answer stops being numbers.
+
+        That line shows what is wrong, and seldom is.
+        """
+        way = followed.get(self._suite.tests[test].exercise)
+        return "" if way is None else way.in_words(test)
+
+    def _wrong(
+        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen], depends: Dependence
+    ) -> dict[str, set[str]]:
+        """By exercise, the tests that were wrong and are, whatever was called before."""
+        wrong: dict[str, set[str]] = {}
+        for test in seen.keys() - depends.concerned:
+            is_wrong = statuses[test] in (Status.FAILED, Status.ERROR)
+            if is_wrong and seen[test].words is not None:
+                wrong.setdefault(self._suite.tests[test].exercise, set()).add(test)
+        return wrong
+
+    def _passes(self, test: str, ask: Ask) -> bool | None:
+        """Whether a test passes when it is asked so; None where no answer comes."""
+        found = self._look(test, ask)
+        return None if found is None else found.words is None
+
+    def _look(self, test: str, ask: Ask) -> Seen | None:
+        return self._rerun.look(self._suite.tests[test], ask)
+
+    def _passing(self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]) -> list[Test]:
+        """The tests that were not passed when they were graded, and are now."""
+        return [
+            self._suite.tests[test]
+            for test, found in seen.items()
+            if statuses[test] in REPEATED and found.words is None
+        ]
+
+    def _asked(
+        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
+    ) -> dict[str, list[Asked]]:
+        """By exercise, in the assignment's order, the plain calls whose right answer is known."""
+        asked: dict[str, list[Asked]] = {name: [] for name in self._suite.assignment.points}
+        for test in self._suite.tests.values():
+            if test.id not in seen:
+                continue
+            own = asked[test.exercise]
+            for one in seen[test.id].observations:
+                right = is_right(self._mistakes, one)
+                if right and statuses[test.id] is Status.FAILED:
+                    right = is_of_kind(self._mistakes, one)
+                if right is not None and (right or statuses[test.id] is Status.FAILED):
+                    question = Question(one.test, one.number, one.aspect, one.call)
+                    own.append(Asked(test.exercise, question, right))
+            unanswered = seen[test.id].unanswered
+            if unanswered is not None:
+                own.append(that_raised(self._mistakes, test.exercise, unanswered))
+        return asked
+
+    def _lost(self, statuses: Mapping[str, Status], said: Mapping[str, str]) -> list[Lost]:
+        tests = self._suite.tests
+        return [
+            Lost(test, tests[test].exercise, statuses[test], said[test])
+            for test in said
+            if test in tests
+        ]
+
+    def _repeated(self, test: str, ask: Ask) -> BaseException | None:
+        """What a test raises now."""
+        return self._rerun.raised(test, ask)
+
+    def names(
+        self, ask: Ask, statuses: Mapping[str, Status]
+    ) -> tuple[dict[str, str], dict[str, int]]:
+        """By exercise, the mistake that explains its failed tests, where one does.
+
+        And how many answers are wrong in tests whose answers can name one.
+        """
+        seen = {
+            test.id: found
+            for test in self._in_turn(statuses)
+            if (found := self._rerun.look(test, ask)) is not None
+        }
+        answers = self._answers(statuses, seen)
+        findings = diagnose(self._mistakes, answers)
+        cases = {name: wrong_cases(self._mistakes, own) for name, own in answers.items()}
+        return {name: finding.diagnosis.mistake for name, finding in findings.items()}, cases
+
+    def wrong_answers(self, ask: Ask, exercise: str) -> WrongAnswers | None:
+        """The wrong answers to an exercise, whatever explains them; None if there are none."""
+        own = [test for test in self._suite.tests.values() if test.exercise == exercise]
+        seen = filter(None, (self._rerun.look(test, ask) for test in own))
+        answers = [one for found in seen for one in found.observations]
+        return next(iter(nameless(self._mistakes, {exercise: answers})), None)
+
+    def _in_turn(self, statuses: Mapping[str, Status]) -> Iterator[Test]:
+        """The tests to look at: what was not passed, then what helps to tell why."""
+        tests = [self._suite.tests[test] for test in statuses if test in self._suite.tests]
+        yield from (test for test in tests if statuses[test.id] in REPEATED)
+        wrong = self._with(statuses, (Status.FAILED, Status.ERROR))
+        if not wrong:
+            return
+        lost = self._with(statuses, LOST)
+        passed = [test for test in tests if statuses[test.id] is Status.PASSED]
+        for test in passed:
+            if test.exercise in wrong and test.aspect in WATCHED_ASPECTS:
+                yield test
+        for test in passed:
+            if test.exercise not in wrong | lost and test.aspect is Aspect.VALUES:
+                yield test
+
+    def _failed(self, statuses: Mapping[str, Status]) -> dict[str, list[str]]:
+        failed: dict[str, list[str]] = {}
+        for test, status in statuses.items():
+            if status is Status.FAILED and test in self._suite.tests:
+                failed.setdefault(self._suite.tests[test].exercise, []).append(test)
+        return failed
+
+    def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
+        """The exercises of which a test ended so."""
+        return {
+            self._suite.tests[test].exercise
+            for test, status in statuses.items()
+            if status in wanted and test in self._suite.tests
+        }
+
+    def _answers(
+        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
+    ) -> dict[str, list[Observation]]:
+        """The answers of failed exercises, in the order of the assignment."""
+        failed = self._failed(statuses)
+        answers: dict[str, list[Observation]] = {
+            name: [] for name in self._suite.assignment.points if name in failed
+        }
+        for test in self._suite.tests.values():
+            if test.id in seen and test.exercise in answers:
+                answers[test.exercise] += seen[test.id].observations
+        return answers
+
+    def _named(self, test: str, words: Told, findings: Mapping[str, Finding]) -> Told:
+        finding = findings.get(self._suite.tests[test].exercise)
+        if finding is None or test not in finding.tests:
+            return words
+        return words._replace(diagnosis=finding.diagnosis)
+
+
+def _suspected(
+    wrong: Iterable[WrongAnswers], mended: Mapping[str, Mended], walks: Sequence[Walk]
+) -> tuple[WrongAnswers, ...]:
+    return tuple(replace(one, suspicion=suspicion(one.exercise, mended, walks)) for one in wrong)
+
+
+def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
+    """The words, and the line at which what they are about can be mended."""
+    place = proved.mended.places[0]
+    told = _with(words, proved.in_words(test, words.diagnosis is not None, shown))
+    return told._replace(where=Where(plain(place.file), place.line))
+
+
+def _depending(test: str, told: Told, depends: Dependence) -> Told:
+    """The words, and that the answer depends on earlier calls, where it does."""
+    if test in depends.handed_on:
+        return _with(told._replace(diagnosis=None), depends.in_words(test))
+    if test not in depends.concerned:
+        return told
+    # What else is said of an exception is about what was left, not about this call.
+    message = told.message if told.measurement else told.message.partition("\n")[0]
+    told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
+    return _with(told, depends.in_words(test))
+
+
+def _with(words: Told, said: str) -> Told:
+    """The words, and what else is said."""
+    return words._replace(message="\n".join(filter(None, [words.message, plain(said)])))

@@ -1,0 +1,26 @@
+"""The processor time that one explanation takes."""
+
+from __future__ import annotations
+
+import time
+
+from grader.sandbox.session import Sitting
+
+
+class OwnTime:
+    """A clock that counts the seconds of this process, and of the workers that it waits for.
+
+    It stands still while the machine is busy with something else.
+    """
+
+    def __init__(self) -> None:
+        self._sitting: Sitting | None = None
+
+    def follow(self, sitting: Sitting) -> None:
+        """Counts the workers of a sitting from now on."""
+        self._sitting = sitting
+
+    def __call__(self) -> float:
+        """Returns the seconds so far, from an unknown beginning on."""
+        of_workers = 0.0 if self._sitting is None else self._sitting.spent
+        return time.process_time() + of_workers

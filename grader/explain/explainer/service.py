@@ -1,0 +1,202 @@
+"""The explainer at work: verdicts come in, one submission's after another's, and words go out."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.core.evidence import Evidence, Excerpt
+from grader.core.plain_text import plain
+from grader.core.settings import EXPLAINING_WALL_FACTOR, Settings
+from grader.core.submission import Submission, Unreadable
+from grader.core.verdict import GradeStatus, Status
+from grader.core.wire.records import Line
+from grader.core.words import Told, Words
+from grader.core.wrong_answers import WrongAnswers
+from grader.explain.deadline import Deadline
+from grader.explain.excerpts import excerpts, function_at
+from grader.explain.explainer.explainer import Explainer
+from grader.explain.explainer.losses import LOST, Losses, hang_told
+from grader.explain.explainer.own_time import OwnTime
+from grader.explain.explainer.program import Program
+from grader.explain.explainer.rerun import REPEATED
+from grader.explain.explainer.retelling import Retelling
+from grader.explain.explainer.workshop import Workshop
+from grader.explain.forbidden_names import find_mentions
+from grader.explain.mistakes.mistakes import KnownMistakes
+from grader.explain.wording import InFull
+from grader.intake.client import IntakeClient
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.entry import Entry
+from grader.sandbox.forkserver import ForkServerLost
+from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.preparation import Seat, Seats
+from grader.sandbox.session import Limits
+from grader.testing.outcome import StudentFault
+from grader.testing.suite.suite import Suite
+from grader.testing.uses import WISH, in_words
+
+# Beyond what it holds when it begins.
+_MEMORY = 1 << 30
+_LARGEST_FILE = 64 << 20
+_LATE = "its time for an explanation was over before all was told"
+
+
+class ExplainerService:
+    """Explains the submissions that come in."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        mistakes: KnownMistakes,
+        settings: Settings,
+        servers: ForkServers,
+        intake: IntakeClient,
+        scratch: Path,
+    ) -> None:
+        assignment = suite.assignment
+        self._suite = suite
+        self._mistakes = mistakes
+        self._settings = settings
+        self._explainer = Explainer(suite, mistakes)
+        self._retelling = Retelling()
+        self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, InFull())
+
+    def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
+        """The words that a job asks for, more with each step.
+
+        Whatever goes wrong costs words, and says so.
+        """
+        own_time, seconds = OwnTime(), self._settings.explain_seconds
+        deadline = Deadline.after(seconds, own_time, EXPLAINING_WALL_FACTOR * seconds)
+        words = Words()
+        try:
+            entry, limits = Entry.from_json(job["entry"]), self._limits(job)
+            with self._seats.taken(entry, limits) as seat:
+                own_time.follow(seat.sitting)
+                for words in self._words(seat, job, deadline):
+                    yield words
+            if deadline.passed:
+                yield replace(words, missing=_LATE)
+        except Unreadable:
+            return
+        except (CopyFailed, ForkServerLost) as problem:
+            yield replace(words, missing=str(problem))
+        except MemoryError:
+            # What others answered may be what fills it.
+            self._explainer = Explainer(self._suite, self._mistakes)
+            self._retelling = Retelling()
+            yield replace(words, missing="it takes more memory to explain than an explainer has")
+        except Exception as problem:
+            why = f"the explainer could not deal with it ({type(problem).__name__})"
+            yield replace(words, missing=why)
+
+    def _limits(self, job: Mapping[str, Any]) -> Limits:
+        settings, call_timeout = self._settings, self._suite.assignment.call_timeout
+        # Who is late is stopped, whatever the submission has left.
+        whole = 2 * settings.explain_seconds
+        call = min(call_timeout, settings.explain_seconds / 4)
+        # Of an import that took all its time it is to be seen where it is; no other took longer.
+        is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE
+        own = call if is_lost else min(whole, settings.timeout)
+        memory = settings.memory_mb << 20
+        net = EXPLAINING_WALL_FACTOR * call
+        return Limits(whole, call, net, memory, settings.device, own, tells_where=True)
+
+    def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
+        submission, sitting, remarks = seat.submission, seat.sitting, job["remarks"]
+        statuses = {test: Status(status) for test, status in job["statuses"].items()}
+        remark = self._remark(submission, job["message"], deadline)
+        if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
+            yield Words(message=remark)
+            return
+        program = Program.below(submission.root)
+        imported = replace(submission, name="", root=Path(), notes=())
+        verdicts = (imported, tuple(statuses.items()), tuple(job["lost"].items()))
+        if program is not None:
+            known = self._retelling.words(verdicts, program)
+            if known is not None:
+                yield _completed(known, submission.root, remark, remarks)
+                return
+        losses = Losses(sitting, submission.root)
+        problem = sitting.open()
+        if problem is not None:
+            yield self._of_import(submission.root, job, statuses, problem, losses.line())
+            return
+        words, workshop = Words(), Workshop(sitting, submission)
+        for found in self._explainer.explain(
+            sitting.ask, statuses, deadline, job["lost"], workshop, losses
+        ):
+            words = replace(found, evidence=replace(found.evidence, printed=sitting.printed))
+            yield _completed(words, submission.root, remark, remarks)
+        if program is not None and not deadline.passed:
+            self._retelling.learn(verdicts, program, words)
+
+    def _of_import(
+        self,
+        root: Path,
+        job: Mapping[str, Any],
+        statuses: Mapping[str, Status],
+        problem: StudentFault,
+        line: Line | None,
+    ) -> Words:
+        """The words for a submission that cannot be imported: the same for every test."""
+        if job["status"] != GradeStatus.UNREADABLE:
+            return Words(missing=f"it was imported once, and not again: {plain(problem.message)}")
+        said = Told(plain(problem.message), where=problem.where)
+        if {problem.status, *statuses.values()} == {Status.TIMEOUT}:
+            said = self._of_endless_import(job["message"], problem, line)
+        evidence = Evidence(excerpts=excerpts(root, [said.where]))
+        return Words(dict.fromkeys(statuses, said), said.message, evidence)
+
+    def _of_endless_import(self, said: str, problem: StudentFault, line: Line | None) -> Told:
+        """What the judge `said` of it, with the line if that is known."""
+        printed = problem.message.splitlines()[1:]
+        if line is None:
+            return Told(plain("\n".join([said, *printed])))
+        told = hang_told(said, line, printed)
+        return told._replace(message=f"it cannot be imported: {told.message}")
+
+    def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
+        """What the source names of what is forbidden, beside what was `called` of it."""
+        mentioned = find_mentions(submission.root, self._suite.assignment.forbidden, deadline)
+        named = [use for use in mentioned if use.name not in (called or "")]
+        if not named:
+            return None
+        words = plain(in_words(named))
+        if called:
+            return f"{called}; its source also names {words}"
+        return f"its source names {words}, {WISH}; no call of it was seen"
+
+
+def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[str, str]) -> Words:
+    """The words with what is a submission's own: the judge's remarks, by test, and its lines."""
+    told = {
+        test: one._replace(message="\n".join([one.message, remarks[test]]))
+        if test in remarks
+        else one
+        for test, one in words.tests.items()
+    }
+    places = [one.where for one in told.values()]
+    evidence = replace(words.evidence, excerpts=excerpts(root, places))
+    wrong = tuple(replace(one, source=_source(one, told, root)) for one in words.wrong)
+    return replace(words, tests=told, message=remark, evidence=evidence, wrong=wrong)
+
+
+def _source(wrong: WrongAnswers, told: Mapping[str, Told], root: Path) -> Excerpt | None:
+    """The function in which an exercise is wrong, as far as that is told."""
+    said = (told[one.test].where for one in wrong.answers if one.test in told)
+    return function_at(root, next(filter(None, said), None), wrong.exercise)
+
+
+def bound_this_process() -> None:
+    """Bounds the memory of an explainer, and what it may write."""
+    if sys.platform != "linux":
+        return
+    held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_DATA, (held + _MEMORY,) * 2)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE,) * 2)

@@ -1,0 +1,250 @@
+"""The course's known mistakes, computed when a submission is wrong."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.core.verdict import Diagnosis
+from grader.core.wire.calls import Call
+from grader.core.wire.flattening import as_tensor
+from grader.core.wire.values import Value, mapped
+from grader.explain.layouts import RESULT, KeptSteps, Steps
+from grader.explain.mistakes.chance import dropped
+from grader.explain.mistakes.prediction import Numbers
+from grader.testing.course import course_code, make_importable
+from grader.testing.handles.handle import call_in_float64
+from grader.testing.observation import Observation, Prediction
+from grader.worker.interpreter import Living
+
+Variants = Sequence[Callable[..., Any]]
+NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
+_RIGHT = ""
+# Of each they hold copies in many layouts.
+_MOST_STEPS = 256
+# One rounding error may be small by luck: so many more are looked at.
+_NUDGES = 4
+
+
+class KnownMistakes:
+    """The mistakes in `solutions.mistakes`, alone and in pairs; a `Catalogue`.
+
+    Beside `MISTAKES` and `combined`, that module may hold `DROPPED_FROM`: by exercise, the argument
+    of which chance sets entries to zero. A mistake has `id`, `explanation`, `hint` and `variants`,
+    and may have `own_dtype`, which says that its variants are to compute in the dtype of the
+    inputs, because rounding or overflow have a part in it; and `ignores`, the arguments on which
+    its answers do not depend, and `echoes`, the exercises in which it looks like another mistake
+    and is taken for that unless it was found elsewhere.
+
+    What a variant answers to a test's call is computed once and kept: every submission of a batch
+    is asked the same. `named_steps` tells the steps of a reference for a call.
+    """
+
+    def __init__(
+        self,
+        references: Mapping[str, Callable[..., Any]],
+        module: Any = None,
+        named_steps: NamedSteps | None = None,
+    ) -> None:
+        self._references = references
+        right = {name: (function,) for name, function in references.items()}
+        self._variants: dict[str, Mapping[str, Variants]] = {_RIGHT: right}
+        self._diagnoses: dict[str, Diagnosis] = {}
+        self._named_steps = named_steps
+        self._in_own_dtype: set[str] = set()
+        self._kept: dict[tuple[str, str, int], tuple[Prediction | None, ...]] = {}
+        self._names: dict[str, Sequence[str]] = {}
+        self._steps: OrderedDict[tuple[str, int], Steps | None] = OrderedDict()
+        self.dropped_from: Mapping[str, str] = getattr(module, "DROPPED_FROM", {})
+        self.ignored_by: dict[str, Collection[str]] = {}
+        self.echoed_in: dict[str, Collection[str]] = {}
+        if module is not None:
+            self._load(module)
+
+    def names(self, observation: Observation) -> Sequence[str]:
+        """The mistakes that are known for a call, then pairs of them."""
+        return self.of_exercise(observation.call.adapter)
+
+    def of_exercise(self, exercise: str) -> Sequence[str]:
+        """The mistakes that an exercise knows, then pairs of them."""
+        if exercise not in self._names:
+            self._names[exercise] = [
+                name for name in self._diagnoses if exercise in self._variants[name]
+            ]
+        return self._names[exercise]
+
+    def of(self, name: str, exercise: str) -> Variants:
+        """The functions that make a mistake in an exercise."""
+        return self._variants[name].get(exercise, ())
+
+    def right(self, observation: Observation) -> Prediction | None:
+        """What the reference answers to a call."""
+        predictions = self.predictions(_RIGHT, observation)
+        return predictions[0] if predictions else None
+
+    def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
+        """What each variant of a mistake, or the reference (no name), answers to a call."""
+        key = (name, observation.test, observation.number)
+        if key not in self._kept:
+            functions = self.of(name, observation.call.adapter)
+            self._kept[key] = tuple(self._predict(name, one, observation) for one in functions)
+        return self._kept[key]
+
+    def ignored(self, _observation: Observation) -> Mapping[str, Collection[str]]:
+        """By mistake, the arguments on which an answer with that mistake does not depend."""
+        return self.ignored_by
+
+    def echoes(self, name: str, observation: Observation) -> bool:
+        """Whether a mistake looks like another one in a call's exercise."""
+        return observation.call.adapter in self.echoed_in.get(name, ())
+
+    def diagnosis(self, name: str, _observation: Observation | None = None) -> Diagnosis:
+        """The explanation and hint of a mistake, or of two made together."""
+        return self._diagnoses[name]
+
+    def steps(self, observation: Observation) -> Steps | None:
+        """The steps of the reference, what it returns last."""
+        key = (observation.test, observation.number)
+        if key not in self._steps:
+            self._steps[key] = self._computed_steps(observation.call)
+        self._steps.move_to_end(key)
+        if len(self._steps) > _MOST_STEPS:
+            self._steps.popitem(last=False)
+        return self._steps[key]
+
+    def _computed_steps(self, call: Call) -> Steps | None:
+        if call.adapter in self.dropped_from or call.is_script:
+            return None
+        (function,) = self.of(_RIGHT, call.adapter)
+        exactly = call_in_float64(call)
+        result = self._answer(function, exactly)
+        if result is None:
+            return None
+        steps: dict[str, Sequence[torch.Tensor]] = {}
+        if self._named_steps is not None:
+            steps |= self._named_steps(function, exactly.arguments)
+        return KeptSteps(steps | {RESULT: [result]})
+
+    def _answer(self, function: Callable[..., Any], call: Call) -> torch.Tensor | None:
+        """What a function answers to a call, which may ask the references of other exercises."""
+        functions = {**self._references, call.adapter: function}
+        with torch.random.fork_rng(devices=[]):
+            # torch.manual_seed would also note for devices that are not there who asked for it.
+            torch.default_generator.manual_seed(call.seed)
+            try:
+                with Living(functions) as living:
+                    result = living.result(function, call.arguments, call)
+                    return as_tensor(result).detach()
+            except Exception:  # a mistake may not fit a case at all
+                return None
+
+    def _is_chance(self, function: Callable[..., Any], call: Call, exact: torch.Tensor) -> bool:
+        """Whether a function has other answers with other random numbers: many are right."""
+        again = self._answer(function, call_in_float64(replace(call, seed=call.seed + 1)))
+        if again is None:
+            return True
+        one, other = (answer.double().nan_to_num() for answer in (exact, again))
+        return not torch.equal(one, other)
+
+    def _load(self, module: Any) -> None:
+        for mistake in module.MISTAKES:
+            self._variants[mistake.id] = mistake.variants
+            self._diagnoses[mistake.id] = Diagnosis(mistake.id, mistake.explanation, mistake.hint)
+            if getattr(mistake, "own_dtype", False):
+                self._in_own_dtype.add(mistake.id)
+            if getattr(mistake, "ignores", ()):
+                self.ignored_by[mistake.id] = mistake.ignores
+            if getattr(mistake, "echoes", ()):
+                self.echoed_in[mistake.id] = mistake.echoes
+        combined = getattr(module, "combined", _nothing)
+        for one, other in itertools.combinations(module.MISTAKES, 2):
+            both = combined(one, other)
+            if both:
+                name = f"{one.id} + {other.id}"
+                self._variants[name] = both
+                self._diagnoses[name] = Diagnosis(
+                    name,
+                    f"Two things at once: {one.explanation} {other.explanation}",
+                    f"{one.hint} {other.hint}",
+                )
+
+    def _predict(
+        self, name: str, function: Callable[..., Any], observation: Observation
+    ) -> Prediction | None:
+        call = observation.call
+        exact = self._answer(function, call_in_float64(call))
+        if exact is None:
+            return None
+        if call.adapter in self.dropped_from:
+            return dropped(exact, call, self.dropped_from[call.adapter])
+        if name == _RIGHT and self._is_chance(function, call, exact):
+            return None
+        if name not in self._in_own_dtype:
+            return Numbers(exact)
+        return _in_own_dtype(functools.partial(self._answer, function), call, exact)
+
+
+def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> KnownMistakes:
+    """The mistakes of the assignment in `root`; none if its author wrote none down.
+
+    Raises:
+        BadAssignment: if they cannot be imported, or are not what they must be.
+    """
+    make_importable(root)
+    with course_code("solutions/mistakes", root):
+        known = importlib.util.find_spec("solutions.mistakes") is not None
+        module = importlib.import_module("solutions.mistakes") if known else None
+        named_steps = getattr(importlib.import_module("solutions"), "named_steps", None)
+        return KnownMistakes(references, module, named_steps)
+
+
+def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
+    """Where the author did not say what comes of two mistakes together, nothing is known of it."""
+    return {}
+
+
+def _in_own_dtype(
+    answer: Callable[[Call], torch.Tensor | None], call: Call, exact: torch.Tensor
+) -> Prediction | None:
+    """An answer of which rounding or overflow in the inputs' dtype is a part.
+
+    How rounding falls out is each processor's own: the numbers are the exact ones wherever the
+    dtype leaves numbers, and the leeway is as far as they move in that dtype or if inputs do.
+    """
+    rounded = answer(call)
+    if rounded is None or rounded.shape != exact.shape:
+        return None
+    numbers = torch.where(rounded.isfinite(), exact, rounded.to(exact.dtype))
+    nudged = (replace(call, arguments=own) for own in _nudged(call.arguments))
+    moved = [rounded, *(answer(one) for one in nudged)]
+    return Numbers(numbers, max(_distance(one, numbers) for one in moved if one is not None))
+
+
+def _nudged(arguments: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
+    """Arguments in float64, each number off by the last digit of its dtype, up or down."""
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(_NUDGES):
+        nudge = functools.partial(_nudge, generator=generator)
+        yield {name: mapped(value, nudge) for name, value in arguments.items()}
+
+
+def _nudge(value: Value, generator: torch.Generator) -> Value:
+    if not (isinstance(value, torch.Tensor) and value.is_floating_point()):
+        return value
+    up_or_down = 2 * torch.randint(0, 2, value.shape, generator=generator) - 1
+    return value.to(torch.float64) * (1 + torch.finfo(value.dtype).eps * up_or_down)
+
+
+def _distance(rounded: torch.Tensor, exact: torch.Tensor) -> float:
+    """How far apart two answers are, where both are numbers."""
+    apart = (rounded.double() - exact).abs()
+    return float(apart[apart.isfinite()].amax()) if apart.isfinite().any() else 0.0

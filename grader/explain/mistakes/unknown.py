@@ -1,0 +1,76 @@
+"""What is kept of wrong answers that no known mistake explains, to be compared over a class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from grader.core.evidence import Walk
+from grader.core.plain_text import plain
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
+from grader.core.wire.values import in_words
+from grader.core.wrong_answers import WrongAnswer, WrongAnswers, spread_over
+from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
+from grader.explain.repair.choice import Mended
+from grader.testing.assertions.comparison import tolerance_for
+from grader.testing.observation import Observation
+
+_LONGEST_INPUTS = 400
+
+
+def nameless(
+    catalogue: Catalogue, answers: Mapping[str, Sequence[Observation]]
+) -> tuple[WrongAnswers, ...]:
+    """By exercise, the answers to telling calls that are known to be wrong."""
+    found = []
+    for exercise, observations in answers.items():
+        wrong = [
+            _kept(one)
+            for one in observations
+            if one.aspect in TELLING_ASPECTS and is_right(catalogue, one) is False
+        ]
+        if wrong:
+            found.append(WrongAnswers(exercise, tuple(wrong)))
+    return tuple(found)
+
+
+def suspicion(exercise: str, mended: Mapping[str, Mended], walks: Sequence[Walk]) -> str | None:
+    """What may be wrong: what a change of one line mends, or the first step that goes astray."""
+    if exercise in mended:
+        place = mended[exercise].places[0]
+        return plain(f"{place.subject}: {place.source}")
+    for walk in walks:
+        astray = next((step.name for step in walk.steps if step.right is False), None)
+        if walk.exercise == exercise and astray is not None:
+            return f"the first step that goes astray is: {astray}"
+    return None
+
+
+def _kept(seen: Observation) -> WrongAnswer:
+    tolerance = tolerance_for(seen.value.dtype)
+    numbers = seen.value.detach().to(torch.float64).reshape(-1).tolist()
+    return WrongAnswer(
+        seen.test,
+        seen.number,
+        seen.aspect is Aspect.VALUES,
+        tuple(seen.value.shape),
+        spread_over(numbers),
+        (tolerance.rtol, tolerance.atol),
+        _inputs(seen.call),
+        _size(seen.call),
+    )
+
+
+def _inputs(call: Call) -> str:
+    said = ", ".join(f"{name}: {in_words(value)}" for name, value in call.arguments.items())
+    return plain(said)[:_LONGEST_INPUTS]
+
+
+def _size(call: Call) -> int:
+    """How many numbers a call passes."""
+    shapes = (getattr(value, "shape", ()) for value in call.arguments.values())
+    return sum(math.prod(shape) for shape in shapes)

@@ -1,0 +1,166 @@
+"""Which of the lines that mend is told: the one, two between which nothing decides, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grader.explain.repair.ranking import Weighing
+from grader.explain.repair.search import FileEdit, Mend
+from grader.explain.repair.sources import Sources
+
+# Of lines whose cheapest edits cost about the same, each may be the one: so is a slip and a change.
+_ABOUT_THE_SAME = 0.5
+# Of heavy ones, one more often mends by chance: a second is told sooner.
+_HEAVY, _FAR = 1.9, 0.6
+# Of more lines that are as likely as each other, none is told.
+_EQUAL = 0.05
+_MOST_EQUAL = 2
+# What is as unlikely as this mends by chance as often as not.
+_UNLIKELY = 2.4
+# What stops asking for a condition, and what asks for it otherwise.
+_DROPS = "condition-dropped"
+_ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
+# What is no plain slip must make all right that it could.
+_PLAIN = 1.3
+
+Line = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line that mends, what of it is to be changed, and into what.
+
+    What is changed may go `on` in other lines.
+    """
+
+    file: str
+    line: int
+    source: str
+    subject: str
+    mended: str
+    on: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """Where exercises can be mended: in one line, or in one of two; `makes` are the edits.
+
+    That is `besides` what mends an exercise that they build on, if that alone is not enough. What
+    mends them `is_plain` if it is as small as slips are. Where it mends `answers_only`, calls that
+    raised still do, for another reason.
+    """
+
+    places: tuple[Place, ...]
+    exercises: frozenset[str]
+    makes: tuple[FileEdit, ...]
+    is_plain: bool
+    besides: FileEdit | None = None
+    answers_only: bool = False
+
+    @property
+    def made(self) -> FileEdit:
+        """The likeliest edit."""
+        return self.makes[0]
+
+    def at(self, place: int) -> Mended:
+        """The same at one of its lines only."""
+        return replace(self, places=(self.places[place],), makes=(self.makes[place],))
+
+    def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
+        """The line, or the two, and what of them to look at where no mistake is `named`.
+
+        What it would be is told if edits are `shown`. Unless it `is_all`, other tests of the
+        exercise stay wrong.
+        """
+        lines = " | or ".join(in_place(place) for place in self.places)
+        which = "this line" if len(self.places) == 1 else "one of these lines"
+        if len(self.places) == 1 and self.places[0].on:
+            which += f" together with {_lines_in_words(self.places[0].on)}"
+        second = "Of two mistakes this is one: with the other mended, c" if self.besides else "C"
+        is_alone = is_all and not self.besides and not any(place.on for place in self.places)
+        makes = f"{' alone' if is_alone else ''} makes {'it' if is_all else 'this'} right"
+        rest = "" if is_all else ", but not all of the exercise"
+        said = f"{second}hanging {which}{makes}{rest}: {lines}"
+        if shown:
+            said += f"\nFor instance: {self.places[0].mended}"
+        subjects = dict.fromkeys(place.subject for place in self.places)
+        return said if named else f"Look at {', or at '.join(subjects)}.\n{said}"
+
+
+def in_place(place: Place) -> str:
+    """A line in words."""
+    return f"{place.file}, line {place.line}: {place.source}"
+
+
+def _lines_in_words(lines: Sequence[int]) -> str:
+    *others, last = map(str, lines)
+    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
+
+
+def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | None:
+    """What is told of mends: of those that make everything right and break nothing.
+
+    Edits that make more exercises right come before others, then those that are likelier.
+    """
+    able = [one for one in mends if one.is_whole]
+    if not able:
+        return None
+    most = max(len(one.exercises) for one in able)
+    weighed = _weighed([one for one in able if len(one.exercises) == most], sources, adapters)
+    lightest: dict[Line, tuple[float, Mend]] = {}
+    for weight, one in weighed:
+        lightest.setdefault(_line(one), (weight, one))
+    ranked = list(lightest.values())
+    lightest_of_all = ranked[0][0]
+    if lightest_of_all > _UNLIKELY:
+        return None
+    if sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked) > _MOST_EQUAL:
+        return None
+    limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
+    told = [one for weight, one in ranked if weight <= limit][:2]
+    places = tuple(_place(one, sources) for one in told)
+    makes = tuple(one.made for one in told)
+    return Mended(places, told[0].exercises, makes, lightest_of_all <= _PLAIN)
+
+
+def _weighed(mends: Sequence[Mend], sources: Sources, adapters: str) -> list[tuple[float, Mend]]:
+    """The mends by weight, the lightest first.
+
+    Where a condition need not be asked for at all, to ask for its contrary only keeps calls from
+    what is wrong behind it: that weighs as much as to drop it. Not so where it is asked whether
+    something is given: of that, tests often make calls of one kind only.
+    """
+    weighing = Weighing(sources, adapters)
+    weights = [weighing.weight(one.made) for one in mends]
+    drops: dict[Line, float] = {}
+    for weight, one in zip(weights, mends, strict=True):
+        line = _line(one)
+        if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
+            drops[line] = min(weight, drops.get(line, weight))
+    found = [
+        (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
+        for weight, one in zip(weights, mends, strict=True)
+    ]
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def _line(mend: Mend) -> Line:
+    return mend.made.file, mend.made.edit.line
+
+
+def _place(mend: Mend, sources: Sources) -> Place:
+    file, edit = mend.made.file, mend.made.edit
+    return Place(
+        file,
+        edit.line,
+        sources.line(file, edit.line),
+        edit.subject,
+        _line_of(edit.applied(sources.text(file)), edit.line),
+        tuple(sorted({*edit.lines} - {edit.line})),
+    )
+
+
+def _line_of(text: str, number: int) -> str:
+    lines = text.split("\n")
+    return lines[number - 1].strip() if number <= len(lines) else ""

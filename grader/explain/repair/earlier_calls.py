@@ -1,0 +1,211 @@
+"""Which wrong answers are right where nothing was called before, and what earlier calls leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import torch
+
+from grader.core.wire.calls import Call, encode_call
+from grader.core.wire.records import Line
+from grader.core.wire.trials import Outcomes, Trials
+from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.repair.questions import Asked, is_answer
+from grader.explain.repair.search import NewBench, Workbench
+from grader.explain.repair.sources import Sources
+from grader.testing.observation import Observation, Question
+from grader.testing.outcome import place_in_words
+from grader.testing.two_processes import in_two_processes
+
+# Of processor time, for what is a net only.
+_SECONDS = 6.0
+# In one frame.
+_MOST_TOGETHER = 64
+# What comes by chance seldom comes so often.
+_AGAIN = 7
+# Of earlier calls: what is left by the first ones or the last is met by most.
+_MOST_EARLIER = 120
+_MOST_NUMBERS = 1 << 20
+SAID = "This depends on earlier calls: it is right where nothing was called before."
+HANDED_ON = (
+    "It is right in the process that saved the file: "
+    "something is kept there which is not in the file."
+)
+_KEPT = "What an earlier call leaves is kept in"
+
+Reply = TypeVar("Reply")
+# A test, and the number of a call in it.
+Asking = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """The calls that a submission answers rightly when they are the first.
+
+    Those of `tests` were seen to be answered wrongly once others had been made. `lines` are, by
+    test, where something of these is kept: putting it back, and nothing else, makes the test right.
+    Tests that are `handed_on` go on in a new process, and are right without one.
+    """
+
+    right_first: frozenset[Asking] = frozenset()
+    tests: frozenset[str] = frozenset()
+    lines: Mapping[str, Line] = field(default_factory=dict)
+    handed_on: frozenset[str] = frozenset()
+
+    def also(self, tests: Iterable[str]) -> Dependence:
+        """The same with tests that fail, but pass if nothing was called before."""
+        return replace(self, tests=self.tests.union(tests))
+
+    @property
+    def concerned(self) -> frozenset[str]:
+        """The tests with such a call, seen to depend or not."""
+        return self.tests.union(test for test, _ in self.right_first) - self.handed_on
+
+    def holds(self, one: Observation | Question) -> bool:
+        """Whether a call is right when it is the first."""
+        return (one.test, one.number) in self.right_first
+
+    def in_words(self, test: str) -> str:
+        """What is to be said of a test, and the line; nothing if no dependence was seen."""
+        if test in self.handed_on:
+            return HANDED_ON
+        if test not in self.tests:
+            return ""
+        line = self.lines.get(test)
+        return SAID if line is None else f"{SAID}\n{_KEPT} {place_in_words(line)}"
+
+
+def noting(ask: Callable[[Call], Reply], made: list[Call]) -> Callable[[Call], Reply]:
+    """The same way to ask, which notes the calls that are made."""
+
+    def asked(call: Call) -> Reply:
+        made.append(call)
+        return ask(call)
+
+    return asked
+
+
+def dependence(
+    catalogue: Catalogue,
+    bench: NewBench,
+    sources: Sources,
+    asked: Iterable[Asked],
+    made: Sequence[Call],
+) -> Dependence:
+    """Which wrong answers among those `asked` about depend on the calls that were `made` before.
+
+    The control comes first: the wrong calls, each in the state after the import. Where none is
+    right there, nothing else is done.
+    """
+    wrong = [one for one in asked if not one.right and one.provable]
+    if not wrong:
+        return Dependence()
+    with bench() as workbench:
+        right = _right_alone(catalogue, workbench, wrong)
+        first = frozenset(map(_asking, right))
+        for _ in range(_AGAIN if right else 0):
+            if len(_right_alone(catalogue, workbench, right)) < len(right):
+                return Dependence(first)
+        calls = {one.question.test: one.question.call for one in right}
+        handed_on = frozenset(test for test, call in calls.items() if in_two_processes(call))
+        here = [one for one in right if one.question.test not in handed_on]
+        found = _among_others(catalogue, workbench, sources, here, made)
+        return replace(found, right_first=first, handed_on=handed_on)
+
+
+def _right_alone(catalogue: Catalogue, bench: Workbench, asked: Sequence[Asked]) -> Sequence[Asked]:
+    """The calls that the unedited program answers rightly in the state after the import."""
+    right: list[Asked] = []
+    for start in range(0, len(asked), _MOST_TOGETHER):
+        part = asked[start : start + _MOST_TOGETHER]
+        calls = [one.question.call for one in part]
+        outcomes = bench.try_edits(Trials(calls, 0, ({},), _SECONDS))
+        right += (
+            one
+            for place, one in enumerate(part)
+            if is_answer(catalogue, one.question, outcomes.of(0, place))
+        )
+    return right
+
+
+def _among_others(
+    catalogue: Catalogue,
+    bench: Workbench,
+    sources: Sources,
+    right: Sequence[Asked],
+    made: Sequence[Call],
+) -> Dependence:
+    """What of calls that are right alone is wrong among others, and what line makes it so."""
+    later = right[:_MOST_TOGETHER]
+    calls, places = _sequence(later, made)
+    if not places:
+        return Dependence()
+    outcomes = bench.try_edits(Trials(calls, 0, (), _SECONDS, told=[*places]))
+    lines: dict[str, set[Line]] = {}
+    for place, one in places.items():
+        if is_answer(catalogue, one.question, outcomes.of(0, place)):
+            continue
+        test, own = one.question.test, _mending(catalogue, one, outcomes, place, sources)
+        lines[test] = lines[test] & own if test in lines else own
+    plain = {test: next(iter(own)) for test, own in lines.items() if len(own) == 1}
+    return Dependence(tests=frozenset(lines), lines=plain)
+
+
+def _mending(
+    catalogue: Catalogue, one: Asked, outcomes: Outcomes, place: int, sources: Sources
+) -> set[Line]:
+    """The lines whose doing was put back where a call was answered rightly."""
+    found: set[Line] = set()
+    for number, kept in enumerate(outcomes.passed, 1):
+        is_right = is_answer(catalogue, one.question, outcomes.of(number, place))
+        source = sources.line(kept.file, kept.lines[0]) if kept.lines else ""
+        if is_right and source:
+            found.add(Line(kept.file, kept.lines[0], source))
+    return found
+
+
+def _sequence(
+    asked: Sequence[Asked], made: Sequence[Call]
+) -> tuple[Sequence[Call], Mapping[int, Asked]]:
+    """The calls in the order in which they were made, and which of them are those asked about.
+
+    Where calls are many, the first ones and the last; those asked about come once more at the end.
+    """
+    known = {_form(one.question.call): one for one in asked}
+    half, left = _MOST_EARLIER // 2, _MOST_NUMBERS
+    calls: list[Call] = []
+    places: dict[int, Asked] = {}
+    for number, call in enumerate(made):
+        one = known.get(_form(call))
+        size = _size(call.arguments)
+        is_left_out = half <= number < len(made) - half or size > left
+        if one is not None:
+            places[len(calls)] = one
+        elif is_left_out:
+            continue
+        left -= size
+        calls.append(call)
+    for one in asked if calls else ():
+        places[len(calls)] = one
+        calls.append(one.question.call)
+    return calls, places
+
+
+def _form(call: Call) -> bytes:
+    """Equal calls have equal forms."""
+    return encode_call(replace(call, frame=None))
+
+
+def _asking(one: Asked) -> Asking:
+    return one.question.test, one.question.number
+
+
+def _size(value: object) -> int:
+    """The numbers in a value."""
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list | tuple) else 1

@@ -1,0 +1,178 @@
+"""Mends the wrong exercises of a submission one after another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from grader.explain.repair.choice import Mended, chosen
+from grader.explain.repair.questions import Asked
+from grader.explain.repair.search import Cost, FileEdit, Lines, Mend, Search
+from grader.explain.repair.sources import Sources
+
+# Of an exercise, besides an edit that mends an earlier one, perhaps of its answers only; none if
+# nothing more is to be tried.
+NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
+Choices = Mapping[str, Mended | None]
+
+# Of mends of other exercises with which one is tried.
+_MOST_BESIDES = 2
+# Of as many exercises as an edit makes right, those that it may leave wrong.
+_MOST_LEFT = 1 / 3
+# Where so many exercises that run the same lines were searched in vain, no other is.
+_MOST_IN_VAIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of an exercise: a choice, all that it mends anew, and what it took.
+
+    It `is_whole` if nothing was left out.
+    """
+
+    exercise: str
+    choice: Mended | None
+    mended: frozenset[str]
+    cost: Cost
+    is_whole: bool
+
+
+class Mender:
+    """Chooses what mends each exercise; for those that are `known`, that was chosen before."""
+
+    def __init__(
+        self, sources: Sources, adapters: str, search: NewSearch, known: Choices | None = None
+    ) -> None:
+        self._sources = sources
+        self._adapters = adapters
+        self._search = search
+        self._known = {} if known is None else known
+        self._held: dict[str, Mended] = {}
+        self._doubted: set[str] = set()
+        self._last: tuple[Sequence[Mend], Mended | None] | None = None
+        self._passed: dict[str, Mapping[str, Lines]] = {}
+        self._in_vain: dict[str, set[str]] = defaultdict(set)
+
+    def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
+        """One wrong exercise after another, but for those that an earlier choice mends as well.
+
+        `asked` are the calls whose right answer is known, by exercise, in the assignment's order:
+        the first ones are what others build on. What runs lines of an exercise that nothing mended
+        is seldom mended either: only likely edits are tried for it, and none after a few of those.
+        """
+        found: dict[str, Mended] = {}
+        for exercise, own in asked.items():
+            if exercise in found or all(one.right for one in own):
+                continue
+            if any(exercise in one.exercises for one in self._held.values()):
+                continue
+            if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
+                continue
+            attempt = Attempt(exercise, None, frozenset(), Cost(), is_whole=True)
+            if all(one.provable for one in own):
+                attempt = self._attempt(exercise, found)
+            if attempt.choice is None and attempt.is_whole and _some_raise(own):
+                attempt = self._of_answers(attempt, found)
+            if attempt.choice is None and exercise not in self._held:
+                for other in self._sharing(exercise):
+                    self._in_vain[other].add(exercise)
+            for one in (*_proved(attempt, self._held, found), attempt):
+                anew = replace(one, mended=one.mended - found.keys())
+                if anew.choice is not None:
+                    found |= dict.fromkeys(anew.mended, anew.choice)
+                yield anew
+
+    def _attempt(self, exercise: str, found: Mapping[str, Mended]) -> Attempt:
+        """What mends an exercise, alone or together with what mended an earlier one.
+
+        What is no plain slip, and leaves others wrong that run the same lines, is `held` back: it
+        may mend by chance. That it does not is seen where a plain slip beside it mends others. What
+        was in doubt for one exercise is so for others that the same edits make right.
+        """
+        if exercise in self._known:
+            choice = self._known[exercise]
+            return Attempt(exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True)
+        before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
+        cost, is_whole = Cost(), True
+        for besides in (None, *before[:_MOST_BESIDES]):
+            search = self._search(exercise, besides, False)
+            if search is None:
+                is_whole = False
+                break
+            choice = self._chosen(search.mends(self._sources, self._suffice(exercise)))
+            self._passed[exercise] = search.passed
+            cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
+            if choice is None or (besides is None and choice.exercises & self._doubted):
+                continue
+            choice = replace(choice, besides=besides)
+            left = self._alike(exercise, search) - choice.exercises - found.keys()
+            is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
+            second = any(one.made == besides for one in self._held.values())
+            if choice.is_plain or not (is_chance or second):
+                return Attempt(exercise, choice, _anew(exercise, choice, found), cost, is_whole)
+            if besides is None:
+                self._held[exercise] = choice
+        if is_whole:
+            self._doubted.add(exercise)
+        return Attempt(exercise, None, frozenset(), cost, is_whole)
+
+    def _of_answers(self, before: Attempt, found: Mapping[str, Mended]) -> Attempt:
+        """What mends an exercise's wrong answers, where other calls raise for another reason.
+
+        Much code takes inputs of as many axes as its course used, and raises for others.
+        """
+        search = self._search(before.exercise, None, True)
+        if search is None:
+            return replace(before, is_whole=False)
+        choice = self._chosen(search.mends(self._sources, self._suffice(before.exercise)))
+        cost, is_whole = before.cost.plus(search.cost), not search.left_out
+        if choice is None or not choice.is_plain:
+            return replace(before, cost=cost, is_whole=is_whole)
+        choice = replace(choice, answers_only=True)
+        anew = _anew(before.exercise, choice, found)
+        return Attempt(before.exercise, choice, anew, cost, is_whole)
+
+    def _chosen(self, mends: Sequence[Mend]) -> Mended | None:
+        """What is told of mends; those of a search are asked about twice in a row."""
+        if self._last is None or self._last[0] is not mends:
+            self._last = mends, chosen(mends, self._sources, self._adapters)
+        return self._last[1]
+
+    def _suffice(self, exercise: str) -> Callable[[Sequence[Mend]], bool]:
+        """Whether mends tell a line: where they are all unlikely, another edit may be likelier.
+
+        Not so where an exercise was searched in vain that runs the same lines.
+        """
+        likely_only = bool(self._in_vain[exercise])
+        return lambda mends: likely_only or self._chosen(mends) is not None
+
+    def _sharing(self, exercise: str) -> list[str]:
+        """The wrong exercises that run lines that one runs which was searched."""
+        passed = self._passed.get(exercise, {})
+        own = passed.get(exercise, frozenset())
+        return [name for name, lines in passed.items() if lines & own]
+
+    def _alike(self, exercise: str, search: Search) -> set[str]:
+        """The wrong exercises that run lines that this one runs, but for those of the adapters."""
+        own = {one for one in search.passed[exercise] if one[0] != self._adapters}
+        return {name for name, lines in search.passed.items() if lines & own}
+
+
+def _some_raise(asked: Sequence[Asked]) -> bool:
+    """Whether of an exercise's wrong calls some raise and others have an answer."""
+    return {one.answered for one in asked if not one.right} == {False, True}
+
+
+def _anew(exercise: str, choice: Mended | None, found: Mapping[str, Mended]) -> frozenset[str]:
+    return frozenset() if choice is None else (choice.exercises | {exercise}) - found.keys()
+
+
+def _proved(
+    attempt: Attempt, held: dict[str, Mended], found: Mapping[str, Mended]
+) -> Iterator[Attempt]:
+    """What was held back, and mends a later exercise together with a second edit."""
+    second = None if attempt.choice is None else attempt.choice.besides
+    for name in [name for name, one in held.items() if one.made == second]:
+        choice = held.pop(name)
+        yield Attempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)

@@ -1,0 +1,125 @@
+"""The calls that tell whether an edit mends: those answered wrongly, and those rightly."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from grader.core.verdict import Aspect
+from grader.core.wire.flattening import as_tensor
+from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.mistakes.prediction import Numbers
+from grader.testing.observation import Observation, Question
+
+_ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call of an exercise, whether its answer was right, and whether there was one.
+
+    It is `provable` if an answer to it could be told to be right.
+    """
+
+    exercise: str
+    question: Question
+    right: bool
+    answered: bool = True
+    provable: bool = True
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Plain calls come first, and of those the smallest."""
+        return _ORDER.get(self.question.aspect, 2), self.size
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is about values in plain or other shapes."""
+        return self.question.aspect in _ORDER
+
+    @property
+    def size(self) -> int:
+        """The numbers that are given, and how large those are that something may be made of."""
+        numbers = 0
+        for value in self.question.call.arguments.values():
+            if isinstance(value, torch.Tensor):
+                numbers += value.numel()
+            elif isinstance(value, int):
+                numbers += abs(value)
+        return numbers
+
+
+def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | None) -> bool:
+    """Whether a call is answered rightly: the numbers, and the dtype in which it was asked."""
+    if answer is None or not _is_of_dtype(question, answer):
+        return False
+    seen = Observation(question.test, question.number, question.aspect, question.call, answer)
+    right = catalogue.right(seen)
+    return right is not None and right.agrees(seen, 1) and is_of_kind(catalogue, seen)
+
+
+def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
+    """Whether an answer is of truth values where the right one is, and of numbers elsewhere."""
+    right = catalogue.right(seen)
+    if not isinstance(right, Numbers):
+        return True
+    return (right.value.dtype is torch.bool) == (seen.value.dtype is torch.bool)
+
+
+def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Asked:
+    """A call that raised.
+
+    Where it is right to answer None, as an optimizer's step does, whatever raises no more would be.
+    """
+    nothing = as_tensor(None)
+    seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
+    right = catalogue.right(seen)
+    provable = right is not None and not right.agrees(seen, 1)
+    return Asked(exercise, question, right=False, answered=False, provable=provable)
+
+
+def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
+    """The first few calls, as unlike as possible: others left out, other axes, other flags.
+
+    An axis of one is unlike a longer one: what is given once for all hides to whom it belongs.
+    """
+    first: list[Asked] = []
+    others: list[Asked] = []
+    kinds: set[object] = set()
+    for one in sorted(questions, key=lambda one: one.rank):
+        kind = _kind(one)
+        (others if kind in kinds else first).append(one)
+        kinds.add(kind)
+    return [*first, *others][:most]
+
+
+def in_turn(questions: Iterable[Asked], most: int) -> Iterator[Asked]:
+    """Of each exercise the first few calls: the most telling one of each, then the next of each."""
+    by_exercise: dict[str, list[Asked]] = {}
+    for one in questions:
+        by_exercise.setdefault(one.exercise, []).append(one)
+    for turn in itertools.zip_longest(*(telling(own, most) for own in by_exercise.values())):
+        yield from (one for one in turn if one is not None)
+
+
+def _kind(one: Asked) -> object:
+    arguments = one.question.call.arguments
+    return tuple((name, _kind_of(arguments[name])) for name in sorted(arguments))
+
+
+def _kind_of(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return tuple(size == 1 for size in value.shape)
+    return value if isinstance(value, bool) else value is None
+
+
+def _is_of_dtype(question: Question, answer: torch.Tensor) -> bool:
+    asked = [
+        value.dtype
+        for value in question.call.arguments.values()
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+    ]
+    return not (asked and answer.is_floating_point()) or answer.dtype in asked

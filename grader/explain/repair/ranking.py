@@ -1,0 +1,279 @@
+"""How likely an edit that mends is to undo a slip: what it costs, and what speaks for it.
+
+Several edits often mend one program. What tells them apart is how the program reads: a slip makes
+it odd (a name that is computed and never used, queries after keys), and undoing it makes it plain.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection
+from functools import cached_property
+
+from grader.explain.repair.search import FileEdit
+from grader.explain.repair.sources import Sources
+from grader.explain.rewriting.program.learning import asked_for_none
+from grader.explain.rewriting.program.name_similarity import words
+from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
+
+# What is written in this order wherever nothing speaks against it.
+_FAMILIES = (
+    ("q", "k", "v", "o"),
+    ("query", "key", "value", "output"),
+    ("queries", "keys", "values", "outputs"),
+    ("even", "odd"),
+    ("first", "second"),
+    ("real", "imag"),
+    ("left", "right"),
+)
+_OF_ONE_KIND, _INPUTS = 3, 0
+_PLACES = {
+    word: (0 if number < _OF_ONE_KIND else number, place)
+    for number, family in enumerate(_FAMILIES)
+    for place, word in enumerate(family)
+}
+_WORD = re.compile(r"[A-Za-z]+|\d+")
+_NAME = re.compile(r"[^\W\d]\w*")
+# What a text says is no name; what stands in braces of a formatted one may be.
+_TEXT = re.compile(r"(?<![fF])(?:\"[^\"\n]*\"|'[^'\n]*')")
+# What is compared with itself, or subtracted from or divided by itself.
+_WITH_ITSELF = re.compile(r"(?<![\w.)\]])([a-z_][\w.]*) *(?:[<>]=?|[=!]=|-|//?|%) *\1(?![\w.(\[])")
+# What stands on either side of one is in no order.
+_COMPARED = re.compile(r"[<>]=?|[=!]=")
+# As in a quarter turn, which puts what is second first, and turns its sign.
+_TURNED = re.compile(r"(?<=[(\[,])\s*-\s*[\w.]+")
+
+_MORE_ORDERLY = -0.6
+_LESS_ORDERLY = 0.8
+# So does the order in which they stand elsewhere.
+_AS_USUAL, _UNUSUAL = -0.4, 0.4
+# Who exchanges queries and keys that stand in order makes up for what is wrong elsewhere.
+_KEYS_FIRST = 1.6
+_USES_WHAT_IS_UNUSED = -1.0
+_LEAVES_UNUSED = 1.0
+# A variable that is set to itself, or to another one: something is missing there.
+_IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None\b)[a-z]\w*\s*")
+_MENDS_WHAT_IS_IDLE = -0.6
+# Whose values take each other's places keep their own order, whatever the edit's text says.
+_TARGETS = "targets"
+# What a variable, a keyword or an entry is made of is often called like it: `"output": out_bias`.
+_SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
+_ABBREVIATED = 3
+_LIKE_ITS_TARGET = -0.35
+# What gives a value to another variable.
+_TARGET = "target"
+# What gives a value that goes nowhere to a variable.
+_GOES_NOWHERE = "result"
+# Who masks already has not forgotten to, nor who looks for the greatest to subtract it.
+_DONE_ONCE = (
+    frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"}),
+    frozenset({"max", "amax", "maximum"}),
+)
+_DONE_TWICE = 0.6
+# What is either so or not is asked about, or handed on, more often than it chooses a value.
+_ASKED = re.compile(r"\s*(if|elif|while)\b")
+_CHOOSES_BY_FLAG = 0.35
+# A factor is forgotten where a product is taken, rather than where it is handed on.
+_PRODUCT = re.compile(r"@|\b(?:matmul|einsum|bmm)\b")
+_SCALES_A_PRODUCT = -0.1
+# Of edits that cost the same, what mends in other files comes before a call in the adapters.
+_IN_ADAPTERS = 0.01
+_SENSELESS = 1.0
+# What could as well be done where the variable is set that is only returned here.
+_RETURNED = re.compile(r"\s*return \w+\s*")
+_SET_BEFORE = 0.1
+# Of lines that are as likely, one that stands there several times is less so than one of its own.
+_WITH_TWINS = 0.1
+# So is a line that gives several variables, one after another, the same value.
+_WITH_LIKES = 0.35
+_FORGOTTEN = "forgotten"
+# Whose parameters the assignment names, used or not.
+_ADAPTER = "run_"
+
+
+class Weighing:
+    """Weighs the edits of one submission: the lighter, the likelier."""
+
+    def __init__(self, sources: Sources, adapters: str) -> None:
+        self._sources = sources
+        self._adapters = adapters
+
+    def weight(self, made: FileEdit) -> float:
+        """The cost of an edit, and what speaks for and against it."""
+        edit, source = made.edit, self._sources.text(made.file)
+        before, after = _changed_lines(source, edit.applied(source), edit.lines)
+        weight: float = edit.cost
+        ordered = 0.0 if edit.kind == _TARGETS else _by_order(before, after)
+        weight += ordered or self._as_usual(made)
+        if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
+            weight += _MENDS_WHAT_IS_IDLE
+        words_before, words_after = (
+            Counter(_NAME.findall(_TEXT.sub("", text))) for text in (before, after)
+        )
+        names, others = set(words_before), set(words_after)
+        towards = 0.0
+        if edit.kind not in (_TARGET, _TARGETS):
+            gone, come = words_before - words_after, words_after - words_before
+            towards = _by_target(before, gone, come)
+            weight += towards
+        function = self._function(made.file, edit.line)
+        if function is not None:
+            used = function.used_beside(edit.lines) | {"self", "cls"}
+            called, added = function.called_beside(edit.lines), others - names
+            if any(added & once and called & once for once in _DONE_ONCE):
+                weight += _DONE_TWICE
+            if edit.kind == _TARGET:
+                is_idle = bool((names - others) & (function.bound - used))
+                weight += _MENDS_WHAT_IS_IDLE if is_idle else 0.0
+            else:
+                if (others - names) & (function.bound - used):
+                    weight += _USES_WHAT_IS_UNUSED
+                if (names - others) & (function.bound - used) and not function.is_adapter:
+                    weight += _LEAVES_UNUSED
+            if edit.kind == _FORGOTTEN and any(map(_is_flag, added)):
+                weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
+            elif edit.kind == _FORGOTTEN and _PRODUCT.search(before):
+                weight += _SCALES_A_PRODUCT
+        if made.file == self._adapters:
+            weight += _IN_ADAPTERS
+        if _WITH_ITSELF.search(after) and not _WITH_ITSELF.search(before):
+            weight += _SENSELESS
+        if _RETURNED.fullmatch(before) and len(after) > len(before):
+            weight += _SET_BEFORE
+        if self._sources.count(made.file, before) > 1:
+            weight += _WITH_TWINS
+        elif function is not None and not towards and function.has_like(before, edit.lines):
+            weight += _WITH_LIKES
+        return weight
+
+    def _as_usual(self, made: FileEdit) -> float:
+        """What it weighs that what goes together stands in the order of other places, or not."""
+        source = self._sources.text(made.file)
+        gained = self._sources.orders.gained(source, made.edit.applied(source), made.edit.lines)
+        return _AS_USUAL if gained > 0 else _UNUSUAL if gained < 0 else 0.0
+
+    def _function(self, file: str, line: int) -> _Function | None:
+        found = self._sources.node(file, line)
+        return None if found is None else _Function(found)
+
+
+class _Function:
+    """The names of one function: those that it binds, and where it uses them."""
+
+    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._node = node
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether the grader calls it."""
+        return self._node.name.startswith(_ADAPTER)
+
+    @cached_property
+    def _values(self) -> list[tuple[int, str]]:
+        return [
+            (one.lineno, ast.dump(one.value))
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+        ]
+
+    def has_like(self, before: str, lines: Collection[int]) -> bool:
+        """Whether what a line assigns is assigned on another one, to the letter."""
+        own = [value for line, value in self._values if line in lines]
+        others = [value for line, value in self._values if line not in lines]
+        return bool(before) and any(value in others for value in own)
+
+    @cached_property
+    def bound(self) -> set[str]:
+        """Its parameters and variables."""
+        names = {one.arg for one in ast.walk(self._node) if isinstance(one, ast.arg)}
+        return names | {
+            one.id
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
+
+    def used_beside(self, lines: Collection[int]) -> set[str]:
+        """The names that it does something with on other lines than these."""
+        asked = {id(one) for one in map(asked_for_none, ast.walk(self._node)) if one is not None}
+        return {
+            one.id
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Name)
+            and isinstance(one.ctx, ast.Load)
+            and one.lineno not in lines
+            and id(one) not in asked
+        }
+
+    def called_beside(self, lines: Collection[int]) -> set[str]:
+        """The attributes that it reads on other lines than these."""
+        return {
+            one.attr
+            for one in ast.walk(self._node)
+            if isinstance(one, ast.Attribute) and one.lineno not in lines
+        }
+
+
+def _by_order(before: str, after: str) -> float:
+    """What it weighs that names stand in another order."""
+    was, is_now = disorder(before), disorder(after)
+    if is_now[_INPUTS] > was[_INPUTS] and _names_in(before) == _names_in(after):
+        return _KEYS_FIRST
+    order = is_now.total() - was.total()
+    return 0.0 if not order else _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
+
+
+def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> float:
+    """What it weighs that a variable is made of what is called like it, or no longer is."""
+    target = _SET.match(before)
+    if target is None or not gone or not come:
+        return 0.0
+    own = words(target[1].rpartition(".")[2])
+    was, is_now = (
+        sum(
+            any(_is_short_for(word, other) for one in names for other in words(one)) for word in own
+        )
+        for names in (gone, come)
+    )
+    return _LIKE_ITS_TARGET * ((is_now > was) - (is_now < was))
+
+
+def _is_short_for(one: str, other: str) -> bool:
+    """Whether two words are the same, or one is how the other begins: `out` and `output`."""
+    shorter, longer = sorted((one, other), key=len)
+    return shorter == longer or (len(shorter) >= _ABBREVIATED and longer.startswith(shorter))
+
+
+def _is_flag(name: str) -> bool:
+    return nature_of_name(name) is Nature.FLAG
+
+
+def _names_in(text: str) -> list[str]:
+    return sorted(_NAME.findall(text))
+
+
+def disorder(text: str) -> Counter[int]:
+    """By family, how often a name stands right after one that it usually stands before."""
+    count: Counter[int] = Counter()
+    for part in _COMPARED.split(_TURNED.sub("", text)):
+        last: dict[int, int] = {}
+        for name in _NAME.findall(part):
+            for family, place in _families_of(name).items():
+                count[family] += place < last.get(family, place)
+                last[family] = place
+    return count
+
+
+def _families_of(name: str) -> dict[int, int]:
+    """The families of a name's words, and its place in them."""
+    words = [one.lower() for one in _WORD.findall(name.replace("_", " "))]
+    found = [_PLACES[word] for word in words if word in _PLACES]
+    return dict(found) if len(found) == 1 else {}
+
+
+def _changed_lines(source: str, edited: str, lines: Collection[int]) -> tuple[str, str]:
+    old, new = source.split("\n"), edited.split("\n")
+    before = [old[line - 1] for line in lines if line <= len(old)]
+    after = [new[line - 1] for line in lines if line <= len(new)]
+    return "\n".join(before), "\n".join(after)

@@ -1,0 +1,330 @@
+"""Mending: which edits make an exercise's wrong answers right, and leave right ones right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from grader.core.wire.trials import MAX_EDITS, Change, Outcomes, Passed, Trials
+from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.mistakes.diagnosis import TELLING_ASPECTS
+from grader.explain.repair.questions import Asked, in_turn, is_answer, telling
+from grader.explain.repair.sources import Sources
+from grader.explain.rewriting.edit import Edit
+from grader.explain.rewriting.generating import edits_of
+
+_FOLLOWED = 3
+_WRONG_TRIED = 2
+# Models of larger sizes take long to be made.
+_SMALL = 1000
+_RIGHT_TRIED = 1
+# Of the proof.
+_WRONG_PROVEN = 8
+_RIGHT_PROVEN = 3
+_OF_OTHERS = 2
+_RIGHT_OF_OTHERS = 3
+# What is wrong in part may become wrong in other parts.
+_RIGHT_OF_WRONG_OTHERS = 12
+_MOST_RIGHT_OF_WRONG = 16
+_MOST_OF_OTHERS = 16
+_MOST_RIGHT = 40
+# So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
+_PROVEN_TOGETHER = 12
+_MOST_FOUND = 12_000
+# In characters: hundreds of edits cross in the header of one frame.
+_LONGEST = 600
+# What costs more is tried where nothing else mends.
+_LIKELY = 1.5
+# So many edits may mend; in wrong programs they are a few in a hundred.
+_FEW = 20
+_MOST_SHARE = 0.15
+
+
+class Workbench(Protocol):
+    """A fresh copy of a submission, in which edits can be tried; that took it so many seconds."""
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that it took so far."""
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials."""
+
+
+NewBench = Callable[[], AbstractContextManager[Workbench]]
+Lines = frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """An edit, and the file that it is of."""
+
+    file: str
+    edit: Edit
+
+    def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[Change]]:
+        """What it changes, and what another one does, as it is told to a worker."""
+        changes: dict[str, list[Change]] = {}
+        for made in (self, other) if other is not None else (self,):
+            own = [Change(one.start, one.end, one.text) for one in made.edit.replacements]
+            changes.setdefault(made.file, []).extend(own)
+        return {file: sorted(own, key=_place_of) for file, own in changes.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """An edit that makes wrong answers right.
+
+    `share` is how much it does of what is wrong with the exercise for which it was looked for,
+    `exercises` are those that it makes right, `breaks` those that it makes wrong.
+    """
+
+    made: FileEdit
+    share: float
+    exercises: frozenset[str]
+    breaks: frozenset[str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it makes all of the exercise right, and nothing wrong."""
+        return self.share == 1 and not self.breaks
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What mending took: edits tried, calls made."""
+
+    edits: int = 0
+    calls: int = 0
+
+    def plus(self, other: Cost) -> Cost:
+        """Both together."""
+        return Cost(self.edits + other.edits, self.calls + other.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is tried for one exercise.
+
+    Seconds are those of processor time in which trials are begun: a net, for what takes much longer
+    than such calls do.
+    """
+
+    edits: int = 4000
+    seconds: float = 6.0
+    seconds_of_proof: float = 3.0
+
+
+IN_CLASS = Bounds()
+
+
+def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
+    """The edits to be tried, in their order, which follows from the sources alone."""
+    found: list[FileEdit] = []
+    for file, lines in sources.concerned(passed).items():
+        if len(found) > _MOST_FOUND:
+            break
+        elsewhere, users = sources.elsewhere(file), sources.users(file)
+        edits = edits_of(sources.text(file), lines, elsewhere, users)
+        found += (FileEdit(file, edit) for edit in edits if _size(edit) <= _LONGEST)
+    found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
+    return found
+
+
+class Search:
+    """The search for edits that mend one exercise of a submission; `cost` is what it took so far.
+
+    `asked` are the calls of all exercises whose right answer is known. Every edit is made together
+    with the one `besides`, which mended an exercise that this one builds on. Where `answers_only`
+    are looked at, calls that raise are nobody's business. Of the edits that there are, so many were
+    `left_out` for the bounds. `passed` are the lines that wrong calls pass,
+    by exercise, those of the others as well.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        bench: NewBench,
+        exercise: str,
+        asked: Sequence[Asked],
+        besides: FileEdit | None = None,
+        answers_only: bool = False,
+        bounds: Bounds = IN_CLASS,
+    ) -> None:
+        self._catalogue = catalogue
+        self._besides = besides
+        self._bench = bench
+        self._exercise = exercise
+        self._bounds = bounds
+        asked = [one for one in asked if one.answered or not answers_only]
+        own = [one for one in asked if one.exercise == exercise]
+        self._wrong = [one for one in own if not one.right]
+        self._right = [one for one in own if one.right]
+        self._others = [one for one in asked if one.exercise != exercise]
+        self.cost = Cost()
+        self.left_out = 0
+        self.passed: dict[str, Lines] = {}
+
+    def mends(self, sources: Sources, suffice: Callable[[Sequence[Mend]], bool]) -> list[Mend]:
+        """The edits that make the exercise's wrong answers right, in the order of their cost.
+
+        The likely ones are tried on a few calls first, all of them, whatever comes of the first;
+        those that are left are proven in another worker. Where they do not `suffice`, the unlikely
+        ones follow, in one more.
+        """
+        with self._bench() as bench:
+            passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
+            self.passed = {self._exercise: _lines(passed), **self._passed_by_others(bench)}
+            edits = schedule(sources, passed)
+            self.left_out = max(0, len(edits) - self._bounds.edits)
+            del edits[self._bounds.edits :]
+            likely = sum(one.edit.cost <= _LIKELY for one in edits)
+            over = bench.seconds + self._bounds.seconds
+            left = self._mending(bench, edits, 0, likely, self._bounds.seconds)
+            rest = over - bench.seconds
+        mends = self._proven(edits, left)
+        if suffice(mends):
+            return mends
+        with self._bench() as bench:
+            left += self._mending(bench, edits, likely, len(edits), rest)
+        return self._proven(edits, left)
+
+    def _mending(
+        self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
+    ) -> list[int]:
+        """Those of a stretch of edits, by number, with which a few calls are answered rightly.
+
+        Where the seconds do not suffice, the last ones are left out.
+        """
+        small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
+        wrong = small if len(small) >= _WRONG_TRIED else self._wrong
+        few = sorted(telling(wrong, _WRONG_TRIED), key=lambda one: one.size)
+        calls = [*few, *telling(self._right, _RIGHT_TRIED)]
+        left: list[int] = []
+        over = bench.seconds + seconds
+        for start in range(first, end, MAX_EDITS):
+            chunk = edits[start : min(start + MAX_EDITS, end)]
+            if bench.seconds >= over:
+                self.left_out += len(chunk)
+                continue
+            outcomes = self._tried(bench, calls, len(few), chunk, over - bench.seconds)
+            self.left_out += len(chunk) - outcomes.tried
+            left += [start + number for number in self._left(calls, len(chunk), outcomes)]
+        return left
+
+    def _passed(self, bench: Workbench, asked: Iterable[Asked]) -> Sequence[Passed]:
+        """The lines that a few wrong calls pass, in a state that none was made in before."""
+        calls = [one.question.call for one in asked]
+        return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
+
+    def _passed_by_others(self, bench: Workbench) -> dict[str, Lines]:
+        """The lines that a wrong call of each other exercise passes."""
+        wrong = in_turn([one for one in self._others if not one.right], 1)
+        return {one.exercise: _lines(self._passed(bench, [one])) for one in wrong}
+
+    def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[Mend]:
+        """What of it holds for more calls, in another worker."""
+        if not left or _is_luck(edits, left):
+            return []
+        together = _with_others(len(edits), left)
+        proof = list(self._proof())
+        must_change = min(len(self._wrong), _WRONG_PROVEN)
+        chosen = [edits[number] for number in together]
+        with self._bench() as bench:
+            seconds = self._bounds.seconds_of_proof
+            outcomes = self._tried(bench, proof, must_change, chosen, seconds)
+        return [
+            self._mend(edits[number], proof, place, outcomes)
+            for place, number in enumerate(together)
+            if number in left
+        ]
+
+    def _tried(
+        self,
+        bench: Workbench,
+        calls: Sequence[Asked],
+        must_change: int,
+        edits: Sequence[FileEdit],
+        seconds: float,
+    ) -> Outcomes:
+        asked = [one.question.call for one in calls]
+        changes = [one.together_with(self._besides) for one in edits]
+        outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
+        self.cost = Cost(self.cost.edits + outcomes.tried, self.cost.calls + outcomes.calls)
+        return outcomes
+
+    def _left(self, calls: Sequence[Asked], count: int, outcomes: Outcomes) -> Iterator[int]:
+        """The edits, by number, with which every call is answered rightly."""
+        known: dict[tuple[int, int], bool] = {}
+        for number in range(count):
+            for place, one in enumerate(calls):
+                given = outcomes.given.get((number, place))
+                if given is None:
+                    break
+                if (place, given) not in known:
+                    answer = outcomes.answers[given]
+                    known[place, given] = is_answer(self._catalogue, one.question, answer)
+                if not known[place, given]:
+                    break
+            else:
+                yield number
+
+    def _proof(self) -> Iterator[Asked]:
+        yield from telling(self._wrong, _WRONG_PROVEN)
+        yield from telling(self._right, _RIGHT_PROVEN)
+        wrong = [one for one in self._others if not one.right]
+        names = {one.exercise for one in wrong}
+        right = [one for one in self._others if one.right]
+        beside_wrong = [one for one in right if one.exercise in names]
+        elsewhere = [one for one in right if one.exercise not in names]
+        yield from list(in_turn(wrong, _OF_OTHERS))[:_MOST_OF_OTHERS]
+        yield from list(in_turn(beside_wrong, _RIGHT_OF_WRONG_OTHERS))[:_MOST_RIGHT_OF_WRONG]
+        yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
+
+    def _mend(self, made: FileEdit, proof: Sequence[Asked], place: int, outcomes: Outcomes) -> Mend:
+        wrong: dict[str, list[bool]] = {}
+        plainly: dict[str, list[bool]] = {}
+        breaks: set[str] = set()
+        for call, one in enumerate(proof):
+            answer, control = outcomes.of(place, call), outcomes.unedited(call)
+            is_right = one.provable and is_answer(self._catalogue, one.question, answer)
+            if is_answer(self._catalogue, one.question, control):
+                is_right = False  # no edit mends what is right without it
+            if not one.right:
+                wrong.setdefault(one.exercise, []).append(is_right)
+                if one.question.aspect in TELLING_ASPECTS:
+                    plainly.setdefault(one.exercise, []).append(is_right)
+            elif not is_right:
+                breaks.add(one.exercise)
+        own = plainly.get(self._exercise) or wrong[self._exercise]
+        mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
+        return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+
+
+def _lines(passed: Iterable[Passed]) -> Lines:
+    return frozenset((one.file, line) for one in passed for line in one.lines)
+
+
+def _size(edit: Edit) -> int:
+    return sum(len(one.text) for one in edit.replacements)
+
+
+def _place_of(change: Change) -> tuple[int, int]:
+    return change.start, change.end
+
+
+def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
+    """Whether so many edits mend that it is not what they change, but that they do."""
+    return len(left) > max(_FEW, _MOST_SHARE * len(edits))
+
+
+def _with_others(count: int, left: Sequence[int]) -> list[int]:
+    """The cheapest that are left, and of the others as many as it takes to tell nobody which."""
+    chosen = set(left[:_PROVEN_TOGETHER])
+    for number in range(count):
+        if len(chosen) >= _PROVEN_TOGETHER:
+            break
+        chosen.add(number)
+    return sorted(chosen)

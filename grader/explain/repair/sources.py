@@ -1,0 +1,210 @@
+"""The source files of a submission, and which of their lines a call depends on."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from grader.core.wire.trials import Passed
+from grader.explain.repair.orders import Orders
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_MOST_FILES = 400
+_LONGEST = 200_000
+# Of other files, in characters, for the edits of one.
+_MOST_READ = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of the submission, below its root, and its statements at the top level."""
+
+    name: str
+    text: str
+    body: tuple[ast.stmt, ...]
+
+
+class Sources:
+    """The Python sources below a submission's root; only these can be edited.
+
+    What a worker says that a call passed is believed as far as it is a line of one of them.
+    """
+
+    def __init__(self, files: Mapping[str, SourceFile]) -> None:
+        self._files = files
+
+    @classmethod
+    def below(cls, root: Path) -> Sources:
+        """All that are small enough to be read."""
+        return cls.of(root, filter(_is_source, _files_below(root)))
+
+    @classmethod
+    def of(cls, root: Path, paths: Iterable[Path]) -> Sources:
+        """Some of them."""
+        files: dict[str, SourceFile] = {}
+        for path in paths:
+            if len(files) == _MOST_FILES:
+                break
+            name = path.relative_to(root).as_posix()
+            # What is nested too deeply to be parsed is out of memory, as the parser says.
+            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+                if path.stat().st_size <= _LONGEST:
+                    text = path.read_text(encoding="utf-8-sig")
+                    files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
+        return cls(files)
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of all files."""
+        return [one.text for one in self._files.values()]
+
+    @functools.cached_property
+    def orders(self) -> Orders:
+        """In which order they name what goes together."""
+        return Orders(self.texts)
+
+    def text(self, file: str) -> str:
+        """The text of one of the files."""
+        return self._files[file].text
+
+    def elsewhere(self, file: str) -> list[str]:
+        """The texts of files that a file may use: those it imports, and others of its folder."""
+        imported = set(_imported(self._files[file].body))
+        found: list[str] = []
+        for name, other in self._files.items():
+            path = PurePosixPath(name)
+            near = path.parent == PurePosixPath(file).parent != PurePosixPath()
+            if name != file and (near or {path.stem, path.parent.name} & imported):
+                found.append(other.text)
+        return _as_many_as_are_read(found)
+
+    def users(self, file: str) -> list[str]:
+        """The texts of files that import a file."""
+        name = PurePosixPath(file).stem
+        others = (other for own, other in self._files.items() if own != file)
+        return _as_many_as_are_read(one.text for one in others if name in _imported(one.body))
+
+    def line(self, file: str, number: int) -> str:
+        """A line of a file, without the space around it; nothing if there is none."""
+        lines = self._files[file].text.split("\n") if file in self._files else []
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def count(self, file: str, text: str) -> int:
+        """How often a line stands in one of the files, wherever it begins."""
+        return [one.strip() for one in self._files[file].text.split("\n")].count(text.strip())
+
+    def node(self, file: str, number: int) -> Function | None:
+        """The innermost function around a line."""
+        found: Function | None = None
+        nodes: Iterable[ast.AST] = self._files[file].body
+        while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
+            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
+                found = around
+            nodes = list(ast.iter_child_nodes(around))
+        return found
+
+    def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
+        """By file, the lines that were passed, and those of what they use from the top level."""
+        lines = {
+            one.file: set(one.lines) for one in passed if one.file in self._files and one.lines
+        }
+        used: set[str] = set()
+        for name, own in lines.items():
+            for node in self._files[name].body:
+                if own & _span(node):
+                    used |= _used(node)
+                    own |= _headers(node, own) | _inheriting(node, own)
+        for name, file in self._files.items():
+            for node in file.body:
+                if used & _bound(node):
+                    lines.setdefault(name, set()).update(_span(node))
+                elif isinstance(node, ast.ClassDef) and node.name in used:
+                    own = lines.setdefault(name, set())
+                    own |= _headers(node, _span(node)) | _inheriting(node, own)
+        return lines
+
+
+def _as_many_as_are_read(texts: Iterable[str]) -> list[str]:
+    found, left = [], _MOST_READ
+    for text in texts:
+        left -= len(text)
+        if left < 0:
+            break
+        found.append(text)
+    return found
+
+
+def _files_below(root: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(files))
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
+
+
+def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """The words of what a file imports at its top level."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for one in node.names:
+                yield from one.name.split(".")
+            if isinstance(node, ast.ImportFrom):
+                yield from (node.module or "").split(".")
+
+
+def _is_around(node: ast.AST, number: int) -> bool:
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    return first is not None and last is not None and first <= number <= last
+
+
+def _span(node: ast.stmt) -> set[int]:
+    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
+    """The lines with the default values of functions that were passed, and classes' attributes."""
+    found: set[int] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
+            if one.args.defaults or one.args.kw_defaults:
+                found |= set(range(one.lineno, one.body[0].lineno))
+        elif isinstance(one, ast.ClassDef) and passed & _span(one):
+            for own in one.body:
+                if isinstance(own, ast.Assign | ast.AnnAssign):
+                    found |= _span(own)
+    return found
+
+
+def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
+    """Where a class that is derived from others begins, and those of its methods nobody passed.
+
+    It may be derived from others, they may be called otherwise.
+    """
+    if not isinstance(node, ast.ClassDef) or not node.bases:
+        return set()
+    methods = (one for one in node.body if isinstance(one, ast.FunctionDef))
+    return {node.lineno} | {one.lineno for one in methods if not passed & _span(one)}
+
+
+def _used(node: ast.stmt) -> set[str]:
+    """The names and the attributes that a statement holds."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that an assignment at the top level binds."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+        targets = [node.target]
+    return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}

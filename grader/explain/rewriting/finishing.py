@@ -1,0 +1,228 @@
+"""Makes edits of drafts: each well formed, none without effect, of equal ones the cheapest."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from grader.explain.rewriting.draft import Draft
+from grader.explain.rewriting.edit import Replacement, replaced
+from grader.explain.rewriting.program.source import Program, Span
+from grader.explain.rewriting.trees import Trees
+
+_ATOMS = (
+    ast.Name,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Call,
+    ast.Constant,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.JoinedStr,
+)
+_OPERATORS: dict[type[ast.AST], int] = {
+    ast.Pow: 10,
+    ast.Mult: 8,
+    ast.Div: 8,
+    ast.FloorDiv: 8,
+    ast.Mod: 8,
+    ast.MatMult: 8,
+    ast.Add: 7,
+    ast.Sub: 7,
+    ast.LShift: 6,
+    ast.RShift: 6,
+    ast.BitAnd: 5,
+    ast.BitXor: 4,
+    ast.BitOr: 3,
+    ast.And: 0,
+    ast.Or: -1,
+    ast.Not: 1,
+}
+# Places at which an expression of any kind may stand without parentheses.
+_FREE: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Assign: ("value",),
+    ast.AugAssign: ("value",),
+    ast.AnnAssign: ("value",),
+    ast.Return: ("value",),
+    ast.Expr: ("value",),
+    ast.If: ("test",),
+    ast.While: ("test",),
+    ast.For: ("iter",),
+    ast.Call: ("args",),
+    ast.keyword: ("value",),
+    ast.Subscript: ("slice",),
+    ast.Slice: ("lower", "upper", "step"),
+    ast.List: ("elts",),
+    ast.Tuple: ("elts",),
+    ast.arguments: ("defaults", "kw_defaults"),
+}
+_TUPLES = (ast.Assign, ast.Return, ast.Subscript)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A draft that proved to be well formed: its pieces, and the numbers of the trees it makes."""
+
+    draft: Draft
+    own_tree: int
+    pieces: tuple[Replacement, ...]
+    statement: ast.stmt
+    tree: int
+    function: str | None
+
+
+class Finishing:
+    """Checks drafts against the program that they would change."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._trees = Trees(program)
+        self._parsed: dict[tuple[str, str], tuple[int, ast.AST] | None] = {}
+
+    def finish(self, draft: Draft) -> Finished | None:
+        """The draft with the parentheses it needs; None if it is ill formed or changes nothing."""
+        program = self._program
+        node = draft.node
+        span = program.outer_span(node)
+        if any(self._added_lines(piece) > 0 for piece in draft.pieces):
+            return None
+        pieces = merged(self._with_line_ends(piece) for piece in draft.pieces)
+        text = replaced(program.source[span.start : span.end], pieces, span.start)
+        parsed = self._parse(text, _kind_of(node), getattr(node, "col_offset", 0))
+        if parsed is None or parsed[0] == self._trees.number(node):
+            return None
+        number, tree = parsed
+        if isinstance(node, ast.expr) and self._needs_parentheses(node, tree, pieces, text):
+            pieces = _in_parentheses(pieces, span)
+        home = program.home(node)
+        whole = self._trees.number_after(home.statement, {node: number})
+        function = program.function(home.scope)
+        return Finished(draft, number, pieces, home.statement, whole, function)
+
+    def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
+        """The tree of a statement after several changes; None if one lies within another."""
+        spans = sorted((s.start, s.end) for s in (self._span(one) for one in changes))
+        if any(end > start for (_, end), (start, _) in itertools.pairwise(spans)):
+            return None
+        became = {one.draft.node: one.own_tree for one in changes}
+        return self._trees.number_after(changes[0].statement, became)
+
+    def _span(self, one: Finished) -> Span:
+        return self._program.outer_span(one.draft.node)
+
+    def _with_line_ends(self, piece: Replacement) -> Replacement:
+        """A piece that keeps the number of lines."""
+        missing = -self._added_lines(piece)
+        return Replacement(piece.start, piece.end, piece.text + "\n" * missing)
+
+    def _added_lines(self, piece: Replacement) -> int:
+        before = self._program.source.count("\n", piece.start, piece.end)
+        return piece.text.count("\n") - before
+
+    def _parse(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
+        if (kind, text) not in self._parsed:
+            self._parsed[kind, text] = self._parse_anew(text, kind, column)
+        return self._parsed[kind, text]
+
+    def _parse_anew(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
+        flags = ast.PyCF_ONLY_AST
+        try:
+            if kind == "expression":
+                tree: ast.AST = compile(f"({text}\n)", "<edit>", "eval", flags).body
+            elif kind == "parameters":
+                tree = compile(f"def _({text}\n): ...", "<edit>", "exec", flags).body[0].args
+            elif kind == "loop":
+                block = f"if _:\n{' ' * column}{text}" if column else f"if _:\n {text}"
+                tree = ast.Module(compile(block, "<edit>", "exec", flags).body[0].body, [])
+            else:
+                module = compile(text, "<edit>", "exec", flags)
+                tree = module.body[0] if len(module.body) == 1 else module
+        except (SyntaxError, ValueError):
+            return None
+        return self._trees.number(tree), tree
+
+    def _needs_parentheses(
+        self, node: ast.expr, tree: ast.AST, pieces: Sequence[Replacement], text: str
+    ) -> bool:
+        if "\n" in text and not _stands_alone(text):
+            return True
+        if isinstance(tree, _ATOMS):
+            return False
+        inner, outer = self._program.span(node), self._program.outer_span(node)
+        if inner != outer and all(inner.start <= p.start and p.end <= inner.end for p in pieces):
+            return False
+        if isinstance(tree, (ast.Tuple, ast.GeneratorExp)) and text.startswith("("):
+            return False
+        home = self._program.home(node)
+        if isinstance(home.parent, ast.BinOp) and inner == outer:
+            return not _fits(tree, home.parent, node)
+        if home.field in _FREE.get(type(home.parent), ()):
+            return isinstance(tree, ast.Tuple) and not isinstance(home.parent, _TUPLES)
+        return inner != outer or _binding(tree) < _binding(node)
+
+
+def _kind_of(node: ast.AST) -> str:
+    """As what a node's text is to be parsed."""
+    if isinstance(node, (ast.For, ast.While)):
+        return "loop"
+    if isinstance(node, ast.stmt):
+        return "statement"
+    return "parameters" if isinstance(node, ast.arguments) else "expression"
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether a text of several lines needs no brackets around it."""
+    try:
+        compile(f"_ = {text}", "<edit>", "exec", ast.PyCF_ONLY_AST)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _binding(tree: ast.AST) -> int:
+    """How closely an expression holds its parts together."""
+    match tree:
+        case ast.BinOp(op=op) | ast.BoolOp(op=op):
+            return _OPERATORS[type(op)]
+        case ast.UnaryOp(op=ast.Not()):
+            return 1
+        case ast.UnaryOp():
+            return 9
+        case ast.Compare():
+            return 2
+        case _ if isinstance(tree, _ATOMS):
+            return 12
+        case _:
+            return -2
+
+
+def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:
+    """Whether an operand needs no parentheses."""
+    own, other = _binding(tree), _OPERATORS[type(around.op)]
+    if isinstance(around.op, ast.Pow):
+        return node is around.right and own >= 9
+    return own > other or (own == other and node is around.left)
+
+
+def _in_parentheses(pieces: Sequence[Replacement], span: Span) -> tuple[Replacement, ...]:
+    return merged(
+        (Replacement(span.start, span.start, "("), *pieces, Replacement(span.end, span.end, ")"))
+    )
+
+
+def merged(pieces: Iterable[Replacement]) -> tuple[Replacement, ...]:
+    """Replacements of which none touches the next."""
+    found: list[Replacement] = []
+    for piece in pieces:
+        if found and found[-1].end == piece.start:
+            last = found.pop()
+            found.append(Replacement(last.start, piece.end, last.text + piece.text))
+        elif piece.start != piece.end or piece.text:
+            found.append(piece)
+    return tuple(found)

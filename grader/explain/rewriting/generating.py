@@ -1,0 +1,174 @@
+"""All small edits of a program."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from grader.explain.rewriting.draft import Draft
+from grader.explain.rewriting.edit import Edit, Replacement
+from grader.explain.rewriting.finishing import Finished, Finishing
+from grader.explain.rewriting.moved import moved
+from grader.explain.rewriting.pairs import pairs
+from grader.explain.rewriting.program.elsewhere import Seen
+from grader.explain.rewriting.program.scopes import Scopes
+from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.signatures import Signatures
+from grader.explain.rewriting.program.source import Program, Statement
+from grader.explain.rewriting.returned import returned
+from grader.explain.rewriting.rules import FAMILIES, OF_VALUES
+from grader.explain.rewriting.together import Combination, together
+
+_FEWEST = 120
+_MOST_OF_A_LINE = 320
+# What a program may cost that was written to cost much.
+_MOST = 12_000
+
+
+def edits_of(
+    source: str,
+    lines: Collection[int] | None = None,
+    elsewhere: Sequence[str] = (),
+    users: Sequence[str] = (),
+) -> list[Edit]:
+    """The small edits of a program, or those that change statements on the given lines.
+
+    The likeliest come first. All keep the program well formed, and no two make the same one. What
+    does not parse has none. `elsewhere` are the texts of files that the program may import,
+    `users` of those that may import it. Where there are far more than any program of a course
+    has, the later statements have none.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
+        try:
+            program = Program(source)
+            made = _Generation(program, Signatures(program.tree, elsewhere, users))
+            return made.edits(None if lines is None else set(lines))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+
+
+class _Generation:
+    """The making of one program's edits."""
+
+    def __init__(self, program: Program, signatures: Signatures) -> None:
+        self._program = program
+        scopes = Scopes(program)
+        self._setting = Setting(program, scopes, signatures, Seen(program, scopes))
+        self._finishing = Finishing(program)
+
+    def edits(self, lines: set[int] | None) -> list[Edit]:
+        """All edits of statements that have one of the lines."""
+        given = [one for one in self._program.statements if _is_given(one, lines)]
+        finished: list[Finished] = []
+        for statement in given:
+            if len(finished) > _MOST:
+                break
+            finished += self._of_statement(statement)
+        finished += list(returned(self._program, self._finishing, finished))
+        combined = together(self._setting, self._finishing, [one.node for one in given], finished)
+        nodes = [one.node for one in given]
+        paired = (*pairs(self._setting, nodes), *moved(self._setting, nodes))
+        return self._distinct(finished, (*combined, *paired))
+
+    def _of_statement(self, statement: Statement) -> list[Finished]:
+        """The cheapest edits of one statement, no two of them equal."""
+        drafts = _likeliest_first(self._drafts(statement))
+        found: dict[int, Finished] = {}
+        most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
+        most *= _head_lines(statement.node)
+        for draft in drafts:
+            if len(found) >= most:
+                break
+            finished = self._finishing.finish(draft)
+            if finished is not None:
+                found.setdefault(finished.tree, finished)
+        return list(found.values())
+
+    def _drafts(self, statement: Statement) -> Iterator[Draft]:
+        for node in statement.nodes:
+            for family in FAMILIES.get(type(node), ()):
+                yield from family(self._setting, node)
+            if isinstance(node, ast.expr) and _is_read(node):
+                for family in OF_VALUES:
+                    yield from family(self._setting, node)
+
+    def _distinct(self, single: Iterable[Finished], combined: Iterable[Combination]) -> list[Edit]:
+        """Edits in their order, of equal ones the cheapest."""
+        found: dict[frozenset[tuple[int, int]], Edit] = {}
+        singles = (Combination.of(one) for one in single)
+        program = self._program
+        places = {one.node: place for place, one in enumerate(program.statements)}
+        for one in sorted((*singles, *combined), key=lambda one: one.cost):
+            trees = frozenset((places[node], tree) for node, tree in one.trees)
+            if trees not in found:
+                found[trees] = _edit(program, one)
+        edits = list(found.values())
+        edits.sort(key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
+        return edits
+
+
+def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:
+    """By cost, and of one cost some of each node before the rest of any."""
+    seen: dict[tuple[ast.AST, float], int] = defaultdict(int)
+    ranked: list[tuple[float, int, int, Draft]] = []
+    for draft in drafts:
+        turn = seen[draft.node, draft.cost]
+        seen[draft.node, draft.cost] = turn + 1
+        ranked.append((draft.cost, turn, len(ranked), draft))
+    return [draft for _, _, _, draft in sorted(ranked, key=lambda one: one[:3])]
+
+
+def _is_given(statement: Statement, lines: set[int] | None) -> bool:
+    if lines is None:
+        return True
+    node = statement.node
+    return not lines.isdisjoint(range(node.lineno, node.lineno + _head_lines(node)))
+
+
+def _is_read(node: ast.expr) -> bool:
+    """Whether a node is an expression whose value is used."""
+    if isinstance(node, (ast.Slice, ast.Starred, ast.Constant, ast.JoinedStr)):
+        return False
+    return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+
+
+def _head_lines(node: ast.stmt) -> int:
+    """How many lines a statement has without the blocks in it."""
+    body = getattr(node, "body", None)
+    end = node.end_lineno or node.lineno
+    if isinstance(body, list) and body:
+        end = max(node.lineno, min(end, body[0].lineno - 1))
+    return end - node.lineno + 1
+
+
+def _edit(program: Program, one: Combination) -> Edit:
+    return Edit(
+        one.kind,
+        program.line(one.at),
+        tuple(sorted(_lines(program, one.pieces))),
+        one.cost,
+        one.pieces,
+        one.subject,
+        one.function,
+    )
+
+
+def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
+    """The lines that are not the same after replacements."""
+    found: set[int] = set()
+    for piece in pieces:
+        first = program.line(piece.start)
+        if "\n" not in piece.text and program.line(piece.end) == first:
+            found.add(first)
+            continue
+        old = program.source[piece.start : piece.end].split("\n")
+        new = piece.text.split("\n")
+        if len(old) == len(new):
+            pairs = enumerate(zip(old, new, strict=True))
+            found |= {first + place for place, (one, other) in pairs if one != other}
+        else:
+            found |= set(range(first, first + len(old)))
+    return found

@@ -1,0 +1,162 @@
+"""What was to be appended, returned or counted, and is not: a value that goes nowhere."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, Draft, put, wrap
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.missing.forgotten import unused
+from grader.explain.rewriting.program.name_similarity import kinship
+from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_COLLECTING = ("append", "extend", "add", "insert", "write")
+
+
+def appended(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
+    """`found.append(value)` for `value` alone, to the lists that the function appends to."""
+    if not isinstance(node.value, (ast.Call, ast.BinOp, ast.Name, ast.Subscript)):
+        return
+    if callee(node.value).startswith(_COLLECTING):
+        return
+    for name in _appended_to(setting, node):
+        subject = "a value that goes nowhere"
+        before = f"{name}.append("
+        yield wrap(setting.program, node.value, before, ")", "result", SLIP, subject, loose=True)
+
+
+def _appended_to(setting: Setting, node: ast.AST) -> list[str]:
+    """The variables known at a place to which something is appended in the function around it."""
+    visible = setting.seen.visible(node)
+    found = {
+        one.func.value.id: None
+        for one in ast.walk(setting.program.scope(node))
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Attribute)
+        and one.func.attr in ("append", "extend")
+        and isinstance(one.func.value, ast.Name)
+    }
+    return [name for name in found if name in visible]
+
+
+def returned(setting: Setting, node: ast.Return) -> Iterator[Draft]:
+    """`return first, second` for `return first`, of a kin that nothing reads."""
+    if not isinstance(node.value, ast.Name):
+        return
+    own = node.value.id
+    scope = setting.program.scope(node)
+    subject = f"what `{getattr(scope, 'name', '')}` returns"
+    first = setting.scopes.names(node).first
+    for other, _ in unused(setting, node):
+        if kinship(own, other) == 2:
+            is_later = first[other] >= first.get(own, 0)
+            before, after = ("", f", {other}") if is_later else (f"{other}, ", "")
+            value = node.value
+            yield wrap(
+                setting.program, value, before, after, "entry-added", SLIP, subject, loose=True
+            )
+
+
+def all_of(setting: Setting, node: ast.Return | ast.Assign) -> Iterator[Draft]:
+    """`torch.cat(parts, dim=-1)` for one of the parts that a loop collected."""
+    match node.value:
+        case (
+            ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp())
+            | ast.Call(func=ast.Attribute(attr="stack"), args=[ast.Name(id=name)], keywords=[])
+        ):
+            if setting.scopes.names(node).natures.get(name) in (Nature.OTHER, Nature.SIZE):
+                subject = f"what becomes of `{name}`"
+                text = f"torch.cat({name}, dim=-1)"
+                yield put(setting.program, node.value, text, "collected", CHANGE, subject)
+        case _:
+            pass
+
+
+def joined_unread(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`f(torch.cat(parts, dim=-1))` for `f(x)`, where nothing reads the list `parts`."""
+    for one in node.args:
+        if not isinstance(one, ast.Name) or setting.scopes.nature(one) is not Nature.TENSOR:
+            continue
+        for name, nature in unused(setting, node):
+            if nature is Nature.OTHER:
+                text, subject = f"torch.cat({name}, dim=-1)", f"`{name}`, which is never used"
+                yield put(setting.program, one, text, "collected", CHANGE, subject)
+
+
+def returned_early(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`return value` for `result = value` at the end of a branch, which nothing reads."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
+            branch = setting.parent(node)
+        case _:
+            return
+    if not isinstance(branch, ast.If) or branch.orelse or node is not branch.body[-1]:
+        return
+    if not isinstance(setting.program.scope(node), ast.FunctionDef):
+        return
+    if not setting.scopes.names(node).read.get(name) or _is_set_after(setting, branch, name):
+        start, end = setting.program.span(target).start, setting.program.outer_span(value).start
+        piece = Replacement(start, end, "return ")
+        subject = f"what becomes of `{name}` in a branch"
+        yield Draft("result", SLIP, subject, node, (piece,), start)
+
+
+def _is_set_after(setting: Setting, branch: ast.If, name: str) -> bool:
+    """Whether a statement after a branch sets a variable anew."""
+    home = setting.program.home(branch)
+    block = getattr(home.parent, home.field)
+    return any(
+        isinstance(target, ast.Name) and target.id == name
+        for statement in block[block.index(branch) + 1 :]
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+    )
+
+
+def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`torch.cat(parts, dim=-1)` for `sum(parts)` and for `torch.stack(parts).mean(0)`."""
+    match node:
+        case ast.Call(func=ast.Name(id="sum"), args=[parts]):
+            pass
+        case ast.Call(
+            func=ast.Attribute(value=ast.Call(args=[parts, *_]) as stacked, attr="sum" | "mean")
+        ) if callee(stacked) == "stack":
+            pass
+        case _:
+            return
+    text = setting.program.text(parts)
+    if isinstance(parts, ast.GeneratorExp):
+        text = f"[{text.removeprefix('(').removesuffix(')')}]"
+    subject = "how parts are put together"
+    yield put(setting.program, node, f"torch.cat({text}, dim=-1)", "collected", CHANGE, subject)
+
+
+def counts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`sum(p.numel() for p in ps)` for `len([p for p in ps])` and `len(list(ps))`."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.ListComp(elt=ast.Name(id=name)) as each]):
+            inner = setting.program.text(each).removeprefix("[").removesuffix("]").strip()
+            text = f"sum({name}.numel(){inner.removeprefix(name)})"
+        case ast.Call(
+            func=ast.Name(id="len"), args=[ast.Call(func=ast.Name(id="list"), args=[over])]
+        ):
+            text = f"sum(one.numel() for one in {setting.program.text(over)})"
+        case _:
+            return
+    yield put(setting.program, node, text, "counted", CHANGE, "what is counted")
+
+
+def counted(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:
+    """What a loop goes through, or its size, where it counts one for each."""
+    if not isinstance(node.elt, ast.Constant) or len(node.generators) != 1:
+        return
+    target = node.generators[0].target
+    if not isinstance(target, ast.Name):
+        return
+    parent = setting.parent(node)
+    subject = f"what `{callee(parent)}` counts" if callee(parent) else "what is counted"
+    for after in (".numel()", ""):
+        text = f"{target.id}{after}"
+        yield put(setting.program, node.elt, text, "counted", SLIP, subject)

@@ -1,0 +1,286 @@
+"""What a function has and never uses: a parameter, a variable, a value that goes nowhere."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments, put, wrap
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.setting import Setting, callee, integer, with_axes
+from grader.explain.rewriting.program.value_kinds import Nature, nature_of_parameter
+
+_MOST = 3
+_NEVER_USED = "`{}`, which is never used"
+_TERMS = (
+    (" + ", ""),
+    (" - ", ""),
+    (" * ", ""),
+    (" / ", ""),
+    (" / (1 - ", ")"),
+    (" @ ", ""),
+    (" @ ", ".T"),
+)
+
+
+def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
+    """Parameters and variables that the function around a node never reads."""
+    return list(itertools.islice(_unread(setting, node), _MOST))
+
+
+def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
+    names = setting.scopes.names(node)
+    line = getattr(node, "lineno", 0)
+    for name, first in names.first.items():
+        if not names.read.get(name) and 0 < first < line and name in names.own:
+            yield name, names.natures[name]
+    around = setting.program.scope(setting.program.scope(node))
+    while isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        outer = setting.scopes.of(around)
+        for name in outer.own - names.own:
+            if not outer.read.get(name):
+                yield name, outer.natures[name]
+        around = setting.program.scope(around)
+
+
+def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """An unused variable in the place of a value, or combined with it."""
+    parent = setting.parent(node)
+    is_element = isinstance(parent, ast.Tuple) and isinstance(parent.ctx, ast.Load)
+    is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    is_value = is_value or (is_element and isinstance(setting.parent(parent), ast.Assign))
+    is_operand = isinstance(parent, ast.BinOp)
+    is_given = isinstance(parent, ast.Call) and node in parent.args
+    if isinstance(parent, ast.Attribute) and isinstance(node, ast.Name):
+        yield from _projected(setting, node)
+    if not (is_value or is_operand or is_given):
+        return
+    for name, nature in unused(setting, node):
+        if nature is Nature.FLAG:
+            yield from _switched(setting, node, name, can_be_none=is_value or is_given)
+        else:
+            yield from _combined(setting, node, name, nature)
+            if is_value:
+                yield _around(
+                    setting, node, f" if {name} is None else {name}", name, CHANGE, loose=True
+                )
+        is_part = nature is Nature.WEIGHT and isinstance(node, ast.Subscript)
+        is_choice = is_given and isinstance(node, ast.Attribute) and _is_of_class(node)
+        same = nature is setting.scopes.nature(node) or is_part or is_choice
+        if same or (is_value and nature is not Nature.FLAG):
+            likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
+            alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
+            cost = SLIP if likely else CHANGE
+            yield put(
+                setting.program, node, name, "forgotten", cost, _NEVER_USED.format(name), alike
+            )
+
+
+def _is_of_class(node: ast.Attribute) -> bool:
+    """Whether it is one of a class's own, as the members of an enumeration are."""
+    return isinstance(node.value, ast.Name) and node.value.id[:1].isupper()
+
+
+def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """`(x @ w.T).method()` for `x.method()`, with a weight that nothing reads."""
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for name, nature in unused(setting, node):
+        if nature is Nature.WEIGHT:
+            for after in (f" @ {name}.T)", f" @ {name})"):
+                subject = _NEVER_USED.format(name)
+                yield wrap(setting.program, node, "(", after, "forgotten", CHANGE, subject)
+
+
+def terms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Further terms that nothing reads: the product of two tensors, two numbers, biases."""
+    parent = setting.parent(node)
+    if not isinstance(parent, (ast.Assign, ast.Return)) or parent.value is not node:
+        return
+    unread = list(_unread(setting, node))
+    if setting.scopes.nature(node).is_number:
+        yield from _numbers(setting, node, unread)
+    if not isinstance(node, ast.BinOp):
+        return
+    tensors = [name for name, nature in unread if nature.is_tensor]
+    for one, other in itertools.combinations(tensors[:_MOST], 2):
+        for symbol in "+-":
+            after = f" {symbol} {one} * {other}"
+            subject = f"`{one}` and `{other}`, which are never used"
+            yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
+
+
+def _numbers(
+    setting: Setting, node: ast.expr, unread: Sequence[tuple[str, Nature]]
+) -> Iterator[Draft]:
+    numbers = [name for name, nature in unread if nature.is_number]
+    for one, other in itertools.combinations(numbers[:_MOST], 2):
+        subject = f"`{one}` and `{other}`, which are never used"
+        after = f" + {one} + {other}"
+        yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for flag in [name for name, nature in unread if nature is Nature.FLAG][:_MOST]:
+        numbers_in = [integer(one) for one in ast.walk(node) if isinstance(one, ast.Constant)]
+        for size in sizes[:_MOST]:
+            yield _around(setting, node, f" + {size} * {flag}", flag, CHANGE)
+            for factor in numbers_in[:1]:
+                yield _around(setting, node, f" + {factor} * {size} * {flag}", flag, CHANGE)
+
+
+def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
+    """An unused variable as a further term or factor."""
+    both = (nature, setting.scopes.nature(node))
+    if isinstance(node, ast.Constant) or not all(n.is_tensor or n.is_number for n in both):
+        return
+    if nature is setting.scopes.nature(node) is Nature.TENSOR:
+        subject = _NEVER_USED.format(name)
+        yield wrap(setting.program, node, f"{name} @ ", "", "forgotten", CHANGE, subject)
+    for before, after in _TERMS:
+        cost = WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE
+        yield _around(setting, node, f"{before}{name}{after}", name, cost)
+
+
+def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
+    """A value that depends on an unused flag."""
+    for other in ("None", *_other_values(setting, node)) if can_be_none else ():
+        yield _around(setting, node, f" if {name} else {other}", name, CHANGE)
+    if setting.scopes.nature(node).is_number:
+        yield _around(setting, node, f" * {name}", name, CHANGE)
+
+
+def _around(
+    setting: Setting, node: ast.expr, after: str, name: str, cost: float, *, loose: bool = False
+) -> Draft:
+    subject = _NEVER_USED.format(name)
+    return wrap(setting.program, node, "", after, "forgotten", cost, subject, loose=loose)
+
+
+def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """A parameter, or what was set just before, that is overwritten, whatever it was."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            pass
+        case _:
+            return
+    scope = setting.program.scope(node)
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+        any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg))
+        or _is_set_just_before(setting, node, name)
+    ):
+        subject = f"when `{name}` is set"
+        for turned in ("", ".unsqueeze(-2)"):
+            after = f" if {name} is None else {name}{turned}"
+            yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
+
+
+def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
+    home = setting.program.home(node)
+    match getattr(home.parent, home.field)[: home.index][-1:] if home.index else []:
+        case [ast.Assign(targets=[ast.Name(id=other)], value=ast.Name())]:
+            return other == name
+        case _:
+            return False
+
+
+def given_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`ids.expand(n)` for `torch.arange(n).expand(n)`, where `ids` is set that is a parameter."""
+    parent = setting.program.home(node).statement
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name)]) if callee(node) in ("arange", "zeros", "ones"):
+            pass
+        case _:
+            return
+    scope = setting.program.scope(node)
+    if not isinstance(scope, ast.FunctionDef) or not isinstance(
+        setting.parent(node), ast.Attribute
+    ):
+        return
+    if any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)):
+        yield put(setting.program, node, name, "forgotten", SLIP, f"when `{name}` is set")
+
+
+def _other_values(setting: Setting, node: ast.expr) -> list[str]:
+    """The variable that an expression is made of, and the first tensor that the function has."""
+    names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+    own = [name for name in names if name not in ("torch", "F", "self", "math")][:1]
+    known = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    return list(dict.fromkeys((*own, *known[:1])))
+
+
+def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """An unused variable as a further argument; a parameter of the function that is called."""
+    program, name = setting.program, callee(node)
+    if not name:
+        return
+    subject = f"what `{name}` is given"
+    given = {keyword.arg for keyword in node.keywords}
+    candidates: dict[str, float] = {}
+    for own, _ in unused(setting, node):
+        if own not in given:
+            candidates[f"{own}={own}"] = CHANGE
+            candidates[own] = CHANGE
+    known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
+    scope = setting.scopes.names(node)
+    if known is not None and not any(isinstance(one, ast.Starred) for one in node.args):
+        for parameter in known.parameters[len(node.args) :]:
+            if parameter in scope.natures and parameter not in given:
+                candidates[f"{parameter}={parameter}"] = SLIP
+    for text in _sized(setting, node) if known is not None and len(node.args) < known.most else ():
+        candidates[text] = WRAP
+    for text, cost in candidates.items():
+        end = program.span(node).end - 1
+        before = program.source[program.span(node.func).end + 1 : end].rstrip()
+        start = program.span(node.func).end + 1 + len(before)
+        lead = ", " if before and not before.endswith(",") else " " if before else ""
+        piece = Replacement(start, start, f"{lead}{text}")
+        at = place_of_arguments(program, node)
+        yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+
+
+def _sized(setting: Setting, node: ast.Call) -> list[str]:
+    """What functions of the file make of a length: masks, tables."""
+    names = setting.scopes.names(node)
+    tensors = [one.id for one in node.args if isinstance(one, ast.Name)][:1]
+    if not tensors or names.natures.get(tensors[0]) is not Nature.TENSOR:
+        return []
+    return [
+        f"{one.name}({tensors[0]}.shape[-2])"
+        for one in setting.scopes.functions.values()
+        if one.least == 1 and nature_of_parameter(one.parameters[0]) is Nature.SIZE
+    ][:2]
+
+
+def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """An unused variable as an index, or as a further one."""
+    if not isinstance(node.ctx, ast.Load):
+        return
+    subject = f"an index of `{setting.program.text(node.value)}`"
+    for name, nature in unused(setting, node):
+        if nature in (Nature.TENSOR, Nature.SIZE, Nature.OTHER):
+            span = setting.program.span(node.slice)
+            piece = Replacement(span.start, span.end, name)
+            alike = ("index", setting.program.text(node.slice), name)
+            yield Draft("index", CHANGE, subject, node, (piece,), span.start, alike)
+            whole = with_axes(setting, node)
+            if whole is not node:
+                text = f"{setting.program.text(node.value)}[{name}]"
+                yield put(setting.program, whole, text, "index", CHANGE, subject)
+
+
+def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]:
+    """A table that an unused variable would be an index of."""
+    if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.Attribute, ast.Subscript)) or (
+        isinstance(parent, ast.Call) and node is parent.func
+    ):
+        return
+    for name, nature in unused(setting, node):
+        if nature in (Nature.TENSOR, Nature.SIZE):
+            subject = f"an index of `{setting.program.text(node)}`"
+            index = f"[{name}]" if nature is Nature.TENSOR else f"[:{name}]"
+            yield wrap(setting.program, node, "", index, "index", WRAP, subject, ("lookup", name))
+            if nature is Nature.SIZE:
+                yield wrap(setting.program, node, "", f"[{name}]", "index", WRAP, subject)

@@ -1,0 +1,294 @@
+"""Methods and operations that were forgotten, by what a name or a place tells of a value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.explain.rewriting.program.elsewhere import Variable
+from grader.explain.rewriting.program.name_similarity import words
+from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_MASKS = frozenset(
+    {"blocked", "future", "allowed", "visible", "hidden", "mask", "causal", "keep", "triangle"}
+)
+_WIDTHS = frozenset({"d", "dim", "width", "k", "size", "head", "model", "features", "dims"})
+_COUNTS = frozenset({"heads", "head", "h", "n", "num", "count", "groups"})
+_TURNED = frozenset({"transpose", "swapaxes", "movedim", "moveaxis", "permute", "stack"})
+_SCALING = frozenset({"div", "divide", "true_divide", "mul", "multiply", "div_", "mul_"})
+_TOLD = frozenset({"log", "exp", "sqrt", "cos", "sin"})
+_REDUCING = frozenset({"max", "min", "sum", "mean", "amax", "amin"})
+_ROOTS = frozenset({"root", "sqrt", "scale", "scaling", "temperature", "divisor"})
+
+
+def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A method of a tensor that is stored or returned as it is."""
+    if not _is_whole(setting, node) or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    program, parent = setting.program, setting.parent(node)
+    subject = "a call that is missing"
+    told = _told_by_target(setting, node)
+    if told is not None:
+        yield wrap(program, node, "", f".{told}()", "method", SLIP, subject)
+    if isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
+        is_call = isinstance(node, ast.Call)
+        for after, cost in ((".exp()", CHANGE), (".sqrt()", WRAP), (".softmax(-1)", WRAP)):
+            yield wrap(program, node, "", after, "method", WRAP if is_call else cost, subject)
+    if isinstance(parent, ast.Return):
+        for name in _tensors(setting, node)[:1]:
+            yield wrap(program, node, "", f".to({name}.dtype)", "method", WRAP, subject)
+    is_idle = isinstance(node, ast.Name) and isinstance(parent, ast.Assign)
+    if callee(node) in _TURNED or is_idle:
+        yield wrap(program, node, "", ".flatten(-2)", "method", CHANGE, subject)
+    if callee(node) in ("tril", "triu"):
+        yield wrap(program, node, "", ".bool()", "method", CHANGE, subject)
+    if callee(node) in ("ones", "ones_like", "full", "zeros", "zeros_like"):
+        for after in (".tril()", ".triu()", ".triu(1)", '.fill_(float("-inf"))'):
+            yield wrap(program, node, "", after, "method", CHANGE, subject)
+
+
+def operands(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A method of a number or a tensor that takes part in an operation."""
+    parent = setting.parent(node)
+    if not isinstance(parent, ast.BinOp) or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for after in (".log()", ".exp()", ".sqrt()"):
+        subject = "a call that is missing"
+        yield wrap(setting.program, node, "", after, "method", WRAP, subject)
+
+
+def starts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """Zeros of a tensor's shape where the tensor itself is filled."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Attribute) and parent.attr in ("masked_fill", "masked_fill_"):
+        subject = "what is filled"
+        text = f"torch.zeros_like({node.id})"
+        yield put(setting.program, node, text, "start", CHANGE, subject)
+
+
+def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Numbers that count where all are one and the same."""
+    if callee(node) not in ("full", "zeros", "ones", "rand", "linspace") or not node.args:
+        return
+    size = node.args[-1] if callee(node) == "linspace" else node.args[0]
+    if isinstance(size, ast.Tuple) and len(size.elts) == 1:
+        size = size.elts[0]
+    if isinstance(size, (ast.Name, ast.Subscript)):
+        text = f"torch.arange({setting.program.text(size)})"
+        subject = f"what `{callee(node)}` makes"
+        yield put(setting.program, node, text, "range", WRAP, subject)
+
+
+def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """The greatest value subtracted before the exponential is taken."""
+    parent = setting.parent(node)
+    is_receiver = isinstance(parent, ast.Attribute) and parent.attr == "exp"
+    is_given = isinstance(parent, ast.Call) and callee(parent) == "exp" and node in parent.args
+    if not (is_receiver or is_given) or not isinstance(node, ast.Name):
+        return
+    subject = "a term that is missing"
+    known = setting.seen.variables(node)
+    for axis in (*_axes(known), "-1"):
+        after = f" - {node.id}.amax({axis}, keepdim=True)"
+        yield wrap(setting.program, node, "", after, "shift", SLIP, subject)
+    unread = [one.name for one in known if not one.is_read and one.nature.is_tensor]
+    for name in unread[:2]:
+        yield wrap(setting.program, node, "", f" - {name}", "shift", SLIP, subject)
+
+
+def masks(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A negation before a call that returns a mask, as its name tells."""
+    name = callee(node)
+    if not name or not _MASKS & set(words(name)):
+        return
+    if setting.scopes.nature(node) is Nature.MASK or isinstance(
+        setting.parent(node), (ast.UnaryOp, ast.Expr, ast.Attribute)
+    ):
+        return
+    subject = "which part of a mask counts"
+    yield wrap(setting.program, node, "~", "", "negation", SLIP, subject)
+
+
+def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """The root of a size, or the share of one head, where a size is all there is."""
+    if setting.scopes.nature(node) is not Nature.SIZE or isinstance(node, ast.Constant):
+        return
+    parent = setting.parent(node)
+    is_divisor = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Div, ast.Mult))
+    is_divisor = is_divisor or (isinstance(parent, ast.Call) and callee(parent) in _SCALING)
+    if not (_is_whole(setting, node) or is_divisor or isinstance(parent, ast.AugAssign)):
+        return
+    program = setting.program
+    if isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
+        subject = "a root that is missing"
+        yield wrap(program, node, "", " ** 0.5", "root", _cost_of_root(parent), subject)
+        if isinstance(parent, (ast.Assign, ast.Return)):
+            yield wrap(program, node, "", " ** 2", "share", CHANGE, "a factor that is missing")
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left:
+        return
+    names = setting.scopes.names(node)
+    visible = setting.seen.visible(node)
+    own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    counts = [
+        name
+        for name, nature in names.natures.items()
+        if nature is Nature.SIZE and (name in visible or name.startswith("self."))
+        if name not in own and set(words(name)) & (_COUNTS | _WIDTHS)
+    ]
+    for name in counts[:4]:
+        is_count = bool(set(words(name)) & _COUNTS)
+        for before, after, cost in (
+            ("", f" // {name}", CHANGE if is_count else WRAP),
+            ("", f" * {name}", CHANGE if not is_count else WRAP),
+        ):
+            yield wrap(program, node, before, after, "share", cost, "a number of one part only")
+    named = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if set(words(named)) & _COUNTS:
+        for name in [one for one in counts if not set(words(one)) & _COUNTS][:2]:
+            text = f"{name} // "
+            yield wrap(program, node, text, "", "share", CHANGE, "a number of one part only")
+    for factor in (2, 3):
+        if isinstance(parent, ast.AugAssign):
+            yield wrap(program, node, f"{factor} * ", "", "factor", WRAP, "a factor")
+
+
+def _cost_of_root(parent: ast.AST) -> float:
+    """A divisor lacks its root sooner than a variable, and one that is called a width hardly."""
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name), *_]) if _WIDTHS & set(words(name)):
+            return CHANGE
+        case ast.Assign() | ast.AnnAssign() | ast.Return():
+            return SLIP + 0.25
+        case _:
+            return SLIP
+
+
+def roots(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """The root of what a name says is one, or a scale: `root = torch.tensor(float(d_k))`."""
+    match node.targets:
+        case [ast.Name(id=name) | ast.Attribute(attr=name)] if _ROOTS & set(words(name)):
+            pass
+        case _:
+            return
+    if not isinstance(node.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
+        return
+    if callee(node.value) in ("sqrt", "rsqrt", "pow"):
+        return
+    subject = "a root that is missing"
+    yield wrap(setting.program, node.value, "", " ** 0.5", "root", SLIP, subject)
+    yield wrap(setting.program, node.value, "", " ** -0.5", "root", CHANGE, subject)
+
+
+def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A factor of two, or its contrary, inside an exponent or a ratio of features."""
+    parent = setting.parent(node)
+    if not isinstance(parent, (ast.BinOp, ast.UnaryOp)) or isinstance(node, ast.BinOp):
+        return
+    if isinstance(parent, ast.UnaryOp):
+        if not isinstance(parent.op, ast.USub) or not _is_in_ratio(setting, parent):
+            return
+    elif not (isinstance(parent.op, ast.Div) and node is parent.left):
+        return
+    if isinstance(node, ast.Constant) or not _is_counting(setting, node):
+        return
+    subject = "a factor"
+    for before, after, cost in (("2 * ", "", SLIP), ("", " / 2", CHANGE), ("-", "", CHANGE)):
+        yield wrap(setting.program, node, before, after, "doubled", cost, subject)
+
+
+def complements(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """`1 - p` for a rate that divides or multiplies, or for a mask that multiplies."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            pass
+        case _:
+            return
+    parent = setting.parent(node)
+    if not isinstance(parent, ast.BinOp) or isinstance(parent.op, (ast.Sub, ast.Add)):
+        return
+    is_rate = bool({"p", "rate", "dropout", "prob", "drop"} & set(words(name)))
+    if is_rate or (_MASKS & set(words(name)) and isinstance(parent.op, ast.Mult)):
+        subject = "which share is meant"
+        yield wrap(setting.program, node, "1 - ", "", "complement", SLIP, subject)
+
+
+def greatest(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """The greatest along an axis, where one of all was taken."""
+    name = callee(node)
+    if name not in _REDUCING or node.keywords:
+        return
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch")), args=[of]):
+            text = setting.program.outer_text(of)
+        case ast.Call(func=ast.Attribute(value=of), args=[]):
+            text = setting.program.outer_text(of)
+        case _:
+            return
+    if not isinstance(of, (ast.Name, ast.Call, ast.Subscript)):
+        return
+    axes = _axes(setting.seen.variables(node))
+    along = f"a{name}" if name in ("max", "min") else name
+    for axis in (*axes, "-1"):
+        subject = f"along which axis `{name}` is taken"
+        new = f"{text}.{along}(dim={axis}, keepdim=True)"
+        yield put(setting.program, node, new, "axis", CHANGE, subject)
+
+
+def bases(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """e as the base of a power of scores."""
+    parent = setting.parent(node)
+    if not (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)):
+        return
+    if node is parent.left and setting.scopes.nature(parent.right) is Nature.TENSOR:
+        text = f"torch.exp({setting.program.text(parent.right)})"
+        subject = "the base of a power"
+        yield put(setting.program, parent, text, "base", CHANGE, subject)
+
+
+def _is_whole(setting: Setting, node: ast.expr) -> bool:
+    """Whether a node is all that is stored or returned, or an element of it."""
+    home = setting.program.home(node)
+    parent = home.parent
+    if isinstance(parent, ast.IfExp) and home.field in ("body", "orelse"):
+        return _is_whole(setting, parent)
+    if isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign)):
+        return home.field == "value"
+    return isinstance(parent, ast.keyword) or (
+        isinstance(parent, ast.Call)
+        and home.field == "args"
+        and (callee(parent)[:1].isupper() or callee(parent) == "register_buffer")
+    )
+
+
+def _told_by_target(setting: Setting, node: ast.expr) -> str | None:
+    """What the name that a value is given says was done to it: `log_base`, `exp_scores`."""
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
+            return next(
+                (one for one in words(name) if one in ("log", "exp", "sqrt", "cos", "sin")), None
+            )
+        case _:
+            return None
+
+
+def _tensors(setting: Setting, node: ast.expr) -> list[str]:
+    """The variables that are tensors, of the function around a node."""
+    known = setting.seen.variables(node)
+    return [one.name for one in known if one.nature is Nature.TENSOR]
+
+
+def _axes(known: Iterable[Variable]) -> list[str]:
+    """The variables that say along which axis something is done."""
+    return [one.name for one in known if one.name in ("dim", "axis")]
+
+
+def _is_in_ratio(setting: Setting, node: ast.expr) -> bool:
+    parent = setting.parent(node)
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and node is parent.left
+
+
+def _is_counting(setting: Setting, node: ast.expr) -> bool:
+    """Whether something may count features: a tensor or a number that is divided by a width."""
+    return setting.scopes.nature(node) in (Nature.TENSOR, Nature.SIZE, Nature.NUMBER, Nature.OTHER)

@@ -1,0 +1,263 @@
+"""Arguments that were not handed on: what is called may be given one more."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.declarations import Parameter, Signature
+from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.program.name_similarity import kinship
+from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name, nature_of_parameter
+
+_MOST_PARAMETERS = 5
+_MOST_NAMES = 6
+_MOST_WORDS = 12
+_MOST_RECIPES = 3
+_NOT_OURS = frozenset(
+    {*dir(builtins), "append", "extend", "update", "items", "keys", "values", "register_buffer"}
+)
+
+
+def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """One argument more: for a parameter that is known, or any variable."""
+    if not callee_or_call(node):
+        return
+    signature = _of_parent(setting, node) or setting.signature(node)
+    unpacks = any(keyword.arg is None for keyword in node.keywords)
+    if unpacks or any(isinstance(one, ast.Starred) for one in node.args):
+        if signature is not None:
+            yield from _by_keyword(setting, node, signature)
+    elif signature is not None:
+        yield from _known(setting, node, signature)
+    elif _is_ours(setting, node):
+        yield from _any(setting, node)
+
+
+def _of_parent(setting: Setting, node: ast.Call) -> Signature | None:
+    """What a method of `super()` takes."""
+    match node.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
+            around = setting.program.scope(node)
+            while not isinstance(around, (ast.ClassDef, ast.Module)):
+                around = setting.program.scope(around)
+            name = around.name if isinstance(around, ast.ClassDef) else ""
+            return setting.signatures.of_parent(name, method)
+        case _:
+            return None
+
+
+def callee_or_call(node: ast.Call) -> str:
+    """The last name of what is called, also where what a call returns is called."""
+    return callee(node) or callee(node.func)
+
+
+def _known(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[Draft]:
+    given = {keyword.arg for keyword in node.keywords}
+    count = len(node.args)
+    left = [*signature.positional[count:], *signature.by_keyword]
+    missing = [one for one in left if one.name not in given]
+    known = [one.name for one in setting.seen.variables(node)]
+    missing.sort(key=lambda one: not any(kinship(one.name, name) for name in known))
+    for parameter in missing[:_MOST_PARAMETERS]:
+        follows = not given and parameter in signature.positional[count : count + 1]
+        for cost, text in _values(setting, node, parameter):
+            shown = text if follows else f"{parameter.name}={text}"
+            yield _appended(setting, node, shown, cost)
+    yield from _inserted(setting, node, signature, given)
+
+
+def _by_keyword(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[Draft]:
+    """Options of what is given no one knows how many arguments."""
+    given = {keyword.arg for keyword in node.keywords}
+    optional = [one for one in signature.positional if one.default is not None]
+    for parameter in [*optional, *signature.by_keyword][:_MOST_PARAMETERS]:
+        if parameter.name not in given:
+            for cost, text in _values(setting, node, parameter):
+                yield _appended(setting, node, f"{parameter.name}={text}", cost)
+
+
+def collected(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`dict(a=a, b=b)` for `dict(a=a)`, where `f(**it)` takes a `b`."""
+    parent = setting.parent(node)
+    match node, parent:
+        case ast.Call(func=ast.Name(id="dict"), args=[]), ast.Assign(targets=[ast.Name(id=name)]):
+            pass
+        case _:
+            return
+    given = {one.arg for one in node.keywords}
+    unread = [one.name for one in setting.seen.variables(node) if not one.is_read]
+    taken: dict[str, None] = {}
+    for call in ast.walk(setting.program.scope(node)):
+        if isinstance(call, ast.Call) and any(
+            one.arg is None and isinstance(one.value, ast.Name) and one.value.id == name
+            for one in call.keywords
+        ):
+            signature = setting.signature(call)
+            if signature is not None:
+                own = [*signature.positional[len(call.args) :], *signature.by_keyword]
+                taken |= dict.fromkeys(one.name for one in own if one.name not in given)
+    for parameter in list(taken)[:_MOST_PARAMETERS]:
+        for value in unread[:_MOST_RECIPES]:
+            yield _appended(setting, node, f"{parameter}={value}", CHANGE)
+
+
+def _inserted(
+    setting: Setting, node: ast.Call, signature: Signature, given: set[str | None]
+) -> Iterator[Draft]:
+    """A parameter's own name between two arguments, where the latter ones stand a place too far."""
+    program = setting.program
+    texts = [program.text(one) for one in node.args]
+    visible = setting.seen.visible(node)
+    for place, parameter in enumerate(signature.positional[: len(node.args)]):
+        name = parameter.name
+        if name in visible and name not in texts and name not in given:
+            start = program.outer_span(node.args[place]).start
+            piece = Replacement(start, start, f"{name}, ")
+            subject = f"what `{callee_or_call(node)}` is given"
+            yield Draft("argument-added", CHANGE, subject, node, (piece,), start)
+
+
+def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[tuple[float, str]]:
+    """What a parameter may be given, likelier values first."""
+    visible = setting.seen.visible(node)
+    names = setting.scopes.names(node)
+    name, default = parameter.name, parameter.default
+    if name in visible:
+        yield SLIP, name
+    if default in ("True", "False"):
+        yield SLIP + 0.25, str(default == "False")
+    nature = nature_of_name(name) or Nature.TENSOR
+    known = [one for one in setting.seen.variables(node) if one.name != name]
+    kin = [one.name for one in known if kinship(one.name, name) > 0]
+    like = [one.name for one in known if one.nature is nature is not Nature.TENSOR]
+    unread = [one.name for one in known if not one.is_read]
+    for other in list(dict.fromkeys((*kin, *like, *unread)))[:_MOST_NAMES]:
+        yield CHANGE, other
+    if f"self.{name}" in names.natures:
+        yield SLIP, f"self.{name}"
+    held = [one for one in names.natures if one.startswith("self.")]
+    idle = [one for one in held if not setting.seen.uses(one.removeprefix("self."))]
+    for attribute in idle[:_MOST_RECIPES]:
+        yield SLIP + 0.25, attribute
+    if name in setting.scopes.methods(node):
+        tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+        for given in ("", *tensors[:_MOST_RECIPES]):
+            yield CHANGE, f"self.{name}({given})"
+    for recipe in recipes(setting, node, name):
+        yield CHANGE, recipe
+    if default is not None and default[:1] in "\"'":
+        for word in setting.signatures.words[:_MOST_WORDS]:
+            yield CHANGE, repr(word)
+    if default == "None" and nature is Nature.NUMBER:
+        yield WRAP, "1.0"
+    elif default is not None and re.fullmatch(r"\d+\.\d+", default):
+        yield WRAP, f"1 / {default}"
+
+
+def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
+    """How a thing of that name is made elsewhere, out of what there is here.
+
+    A variable that is not there is taken to be what is handed over first, or the first tensor.
+    """
+    visible = setting.seen.visible(node)
+    given = node.args if isinstance(node, ast.Call) else ()
+    first = next((setting.program.text(one) for one in given if _is_plain(one)), None)
+    if first is None:
+        tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
+        first = next(tensors, None)
+    for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
+        absent = set(_names_in(recipe) - visible)
+        if not absent:
+            yield recipe
+        elif first is not None:
+            for name in absent:
+                is_size = nature_of_parameter(name) is Nature.SIZE
+                text = f"{first}.shape[-2]" if is_size else first
+                recipe = re.sub(rf"(?<!\.)\b{name}\b", text, recipe)
+            yield recipe
+    if nature_of_name(name) is Nature.MASK and first is not None:
+        for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:
+            if maker in visible:
+                yield f"{maker}({first}.shape[-2])"
+                yield f"{maker}({first})"
+
+
+@functools.lru_cache(maxsize=512)
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
+
+
+def _is_plain(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute))
+
+
+def _is_ours(setting: Setting, node: ast.Call) -> bool:
+    """Whether a call is of something of the submission, not of a library or a tensor."""
+    match node.func:
+        case ast.Name(id=name):
+            return name not in _NOT_OURS and name not in LIBRARIES
+        case ast.Attribute(value=ast.Name(id=holder)):
+            if holder in LIBRARIES or node.func.attr in _NOT_OURS:
+                return False
+            return holder == "self" or not setting.scopes.nature(node.func.value).is_tensor
+        case ast.Call():
+            return True
+        case _:
+            return False
+
+
+def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Any variable as the next argument, those that nothing reads first."""
+    given = {setting.program.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
+    known = [one for one in setting.seen.variables(node) if one.name not in given]
+    known.sort(key=lambda one: (one.is_read, _rank(one.nature), -one.first))
+    for one in known[:_MOST_NAMES]:
+        text = f"{one.name}={one.name}" if node.keywords else one.name
+        yield _appended(setting, node, text, WRAP if one.is_read else CHANGE)
+
+
+def fields(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A field of an object of which another one is handed over: `config.theta` for a default."""
+    signature = setting.signature(node)
+    holders = [
+        one.value.id
+        for one in (*node.args, *(keyword.value for keyword in node.keywords))
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
+    ]
+    if signature is None or not holders or len(node.args) > len(signature.positional):
+        return
+    given = {keyword.arg for keyword in node.keywords}
+    for parameter in signature.positional[len(node.args) :]:
+        if parameter.name in given:
+            continue
+        known = [one for one in setting.signatures.members if kinship(parameter.name, one)]
+        for field in known[:_MOST_RECIPES]:
+            text = f"{parameter.name}={holders[0]}.{field}"
+            yield _appended(setting, node, text, CHANGE)
+
+
+def _rank(nature: Nature) -> int:
+    """Masks are forgotten most, then numbers and flags."""
+    order: Sequence[Nature] = (Nature.MASK, Nature.FLAG, Nature.NUMBER, Nature.OTHER)
+    return order.index(nature) if nature in order else len(order)
+
+
+def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
+    """A call with one more argument at its end."""
+    program, name = setting.program, callee_or_call(node)
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if given:
+        place = max(program.outer_span(one).end for one in given)
+        piece = Replacement(place, place, f", {text}")
+    else:
+        place = program.span(node).end - 1
+        piece = Replacement(place, place, text)
+    subject, at = f"what `{name}` is given", place_of_arguments(program, node)
+    return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))

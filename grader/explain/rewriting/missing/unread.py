@@ -1,0 +1,210 @@
+"""What a program has and never reads: attributes, methods that nobody calls."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, WRAP, Draft, put, wrap
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_MOST = 3
+_SUBJECT = "`{}`, which is never used"
+_TERMS = (" * ", " / ", " + ", " - ")
+_INDICES = ("[..., {}]", "[{}]")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """An attribute that nothing reads: as a term, a factor, an index, or in a value's place."""
+    if not _is_operand(setting, node) or not _is_numeric(setting, node):
+        return
+    program = setting.program
+    for name, nature in _unread_attributes(setting, node):
+        subject = _SUBJECT.format(name)
+        if nature is Nature.FUNCTION:
+            if not isinstance(node, ast.Constant):
+                yield wrap(program, node, f"{name}(", ")", "projection", CHANGE, subject)
+            continue
+        if nature not in (Nature.FLAG, Nature.SHAPE):
+            for before in _TERMS:
+                cost = CHANGE if before in (" * ", " / ") else WRAP
+                yield wrap(program, node, "", f"{before}{name}", "unread", cost, subject)
+        if nature is Nature.WEIGHT:
+            for before, after in ((" @ ", ".T"), (" @ ", "")):
+                text = f"{before}{name}{after}"
+                yield wrap(program, node, "", text, "projection", CHANGE, subject)
+        if isinstance(node, (ast.Name, ast.Constant, ast.Attribute)):
+            yield put(program, node, name, "unread", CHANGE, subject)
+        if isinstance(node, ast.Name):
+            for index in _INDICES:
+                after = index.format(name)
+                yield wrap(program, node, "", after, "unread", CHANGE, subject)
+
+
+def beside(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
+    """`self.q(x), self.k(x), self.v(x)` for `self.q(x), self.k(x), x`."""
+    called = [one for one in node.elts if isinstance(one, ast.Call) and len(one.args) == 1]
+    if not called or not isinstance(node.ctx, ast.Load):
+        return
+    for one in node.elts:
+        if isinstance(one, ast.Name):
+            for name in _uncalled_layers(setting, node):
+                subject = _SUBJECT.format(name)
+                text = f"{name}({one.id})"
+                yield put(setting.program, one, text, "projection", CHANGE, subject)
+
+
+def layers(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A layer that nothing calls, in the place of another."""
+    natures = setting.scopes.names(node).natures
+    own = setting.program.text(node.func)
+    if not isinstance(node.func, ast.Attribute) or natures.get(own) is not Nature.FUNCTION:
+        return
+    for name in _uncalled_layers(setting, node):
+        subject = f"`{name}`, which is never used"
+        yield put(setting.program, node.func, name, "projection", CHANGE, subject)
+
+
+def _uncalled_layers(setting: Setting, node: ast.AST) -> list[str]:
+    """The layers of a class that its methods never call."""
+    methods_here = setting.scopes.methods(node)
+    uncalled = (
+        name
+        for name, nature in setting.scopes.names(node).natures.items()
+        if nature is Nature.FUNCTION
+        and name.startswith("self.")
+        and name.removeprefix("self.") not in methods_here
+        and f"{name}(" not in setting.program.source
+    )
+    return list(itertools.islice(uncalled, _MOST))
+
+
+def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A method of one argument that nobody calls."""
+    if not _is_operand(setting, node) or not _is_numeric(setting, node):
+        return
+    if isinstance(node, ast.Constant):
+        return
+    for name, function in _uncalled(setting, node):
+        before, subject = f"{name}(", _SUBJECT.format(name)
+        if len(_parameters(function)) == 1:
+            yield wrap(setting.program, node, before, ")", "unread", CHANGE, subject, loose=True)
+
+
+def steps(setting: Setting, node: ast.Assign | ast.AugAssign) -> Iterator[Draft]:
+    """What nobody calls, done to what was assigned just now: `q, k = place(q, k)`."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    assigned = {
+        one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)
+    }
+    visible = setting.seen.visible(node) | assigned
+    end = setting.program.span(node).end
+    for name, function in _uncalled(setting, node):
+        given = _parameters(function)
+        if not given or given[0] not in assigned or not set(given) <= visible:
+            continue
+        count = _returned(function)
+        changed = ", ".join(given[: max(1, count)])
+        piece = Replacement(end, end, f"; {changed} = {name}({', '.join(given)})")
+        at = setting.program.span(node).start
+        yield Draft("step", CHANGE, "a step that is missing", node, (piece,), at)
+
+
+def entries(setting: Setting, node: ast.Tuple | ast.List | ast.Call) -> Iterator[Draft]:
+    """A function that nothing mentions, among others that are listed; first those near them."""
+    listed = node.args if isinstance(node, ast.Call) else node.elts
+    known = setting.scopes.functions
+    names = {one.id for one in listed if isinstance(one, ast.Name) and one.id in known}
+    if len(listed) < 2 or len(names) < len(listed):
+        return
+    starts = [setting.program.outer_span(one).start for one in listed]
+    end = setting.program.outer_span(listed[-1]).end
+    subject = "a step that is missing"
+    lines = [one.lineno for one in setting.program.tree.body if getattr(one, "name", "") in names]
+    found = sorted(
+        (min(abs(function.lineno - line) for line in lines), name)
+        for name, function in _uncalled(setting, node)
+    )
+    for _, name in found[:_MOST]:
+        for start in starts:
+            piece = Replacement(start, start, f"{name}, ")
+            yield Draft("step", CHANGE, subject, node, (piece,), starts[0])
+        piece = Replacement(end, end, f", {name}")
+        yield Draft("step", CHANGE, subject, node, (piece,), starts[0])
+
+
+def _unread_attributes(setting: Setting, node: ast.expr) -> list[tuple[str, Nature]]:
+    natures = setting.scopes.names(node).natures
+    found = (
+        (name, nature)
+        for name, nature in natures.items()
+        if name.startswith("self.") and setting.seen.uses(name.removeprefix("self.")) == 0
+    )
+    return list(itertools.islice(found, _MOST))
+
+
+def _uncalled(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Function]]:
+    """Methods of the class around a node, and functions of the file, that are never mentioned."""
+    scope = setting.program.scope(node)
+    around = scope
+    while not isinstance(around, (ast.ClassDef, ast.Module)):
+        around = setting.program.scope(around)
+    groups = [("", setting.program.tree.body)]
+    if isinstance(around, ast.ClassDef):
+        groups.append(("self.", around.body))
+    for prefix, body in groups:
+        for one in body:
+            if not isinstance(one, ast.FunctionDef) or one is scope:
+                continue
+            if one.name.startswith(("run_", "__")) or one.name in ("forward", "load_state_dict"):
+                continue
+            if setting.seen.uses(one.name) == 0 and one.name not in _names_read(setting):
+                yield f"{prefix}{one.name}", one
+
+
+def _names_read(setting: Setting) -> frozenset[str]:
+    return _names_of(setting.program.tree)
+
+
+@functools.lru_cache(maxsize=8)
+def _names_of(tree: ast.Module) -> frozenset[str]:
+    return frozenset(one.id for one in ast.walk(tree) if isinstance(one, ast.Name))
+
+
+def _parameters(function: Function) -> list[str]:
+    given = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    return given[1:] if given[:1] in (["self"], ["cls"]) else given
+
+
+def _returned(function: Function) -> int:
+    """How many values a function returns."""
+    for one in ast.walk(function):
+        if isinstance(one, ast.Return) and one.value is not None:
+            return len(one.value.elts) if isinstance(one.value, ast.Tuple) else 1
+    return 1
+
+
+def _is_operand(setting: Setting, node: ast.expr) -> bool:
+    """Whether a node is a whole value, or takes part in an operation or a call."""
+    home = setting.program.home(node)
+    match home.parent:
+        case ast.Assign() | ast.Return() | ast.AugAssign():
+            return home.field == "value"
+        case ast.BinOp():
+            return isinstance(node, (ast.Name, ast.Call, ast.Attribute))
+        case ast.Call():
+            return home.field == "args" and callee(home.parent) not in ("range", "len")
+        case ast.Tuple(ctx=ast.Load()):
+            return isinstance(setting.parent(home.parent), (ast.Assign, ast.Return))
+        case _:
+            return False
+
+
+def _is_numeric(setting: Setting, node: ast.expr) -> bool:
+    nature = setting.scopes.nature(node)
+    return nature.is_tensor or nature.is_number

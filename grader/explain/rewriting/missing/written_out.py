@@ -1,0 +1,242 @@
+"""What is written out where a name was meant: numbers, None, an index, what is made anew."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, put
+from grader.explain.rewriting.missing.handed_on import recipes
+from grader.explain.rewriting.program.name_similarity import kinship
+from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_MOST = 5
+_MOST_HOLDERS = 2
+_OF_WHERE = 3
+
+
+def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """A name for a number, a flag or None: the parameter's own, or one that nothing reads."""
+    if isinstance(node.value, str) or node.value is Ellipsis:
+        return
+    home = setting.program.home(node)
+    if isinstance(home.parent, ast.arguments):
+        if node.value is not None:
+            yield put(setting.program, node, "None", "default", WRAP, "a default")
+        return
+    parameter = _parameter(setting, node)
+    visible = setting.seen.visible(node)
+    names = setting.scopes.names(node)
+    own = setting.program.text(node)
+    subject = "a value that is written out"
+    if parameter is not None:
+        for name in (parameter, f"self.{parameter}"):
+            if name in visible or name in names.natures:
+                yield put(setting.program, node, name, "name", SLIP, subject, (own, parameter))
+        for text in _held(setting, node, parameter):
+            yield put(setting.program, node, text, "name", CHANGE, subject, (own, parameter))
+        if node.value is None:
+            for text in _made(setting, node, parameter):
+                yield put(setting.program, node, text, "name", CHANGE, subject)
+    if node.value is None or _is_large(node):
+        for name in _unread(setting, node):
+            yield put(setting.program, node, name, "name", CHANGE, subject, (own, name))
+    if node.value is None:
+        for one in setting.seen.variables(node):
+            if one.nature is Nature.MASK:
+                yield put(setting.program, node, one.name, "name", CHANGE, subject)
+
+
+def sizes(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`width = x.shape[-1]` for `width = 64`."""
+    parent = setting.parent(node)
+    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
+        return
+    if (integer(node) or 0) > 1:
+        tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+        for one in tensors[:_MOST_HOLDERS]:
+            subject = "a value that is written out"
+            yield put(setting.program, node, f"{one.name}.shape[-1]", "name", CHANGE, subject)
+
+
+def stored(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`self.theta = 10000.0` in the place of `self.theta = theta`."""
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
+            pass
+        case _:
+            return
+    subject = f"what `{name}` is set to"
+    for other in setting.seen.variables(node):
+        if other.name == name or kinship(other.name, name) == 2:
+            yield put(setting.program, node, other.name, "name", SLIP, subject)
+    if node.value is None:
+        for text in recipes(setting, node, name):
+            yield put(setting.program, node, text, "name", CHANGE, subject)
+
+
+def divisors(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """The root of a width where a number was written."""
+    parent = setting.parent(node)
+    match parent:
+        case ast.BinOp(op=ast.Div() | ast.Mult()) | ast.AugAssign(op=ast.Div() | ast.Mult()):
+            pass
+        case _:
+            return
+    if not isinstance(node.value, (int, float)) or node.value in (1, 2, 0):
+        return
+    subject = "a number that is written out"
+    known = setting.seen.variables(node)
+    sizes = [one.name for one in known if one.nature is Nature.SIZE]
+    tensors = [f"{one.name}.shape[-1]" for one in known if one.nature is Nature.TENSOR]
+    for width in [*sizes, *tensors][:_MOST]:
+        yield put(setting.program, node, f"{width} ** 0.5", "scale", CHANGE, subject)
+
+
+def scales(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """The root of a width for a scale of 1."""
+    statement = setting.program.home(node).statement
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) if node.value == 1 and "scale" in name:
+            pass
+        case _:
+            return
+    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    for tensor in tensors[:_MOST]:
+        for sign in "-", "":
+            text = f"{tensor}.shape[-1] ** {sign}0.5"
+            subject = "a number that is written out"
+            yield put(setting.program, node, text, "scale", CHANGE, subject)
+
+
+def rates(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`1 - p` for a rate that is written out."""
+    if isinstance(node.value, float) and 0 < node.value < 1:
+        numbers = (one for one in setting.seen.variables(node) if one.nature is Nature.NUMBER)
+        for one in list(numbers)[:1]:
+            subject = "a number that is written out"
+            yield put(setting.program, node, f"1 - {one.name}", "name", CHANGE, subject)
+
+
+def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """The variable of a loop where one element was written out."""
+    if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:
+        return
+    if not isinstance(node.value, (ast.Name, ast.Attribute)):
+        return
+    given = argument_of(setting, node)
+    taken = set()
+    if given is not None:
+        taken = {setting.program.text(one) for one in given[0].args}
+    for name in setting.seen.loops(node):
+        text = setting.program.text(node.value)
+        cost = CHANGE if kinship(name, text) or name not in taken else WRAP
+        subject = "an element that is written out"
+        yield put(setting.program, node, name, "name", cost, subject)
+        yield put(setting.program, node.slice, name, "index", cost, subject)
+
+
+def instead_of_collections(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """The variable of a loop or a comprehension where another one stands."""
+    if not isinstance(node.ctx, ast.Load) or _is_function(setting, node):
+        return
+    for name in setting.seen.loops(node):
+        if name != node.id and not isinstance(setting.parent(node), (ast.For, ast.comprehension)):
+            subject = f"where `{node.id}` is used"
+            cost = CHANGE if kinship(name, node.id) else WRAP
+            yield put(setting.program, node, name, "name", cost, subject)
+
+
+def made_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A variable where something is made anew by a call that does not look at it."""
+    if callee(node) not in ("arange", "zeros", "ones", "tensor", "full", "clone"):
+        return
+    subject = f"what `{callee(node)}` makes"
+    for name in _unread(setting, node):
+        yield put(setting.program, node, name, "name", SLIP, subject)
+
+
+def variables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A variable of what a call that makes the same once more, as an argument, was to make."""
+    if argument_of(setting, node) is None or not callee(node):
+        return
+    names = setting.seen.stored(setting.program.scope(node), setting.program.text(node))
+    own = {one.name for one in setting.seen.variables(node)} if names else set()
+    for name in names:
+        if name in own:
+            subject = f"what `{callee(node)}` makes"
+            yield put(setting.program, node, name, "name", SLIP, subject)
+
+
+def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
+    """The attributes of a parameter's name that objects here have: `config.theta`."""
+    beside = set(setting.signatures.attributes(parameter))
+    scope = setting.program.scope(node)
+    return [
+        f"{holder}.{parameter}"
+        for (around, holder), known in setting.seen.attributes.items()
+        if around is scope and beside & set(known)
+    ][:_MOST_HOLDERS]
+
+
+def _parameter(setting: Setting, node: ast.expr) -> str | None:
+    """The parameter for which an argument stands."""
+    given = argument_of(setting, node)
+    if given is None:
+        return None
+    call, keyword = given
+    if keyword:
+        return keyword
+    signature = setting.signature(call)
+    if signature is None or any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    place = call.args.index(node)
+    known = signature.positional[place : place + 1]
+    return known[0].name if known else None
+
+
+def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]:
+    """How something of a parameter's name is made elsewhere."""
+    if parameter in setting.scopes.methods(node):
+        for name in _tensors(setting, node)[:2]:
+            yield f"self.{parameter}({name})"
+        yield f"self.{parameter}()"
+    given = argument_of(setting, node)
+    yield from recipes(setting, given[0] if given else node, parameter)
+
+
+def _tensors(setting: Setting, node: ast.AST) -> list[str]:
+    known = setting.seen.variables(node)
+    return [one.name for one in known if one.nature is Nature.TENSOR]
+
+
+def _unread(setting: Setting, node: ast.AST) -> list[str]:
+    """Variables that nothing reads."""
+    return [one.name for one in setting.seen.variables(node) if not one.is_read][:_MOST]
+
+
+def _is_large(node: ast.Constant) -> bool:
+    return (
+        isinstance(node.value, (int, float))
+        and not isinstance(node.value, bool)
+        and abs(node.value) >= 100
+    )
+
+
+def _is_function(setting: Setting, node: ast.Name) -> bool:
+    parent = setting.parent(node)
+    return isinstance(parent, (ast.Attribute, ast.Subscript)) or (
+        isinstance(parent, ast.Call) and node is parent.func
+    )
+
+
+def zeros(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Zeros in the place of one of the values between which `where` chooses."""
+    if callee(node) != "where" or len(node.args) != _OF_WHERE:
+        return
+    for one in node.args[1:]:
+        if isinstance(one, ast.Name):
+            text = f"torch.zeros_like({one.id})"
+            subject = "what is chosen where a condition does not hold"
+            yield put(setting.program, one, text, "zeros", CHANGE, subject)

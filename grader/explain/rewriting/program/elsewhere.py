@@ -1,0 +1,391 @@
+"""What is seen elsewhere in a program: names that can be reached, and what is done to values."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import builtins
+import functools
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.explain.rewriting.program.scopes import Scopes
+from grader.explain.rewriting.program.source import Program, Scope
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BUILTIN = frozenset(dir(builtins))
+LIBRARIES = frozenset(
+    {"torch", "F", "math", "np", "numpy", "nn", "einops", "functools", "itertools", "functional"}
+)
+# Calls of which nobody forgets one around a tensor.
+_DULL = frozenset(
+    {
+        *("range", "len", "print", "zip", "enumerate", "isinstance", "super", "float", "int"),
+        *("list", "tuple", "append", "extend", "item", "size", "numel", "get", "setdefault"),
+        *("arange", "ones", "zeros", "empty", "full", "tensor", "map", "getattr", "format"),
+        *("dim", "join", "split", "register_buffer", "Parameter", "field", "replace", "dict"),
+    }
+)
+_LONGEST = 120
+_NEAR = 100
+_MOST_SLICES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A parameter or a variable of a function, and whether the function reads it anywhere."""
+
+    name: str
+    nature: Nature
+    is_read: bool
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a value somewhere: a call, a method, a factor.
+
+    `names` are what it is made of, `taken` is the value, `name` that of what is called.
+    """
+
+    before: str
+    after: str
+    name: str
+    names: frozenset[str]
+    taken: ast.expr
+    scope: Scope
+
+
+class Seen:
+    """Looks up what a program does at other places."""
+
+    def __init__(self, program: Program, scopes: Scopes) -> None:
+        self._program = program
+        self._scopes = scopes
+        self._visible: dict[tuple[object, ...], set[str]] = {}
+        self._variables: dict[tuple[object, ...], list[Variable]] = {}
+
+    def visible(self, node: ast.AST) -> set[str]:
+        """The names that can be read at a node's place."""
+        key = self._place(node)
+        if key not in self._visible:
+            self._visible[key] = self._seen_at(node)
+        return self._visible[key]
+
+    def _place(self, node: ast.AST) -> tuple[object, ...]:
+        """What decides which names a node sees."""
+        line = getattr(node, "lineno", 0)
+        return (self._program.scope(node), line, *self._lambdas(node))
+
+    def _seen_at(self, node: ast.AST) -> set[str]:
+        names = self._scopes.names(node)
+        line = getattr(node, "lineno", 0)
+        scope = self._program.scope(node)
+        if isinstance(scope, ast.Module):
+            own = {name for name, first in names.first.items() if first < line}
+        else:
+            own = {name for name in names.natures if names.first.get(name, 0) < line}
+            own |= self._parameters(scope)
+        inner = {one.arg for around in self._lambdas(node) for one in parameters(around)}
+        return own | inner | self._of_file | self._defined_around(scope)
+
+    def variables(self, node: ast.AST) -> list[Variable]:
+        """The variables of the function around a node that can be read at its place, in order."""
+        key = self._place(node)
+        if key not in self._variables:
+            self._variables[key] = self._variables_at(node)
+        return self._variables[key]
+
+    def _variables_at(self, node: ast.AST) -> list[Variable]:
+        names = self._scopes.names(node)
+        visible = self.visible(node)
+        found = [
+            Variable(name, nature, bool(names.read.get(name)), names.first.get(name, 0))
+            for name, nature in names.natures.items()
+            if name in names.own and name in visible
+        ]
+        for around in self._lambdas(node):
+            read = {one.id for one in ast.walk(around.body) if isinstance(one, ast.Name)}
+            for one in parameters(around):
+                nature = names.natures.get(one.arg, Nature.TENSOR)
+                found.append(Variable(one.arg, nature, one.arg in read, around.lineno))
+        return found
+
+    def uses(self, name: str) -> int:
+        """How often an attribute of that name is read."""
+        return self._attribute_reads.get(name, 0)
+
+    def calls(self, name: str) -> int:
+        """How often something of that name is called."""
+        return self._calls.get(name, 0)
+
+    def stored(self, scope: Scope, call: str) -> list[str]:
+        """The variables of a scope that are set to what a call returns, by the call's text."""
+        return self._stored.get((scope, call), [])
+
+    @functools.cached_property
+    def _stored(self) -> dict[tuple[Scope, str], list[str]]:
+        found: dict[tuple[Scope, str], list[str]] = defaultdict(list)
+        for statement in self._program.statements:
+            match statement.node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                    scope = self._program.scope(statement.node)
+                    found[scope, self._program.text(value)].append(name)
+                case _:
+                    pass
+        return found
+
+    def classes(self, scope: Scope) -> dict[str, str]:
+        """The variables of a scope that are instances, and the class of each."""
+        return self._classes.get(scope, {})
+
+    @functools.cached_property
+    def _classes(self) -> dict[Scope, dict[str, str]]:
+        found: dict[Scope, dict[str, str]] = defaultdict(dict)
+        for statement in self._program.statements:
+            match statement.node:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)),
+                ) if called[:1].isupper():
+                    found[self._program.scope(statement.node)][name] = called
+                case _:
+                    pass
+        return found
+
+    @functools.cached_property
+    def keys(self) -> dict[str, set[str]]:
+        """By what is looked up in, the words that it is looked up by."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for node in ast.walk(self._program.tree):
+            match node:
+                case ast.Subscript(
+                    value=ast.Name() | ast.Attribute() as holder, slice=ast.Constant(value=str(key))
+                ):
+                    found[ast.unparse(holder)].add(key)
+                case _:
+                    pass
+        return found
+
+    def slices(self, node: ast.AST) -> list[tuple[str, str]]:
+        """The bounds, both named, of other slices in the function around a node."""
+        return self._slices.get(self._program.scope(node), [])[:_MOST_SLICES]
+
+    @functools.cached_property
+    def _slices(self) -> dict[Scope, list[tuple[str, str]]]:
+        found: dict[Scope, dict[tuple[str, str], None]] = defaultdict(dict)
+        for statement in self._program.statements:
+            for node in statement.nodes:
+                match node:
+                    case ast.Slice(lower=ast.expr() as lower, upper=ast.expr() as upper, step=None):
+                        key = self._program.outer_text(lower), self._program.outer_text(upper)
+                        found[self._program.scope(node)][key] = None
+                    case _:
+                        pass
+        return {scope: list(keys) for scope, keys in found.items()}
+
+    @functools.cached_property
+    def handed_over(self) -> dict[str, frozenset[str]]:
+        """The functions of the file, or imported, that are handed over, and to what by name."""
+        own: set[str] = set()
+        for statement in self._program.tree.body:
+            match statement:
+                case ast.FunctionDef(name=name):
+                    own.add(name)
+                case ast.ImportFrom(names=names):
+                    own |= {one.asname or one.name for one in names}
+                case _:
+                    pass
+        found: dict[str, set[str]] = defaultdict(set)
+        found |= {name: set() for name in sorted(own) if name.islower() and not self.calls(name)}
+        for node in ast.walk(self._program.tree):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                given = [*node.args, *(one.value for one in node.keywords)]
+                named = {one.id for one in given if isinstance(one, ast.Name)}
+                keys = {ast.unparse(one) for one in given[:1] if called.endswith("partial")}
+                for name in sorted(named & own):
+                    found[name] |= keys or {called}
+        return {name: frozenset(keys) for name, keys in found.items()}
+
+    def surroundings(self, node: ast.AST) -> list[Around]:
+        """What is done to values in the function around a node, and near it in the file."""
+        scope = self._program.scope(node)
+        first = self._first_of.get(scope)
+        if first is None:
+            line = getattr(scope, "lineno", 0)
+            first = bisect.bisect_left(self._all_around, line, key=lambda one: one.taken.lineno)
+        return self._all_around[max(0, first - _NEAR) : first + 2 * _NEAR]
+
+    @functools.cached_property
+    def _first_of(self) -> dict[Scope, int]:
+        found: dict[Scope, int] = {}
+        for place, one in enumerate(self._all_around):
+            found.setdefault(one.scope, place)
+        return found
+
+    @functools.cached_property
+    def _all_around(self) -> list[Around]:
+        """What is done to values anywhere, each thing once for each function."""
+        found: dict[tuple[Scope, str, str], Around] = {}
+        for statement in self._program.statements:
+            for node in statement.nodes:
+                for one in self._around(node):
+                    found.setdefault((one.scope, one.before, one.after), one)
+        return list(found.values())
+
+    @functools.cached_property
+    def attributes(self) -> dict[tuple[Scope, str], list[str]]:
+        """The attributes read of each object, by the function and the object's text."""
+        found: dict[tuple[Scope, str], dict[str, None]] = defaultdict(dict)
+        for statement in self._program.statements:
+            for node in statement.nodes:
+                if isinstance(node, ast.Attribute) and isinstance(
+                    node.value, (ast.Name, ast.Attribute)
+                ):
+                    around = self._program.scope(node)
+                    found[around, self._program.text(node.value)][node.attr] = None
+        return {key: list(names) for key, names in found.items()}
+
+    @functools.cached_property
+    def _of_file(self) -> set[str]:
+        """What can be read anywhere in the file; also what it reads and never binds."""
+        found = set(_BUILTIN)
+        for statement in self._program.tree.body:
+            match statement:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    found.add(name)
+                case ast.Import(names=names) | ast.ImportFrom(names=names):
+                    found |= {(one.asname or one.name).partition(".")[0] for one in names}
+                case ast.Assign(targets=[ast.Name(id=name)]):
+                    found.add(name)
+                case _:
+                    pass
+        read: set[str] = set()
+        bound: set[str] = set()
+        for node in ast.walk(self._program.tree):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            elif isinstance(node, _FUNCTIONS):
+                bound.add(node.name)
+        return found | (read - bound)
+
+    @functools.cached_property
+    def _calls(self) -> dict[str, int]:
+        found: dict[str, int] = defaultdict(int)
+        for node in ast.walk(self._program.tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                    found[name] += 1
+                case _:
+                    pass
+        return found
+
+    @functools.cached_property
+    def _attribute_reads(self) -> dict[str, int]:
+        found: dict[str, int] = defaultdict(int)
+        for node in ast.walk(self._program.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                found[node.attr] += 1
+        return found
+
+    def loops(self, node: ast.AST) -> list[str]:
+        """The variables of the loops and comprehensions around a node, the innermost first."""
+        found: list[str] = []
+        scope = self._program.scope(node)
+        while node is not scope and not isinstance(node, ast.Module):
+            match node:
+                case ast.For(target=target):
+                    found += _names_in(target)
+                case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
+                    found += [name for part in parts for name in _names_in(part.target)]
+                case _:
+                    pass
+            node = self._program.parent(node)
+        return found
+
+    def _lambdas(self, node: ast.AST) -> Iterator[ast.Lambda]:
+        """The lambdas around a node, the innermost first."""
+        while not isinstance(node, (ast.stmt, ast.Module)):
+            if isinstance(node, ast.Lambda):
+                yield node
+            node = self._program.parent(node)
+
+    def _parameters(self, scope: Scope) -> set[str]:
+        if not isinstance(scope, _FUNCTIONS):
+            return set()
+        return {one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)}
+
+    def _defined_around(self, scope: Scope) -> set[str]:
+        """The functions that are defined in the functions around."""
+        found: set[str] = set()
+        while not isinstance(scope, ast.Module):
+            if isinstance(scope, _FUNCTIONS):
+                found |= {one.name for one in scope.body if isinstance(one, _FUNCTIONS)}
+                found |= self._parameters(scope)
+            scope = self._program.scope(scope)
+        return found
+
+    def _around(self, node: ast.AST) -> Iterator[Around]:
+        """What stands around the first thing that a node is about."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if not self._is_holder(value):
+                if name not in _DULL:
+                    yield from self._put_around(node, value, name)
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[*given]):
+                tensors = [one for one in given if not isinstance(one, ast.Constant)][:1]
+                if name not in _DULL and tensors and not isinstance(tensors[0], ast.Starred):
+                    yield from self._put_around(node, tensors[0], name)
+            case ast.BinOp(left=left, op=ast.MatMult() | ast.Mult() | ast.Div(), right=right):
+                if not isinstance(right, ast.Constant):
+                    yield from self._put_around(node, left, "")
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                yield from self._put_around(node, operand, "")
+            case _:
+                pass
+
+    def _is_holder(self, node: ast.expr) -> bool:
+        """Whether a node is what functions are kept in, not a value: a module, or `self`."""
+        match node:
+            case ast.Name(id=name):
+                return name == "self" or name in LIBRARIES or name in self._modules
+            case ast.Attribute(value=ast.Name(id="torch" | "nn")):
+                return True
+            case _:
+                return False
+
+    @functools.cached_property
+    def _modules(self) -> set[str]:
+        """The names of modules that the file imports."""
+        return {
+            one.asname or one.name.partition(".")[0]
+            for node in ast.walk(self._program.tree)
+            if isinstance(node, ast.Import)
+            for one in node.names
+        }
+
+    def _put_around(self, node: ast.expr, taken: ast.expr, name: str) -> Iterator[Around]:
+        source = self._program.source
+        whole, part = self._program.span(node), self._program.outer_span(taken)
+        before, after = source[whole.start : part.start], source[part.end : whole.end]
+        if "\n" in before or "\n" in after or len(before) + len(after) > _LONGEST:
+            return
+        inner = {id(one) for one in ast.walk(taken)}
+        names = frozenset(
+            one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in inner
+        )
+        yield Around(before, after, name, names, taken, self._program.scope(node))
+
+
+def _names_in(target: ast.expr) -> list[str]:
+    return [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
+
+
+def parameters(function: ast.Lambda) -> list[ast.arg]:
+    """The parameters of a lambda."""
+    own = function.args
+    return [*own.posonlyargs, *own.args, *own.kwonlyargs]

@@ -1,0 +1,187 @@
+"""What the families of edits look at: the program, and the names in it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from grader.explain.rewriting.program.declarations import Signature
+from grader.explain.rewriting.program.elsewhere import Seen
+from grader.explain.rewriting.program.scopes import Scopes
+from grader.explain.rewriting.program.signatures import Signatures
+from grader.explain.rewriting.program.source import Program
+from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, Nature
+
+AXES = frozenset(
+    {
+        *("softmax", "log_softmax", "sum", "mean", "amax", "amin", "max", "min", "var", "std"),
+        *("cat", "concat", "stack", "unsqueeze", "squeeze", "size", "flatten", "unflatten"),
+        *("transpose", "swapaxes", "swapdims", "movedim", "permute", "chunk", "split", "unbind"),
+        *("moveaxis", "concatenate", "index_select", "flip", "gather", "tensor_split", "prod"),
+        *("cumsum", "logsumexp", "repeat_interleave", "select", "narrow", "norm", "argmax"),
+    }
+)
+_PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A program and what is known of its names."""
+
+    program: Program
+    scopes: Scopes
+    signatures: Signatures
+    seen: Seen
+
+    def parent(self, node: ast.AST) -> ast.AST:
+        """The node around a node."""
+        return self.program.parent(node)
+
+    def signature(self, call: ast.Call) -> Signature | None:
+        """The signature of what is called, of a variable as the function around makes it."""
+        match call.func:
+            case ast.Name(id=name):
+                made = self.seen.classes(self.program.scope(call)).get(name)
+                found = None if made is None else self.signatures.of_instance(made)
+                return found or self.signatures.of(call)
+            case _:
+                return self.signatures.of(call)
+
+
+def callee(node: ast.AST) -> str:
+    """The last name of what a call calls; empty for what is no such call."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name
+        case _:
+            return ""
+
+
+def is_second_name(setting: Setting, node: ast.expr) -> bool:
+    """Whether a variable is only given a second name: `turned = keys`."""
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
+            return name != own
+        case _:
+            return False
+
+
+def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
+    """A value with the calls that give it axes: `table[:n].unsqueeze(0)`."""
+    match setting.parent(node):
+        case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
+            call = setting.parent(method)
+            return with_axes(setting, call) if isinstance(call, ast.Call) else node
+        case _:
+            return node
+
+
+def integer(node: ast.AST) -> int | None:
+    """The number of a whole number that is written out."""
+    match node:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return -value
+        case _:
+            return None
+
+
+def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
+    """The call of which a node is an argument, and the keyword, or "" by position."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Call) and node is not parent.func:
+        return parent, ""
+    if isinstance(parent, ast.keyword):
+        around = setting.parent(parent)
+        if isinstance(around, ast.Call):
+            return around, parent.arg or ""
+    return None
+
+
+def is_axis(setting: Setting, node: ast.AST) -> bool:
+    """Whether a node says along which axis something is done."""
+    given = argument_of(setting, node)
+    if given is not None:
+        call, keyword = given
+        if keyword:
+            return keyword in AXIS_KEYWORDS
+        place = call.args.index(node) if isinstance(node, ast.expr) and node in call.args else 0
+        return _is_axis_by_position(callee(call), place, len(call.args), node)
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Tuple):
+        given = argument_of(setting, parent)
+        return given is not None and (callee(given[0]) == "permute" or given[1] in AXIS_KEYWORDS)
+    if isinstance(parent, ast.Subscript) and node is parent.slice:
+        return isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape"
+    return False
+
+
+def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bool:
+    """Whether an argument that is given by position is an axis."""
+    if name not in AXES or isinstance(node, (ast.Tuple, ast.List)):
+        return False
+    if name in ("chunk", "split", "repeat_interleave"):
+        return place > 0 and place == count - 1
+    if name == "unflatten":
+        return place == 0
+    return integer(node) is not None or (place > 0 and isinstance(node, ast.Name))
+
+
+def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
+    """The variables of a nature that are known at a place, the latest first."""
+    names = setting.scopes.names(node)
+    found = [
+        (-names.first.get(name, 0), place, name)
+        for place, (name, own) in enumerate(names.natures.items())
+        if own is nature and names.first.get(name, 0) < node.lineno
+    ]
+    return [name for _, _, name in sorted(found)]
+
+
+def first_tensor(setting: Setting, node: ast.expr) -> str | None:
+    """The first variable in an expression that is a tensor."""
+    return next(iter(_tensors(setting, node)), None)
+
+
+def last_tensor(setting: Setting, node: ast.expr) -> str | None:
+    """The last variable in an expression that is a tensor."""
+    return next(reversed(_tensors(setting, node)), None)
+
+
+def _tensors(setting: Setting, node: ast.expr) -> list[str]:
+    names = [
+        one
+        for one in setting.program.parts(node)
+        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR
+    ]
+    return [one.id for one in sorted(names, key=lambda one: (one.lineno, one.col_offset))]
+
+
+def is_product(setting: Setting, node: ast.expr) -> bool:
+    """Whether two tensors are multiplied, none of them a weight."""
+    match node:
+        case ast.BinOp(op=ast.MatMult(), right=right):
+            inner = right
+            while isinstance(inner, (ast.Attribute, ast.Call)):
+                inner = inner.value if isinstance(inner, ast.Attribute) else inner.func
+            return setting.scopes.nature(inner) is not Nature.WEIGHT
+        case ast.Call():
+            return callee(node) in _PRODUCTS
+        case _:
+            return False
+
+
+def meets_softmax(setting: Setting, node: ast.expr) -> bool:
+    """Whether a softmax is taken of a tensor."""
+    given = argument_of(setting, node)
+    if given is None or "softmax" not in callee(given[0]).lower():
+        return False
+    return setting.scopes.nature(node) is Nature.TENSOR
+
+
+def named(node: ast.AST) -> str:
+    """How a call is spoken of: "`softmax`", or "a call"."""
+    return f"`{callee(node)}`" if callee(node) else "a call"

@@ -1,0 +1,222 @@
+"""What may be handed to whom: the parameters of the functions, methods and classes that are known.
+
+Those of other files count as much as the program's own: what is imported is called by its name.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections import ChainMap, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from grader.explain.rewriting.program.declarations import (
+    CALLED,
+    MOST_RECIPES,
+    Signature,
+    declarations,
+    declared_in,
+)
+from grader.explain.rewriting.program.name_similarity import kinship
+
+_MOST_ATTRIBUTES = 20
+_MOST_LIKE = 10
+_DEEPEST = 8
+# Adapters call each other; nothing else calls them.
+_ADAPTER = "run_"
+_MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
+
+
+class Signatures:
+    """Looks up what a call may be given.
+
+    Nothing that is declared by its users can be reached, but the words that they ask by are known.
+    """
+
+    def __init__(
+        self, tree: ast.Module, elsewhere: Iterable[str] = (), users: Iterable[str] = ()
+    ) -> None:
+        self._tree = tree
+        others = [one for text in elsewhere if (one := declared_in(text)) is not None]
+        known = (declarations(tree), *others)
+        self._recipes = _merged([one.recipes for one in known])
+        self.functions = dict(ChainMap(*(dict(one.functions) for one in known)))
+        self.methods = dict(ChainMap(*(dict(one.methods) for one in known)))
+        self._made = dict(ChainMap(*(dict(one.made) for one in known)))
+        self._members = dict(ChainMap(*(dict(one.members) for one in known)))
+        self._top = dict(ChainMap(*(dict(one.top) for one in known)))
+        asking = (*known, *(one for text in users if (one := declared_in(text)) is not None))
+        self.words = tuple(dict.fromkeys(word for one in asking for word in one.words))
+        self._siblings: dict[str, tuple[str, ...]] = {}
+        for attributes in (names for one in known for names in one.attributes.values()):
+            for name in attributes:
+                rest = tuple(other for other in attributes[:_MOST_ATTRIBUTES] if other != name)
+                self._siblings.setdefault(name, rest)
+
+    def of(self, call: ast.Call) -> Signature | None:
+        """The signature of what is called, if it is known."""
+        match call.func:
+            case ast.Name(id=name):
+                return self._function(name) or self._instance(name)
+            case ast.Attribute(value=value, attr=name):
+                holder = value.id if isinstance(value, ast.Name) else ""
+                is_self = holder == "self"
+                found = self._method(f"{holder}.{name}") or self._method(name)
+                found = found or (None if is_self else self._function(name))
+                return found or self._instance(name)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                return self.of_instance(name)
+            case _:
+                return None
+
+    @functools.cached_property
+    def declared(self) -> dict[str, Signature]:
+        """The functions and the classes at the top of files, and what making one takes."""
+        found = {name: self._inherited(name) for name in self._top}
+        found |= {name: Signature(()) for name in self.classes if found[name] is None}
+        return {name: signature for name, signature in found.items() if signature is not None}
+
+    def bases(self, name: str) -> tuple[str, ...]:
+        """The classes that a class is told to be derived from."""
+        return self._top.get(name, ())
+
+    def of_parent(self, name: str, method: str) -> Signature | None:
+        """What a method takes that a class has of those that it is derived from."""
+        if method == "__init__":
+            found = (self._inherited(base) for base in self.bases(name))
+            return next((one for one in found if one is not None), None)
+        return self._method_of(self.bases(name), method) or self._method(method)
+
+    def _method_of(
+        self, bases: Iterable[str], method: str, depth: int = _DEEPEST
+    ) -> Signature | None:
+        for base in bases if depth else ():
+            own = self._method(f"{base}.{method}")
+            found = own or self._method_of(self.bases(base), method, depth - 1)
+            if found is not None:
+                return found
+        return None
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes that are declared at the top of files."""
+        return [name for name in self._top if name in self._members]
+
+    def inherited(self, name: str, depth: int = _DEEPEST) -> list[str]:
+        """The methods and attributes that a class has of those that it is derived from."""
+        found: dict[str, None] = {}
+        for base in self.bases(name) if depth else ():
+            found |= dict.fromkeys(self._members.get(base, ()))
+            found |= dict.fromkeys(self.inherited(base, depth - 1))
+        return list(found)
+
+    def _inherited(self, name: str, depth: int = _DEEPEST) -> Signature | None:
+        own = self._function(name)
+        if own is not None or not depth:
+            return own
+        found = (self._inherited(base, depth - 1) for base in self._top.get(name, ()))
+        return next((one for one in found if one is not None), None)
+
+    def attributes(self, name: str) -> tuple[str, ...]:
+        """The attributes of a class that declares one of that name, without it."""
+        return self._siblings.get(name, ())
+
+    @property
+    def attribute_names(self) -> list[str]:
+        """The attributes that classes declare."""
+        return list(self._siblings)
+
+    def recipes(self, name: str) -> tuple[str, ...]:
+        """What variables and parameters of that name are set to anywhere."""
+        return tuple(dict.fromkeys((*self._given.get(name, ()), *self._recipes.get(name, ()))))
+
+    @functools.cached_property
+    def mask_makers(self) -> list[str]:
+        """The functions that, by their names, make a mask of one argument, a length."""
+        return [
+            name
+            for name, signature in self.functions.items()
+            if sum(one.default is None for one in signature.positional) == 1
+            and _MASKING.search(name.lower())
+            and not name[:1].isupper()
+        ]
+
+    @functools.cached_property
+    def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The functions that need an argument, and the names of what they need after the first."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, signature in self.functions.items():
+            needed = tuple(one.name for one in signature.positional if one.default is None)
+            if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
+                found[name] = needed[1:]
+        return list(found.items())
+
+    @functools.cached_property
+    def members(self) -> list[str]:
+        """The methods and attributes in the bodies of all classes."""
+        return list(dict.fromkeys(name for own in self._members.values() for name in own))
+
+    def methods_of(self, name: str) -> list[tuple[str, Signature]]:
+        """The methods in the body of a class."""
+        own = self._members.get(name, ())
+        return [(one, self.methods[one]) for one in own if one in self.methods]
+
+    def functions_like(self, name: str, given: int) -> list[str]:
+        """Other functions that may be given as much as one, those of a kin first."""
+        if name not in self.functions or name[:1].isupper():
+            return []
+        found = [
+            other
+            for other, signature in self.functions.items()
+            if other != name
+            and not other[:1].isupper()
+            and not other.startswith("__")
+            and other.startswith(_ADAPTER) <= name.startswith(_ADAPTER)
+            and sum(one.default is None for one in signature.positional) <= given
+            and given <= len(signature.positional) + len(signature.by_keyword)
+        ]
+        return sorted(found, key=lambda other: -kinship(name, other))[:_MOST_LIKE]
+
+    @functools.cached_property
+    def _given(self) -> dict[str, list[str]]:
+        """What is made for a parameter in the argument itself, by the parameter's name."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for node in ast.walk(self._tree):
+            signature = self.of(node) if isinstance(node, ast.Call) else None
+            if signature is None or not isinstance(node, ast.Call):
+                continue
+            if any(isinstance(one, ast.Starred) for one in node.args):
+                continue
+            by_place = zip(signature.positional, node.args, strict=False)
+            pairs = [(one.name, given) for one, given in by_place]
+            pairs += [(one.arg, one.value) for one in node.keywords if one.arg]
+            for name, given in pairs:
+                if isinstance(given, ast.Call) and len(found[name]) < MOST_RECIPES:
+                    found[name].append(ast.unparse(given))
+        return found
+
+    def _function(self, name: str) -> Signature | None:
+        return self.functions.get(name)
+
+    def _method(self, name: str) -> Signature | None:
+        return self.methods.get(name)
+
+    def _instance(self, name: str) -> Signature | None:
+        """The signature of a variable or an attribute that is an instance."""
+        around = self._made.get(name)
+        return None if around is None else self.of_instance(around)
+
+    def of_instance(self, name: str) -> Signature | None:
+        """What calling an instance of a class takes."""
+        found = (self._method(f"{name}.{method}") for method in CALLED)
+        return next((one for one in found if one is not None), None)
+
+
+def _merged(parts: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    """By name, what all parts have."""
+    found: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for name, texts in part.items():
+            found[name] = (*found.get(name, ()), *texts)
+    return found

@@ -1,0 +1,252 @@
+"""Calls: another function, none, and options that are given or left out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, instead, keep, put, without
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.program.name_similarity import kinship, words
+from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.replaced.siblings import siblings
+
+_REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
+_WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
+# What goes along the first axis, or along all of them, unless it is told another.
+_ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
+_KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
+# Adapters call each other; nothing else calls them.
+_ADAPTER = "run_"
+
+
+def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A sibling of the function that is called, or another of the file."""
+    name = callee(node)
+    if not name:
+        return
+    program = setting.program
+    end = program.span(node.func).end
+    place = Replacement(end - len(name), end, "")
+    subject = f"the function that is called where it says `{name}`"
+    others = {other: SLIP for other in siblings(name)}
+    if isinstance(setting.parent(node), ast.Expr) and isinstance(node.func, ast.Attribute):
+        others[f"{name.removesuffix('_')}_"] = SLIP
+    for other, cost in {**_of_file(setting, node), **others}.items():
+        piece = Replacement(place.start, place.end, other)
+        yield Draft(
+            "function", cost, subject, node, (piece,), place.start, ("function", name, other)
+        )
+
+
+def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
+    """Functions and methods of the file that take as many arguments."""
+    match node.func:
+        case ast.Name(id=name):
+            known = setting.scopes.functions
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            known = setting.scopes.methods(node)
+            if name not in known:
+                return _attributes_like(setting, node, name)
+        case _:
+            return {}
+    if name not in known:
+        return {}
+    given = len(node.args) + len(node.keywords)
+    around = program_function(setting, node)
+    fitting = [
+        one.name
+        for one in known.values()
+        if one.name not in (name, around)
+        and one.least <= given <= one.most
+        and not one.name.startswith("__")
+        and one.name.startswith(_ADAPTER) <= name.startswith(_ADAPTER)
+    ]
+    fitting.sort(key=lambda other: -kinship(name, other))
+    return {other: SLIP if kinship(name, other) == 2 else WRAP for other in fitting[:4]}
+
+
+def _attributes_like(setting: Setting, node: ast.Call, name: str) -> dict[str, float]:
+    """Other layers of the class, for a layer that is called."""
+    names = setting.scopes.names(node).natures
+    attributes = [one.removeprefix("self.") for one in names if one.startswith("self.")]
+    return {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
+
+
+def program_function(setting: Setting, node: ast.AST) -> str | None:
+    """The name of the function around a node."""
+    scope = setting.program.scope(node)
+    return None if isinstance(scope, ast.Module) else scope.name
+
+
+def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A call dropped: what it is given, or called on, stays."""
+    name = callee(node)
+    if not name or name[:1].isupper():
+        return
+    if isinstance(node.func, ast.Name) and name in _KEPT_WHOLE:
+        return
+    subject = f"a call of `{name}` that may not belong there"
+    options: list[ast.expr] = [one for one in node.args[:2] if not isinstance(one, ast.Constant)]
+    is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
+    if isinstance(node.func, ast.Attribute) and is_method:
+        options = [node.func.value]
+        if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
+            options = node.args[:1]
+        match node.func.value:
+            case ast.Call(func=ast.Attribute(value=kept, attr=twice)) if twice == name:
+                yield keep(setting.program, node, kept, "call-dropped", CHANGE, subject)
+    for place, kept in enumerate(options):
+        if not isinstance(kept, ast.Starred):
+            cost = CHANGE if place == 0 else WRAP
+            yield keep(setting.program, node, kept, "call-dropped", cost, subject, name)
+
+
+def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Keyword arguments left out, and given."""
+    name = callee(node)
+    program = setting.program
+    for keyword in node.keywords:
+        if keyword.arg:
+            piece = without(program, node, keyword)
+            subject = f"an option of `{name}`"
+            at = program.span(keyword).start
+            alike = (name, keyword.arg)
+            yield Draft("option-dropped", CHANGE, subject, node, (piece,), at, alike)
+    known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
+    takes_fewer = known is not None and known.least < len(node.args) <= known.most
+    if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):
+        last = node.args[-1]
+        piece = without(program, node, last)
+        at = program.span(last).start
+        yield Draft(
+            "option-dropped", CHANGE, f"an option of `{name}`", node, (piece,), at, (name, "last")
+        )
+    given = {keyword.arg for keyword in node.keywords}
+    axes = [n for n in setting.scopes.names(node).natures if words(n)[-1:] in (("dim",), ("axis",))]
+    for text, cost in _missing_options(node, name, given, axes[:2]):
+        yield _with_argument(setting, node, text, cost)
+        if name in ("max", "min") and "keepdim" in text:
+            yield _with_argument(setting, node, text, cost, f"a{name}")
+
+
+def _missing_options(
+    node: ast.Call, name: str, given: set[str | None], axes: list[str]
+) -> Iterator[tuple[str, float]]:
+    is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
+    own = len(node.args) + is_method
+    if name in _WITH_AXIS and not given & {"dim", "axis"} and own == 1:
+        for axis in (*axes, "-1", "-2", "0", "1"):
+            yield f"dim={axis}", CHANGE if axis in ("-1", *axes) else WRAP
+        if name in _REDUCTIONS:
+            for axis in (*axes, "-1"):
+                yield f"dim={axis}, keepdim=True", CHANGE
+    if name in _REDUCTIONS and "keepdim" not in given and (own > 1 or given & {"dim", "axis"}):
+        yield "keepdim=True", SLIP
+    if name in ("tril", "triu") and "diagonal" not in given and own == 1:
+        for diagonal in ("1", "-1"):
+            yield f"diagonal={diagonal}", SLIP
+    if name in ("var", "std") and not given & {"unbiased", "correction"}:
+        yield "unbiased=False", SLIP
+    if name in _ALONG_THE_FIRST and "dim" not in given and own == 2:
+        yield "dim=-1", SLIP
+    if name in ("arange", "ones", "zeros", "tensor") and "dtype" not in given:
+        yield "dtype=torch.float32", WRAP
+        if name != "arange":
+            yield "dtype=torch.bool", WRAP
+    if name == "Linear" and "bias" not in given and own == 2:
+        yield "bias=False", SLIP
+    if name == "flatten" and own == 1 and not given:
+        yield "-2", CHANGE
+    if name in ("addcmul", "addcdiv", "addcmul_", "addcdiv_") and "value" not in given:
+        yield "value=-1", SLIP
+    if name == "dropout" and "training" not in given:
+        yield "training=self.training", WRAP
+
+
+def _with_argument(
+    setting: Setting, node: ast.Call, text: str, cost: float, renamed: str | None = None
+) -> Draft:
+    program = setting.program
+    arguments = [*node.args, *node.keywords]
+    if arguments:
+        last = max(arguments, key=lambda one: program.span(one).end)
+        value = last.value if isinstance(last, ast.keyword) else last
+        place = program.outer_span(value).end
+        piece = Replacement(place, place, f", {text}")
+    else:
+        place = program.span(node).end - 1
+        piece = Replacement(place, place, text)
+    name = callee(node)
+    is_of_axis = name in _ALONG_THE_FIRST and text.startswith("dim=")
+    subject = f"the axis along which `{name}` goes" if is_of_axis else f"an option of `{name}`"
+    end = program.span(node.func).end
+    pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
+    alike = ("option", text, name in ("max", "min") and renamed is None)
+    return Draft("option-added", cost, subject, node, pieces, place, alike)
+
+
+def is_module(node: ast.expr) -> bool:
+    """Whether a node is a module of functions, not a value with methods."""
+    match node:
+        case ast.Name(id=name):
+            return name in ("torch", "F", "math", "np", "nn", "einops", "functional")
+        case ast.Attribute(value=ast.Name(id="torch" | "nn")):
+            return True
+        case _:
+            return False
+
+
+def weights(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """A softmax for another function that makes numbers positive or small."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=of), args=[]) if not is_module(of):
+            pass
+        case ast.Call(args=[of]):
+            pass
+        case _:
+            return
+    if callee(node) in ("sigmoid", "exp", "relu", "tanh"):
+        text = f"torch.softmax({setting.program.text(of)}, dim=-1)"
+        subject = f"the function that is called where it says `{callee(node)}`"
+        yield put(setting.program, node, text, "softmax", WRAP, subject)
+
+
+def loaded(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """The weight of a layer, for the layer whose data is set."""
+    if node.attr == "data" and isinstance(node.ctx, ast.Store):
+        end = setting.program.span(node.value).end
+        piece = Replacement(end, end, ".weight")
+        yield Draft("attribute", SLIP, "what is set", node, (piece,), end, "weight")
+
+
+def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """What a mask fills in: nothing, minus infinity."""
+    if callee(node) not in ("masked_fill", "masked_fill_", "where", "full", "full_like"):
+        return
+    for value in node.args[1:]:
+        text = setting.program.text(value)
+        subject = "the value of what is masked"
+        for other in ('float("-inf")', "0.0", "-1e9"):
+            is_value = setting.scopes.nature(value).is_number or "inf" in text
+            if other != text and (is_value or callee(value) == "zeros_like"):
+                piece = instead(setting.program, value, other)
+                at = setting.program.span(value).start
+                yield Draft("fill", CHANGE, subject, node, (piece,), at, ("fill", text, other))
+
+
+def of_module(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Another function of the submission's module of which one is called."""
+    match node.func:
+        case ast.Attribute(value=ast.Name(id=holder), attr=name) if holder not in LIBRARIES:
+            pass
+        case _:
+            return
+    if holder in ("self", "cls") or setting.scopes.nature(node.func.value).is_tensor:
+        return
+    end = setting.program.span(node.func).end
+    for other in setting.signatures.functions_like(name, len(node.args) + len(node.keywords)):
+        piece = Replacement(end - len(name), end, other)
+        subject = f"the function that is called where it says `{name}`"
+        yield Draft("function", CHANGE, subject, node, (piece,), end - len(name))

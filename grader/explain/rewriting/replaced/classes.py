@@ -1,0 +1,182 @@
+"""Classes and functions of other files: another one of a kin that takes the same."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, put
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.declarations import Signature
+from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.program.name_similarity import words
+from grader.explain.rewriting.program.setting import Setting, callee
+
+_MOST = 8
+
+
+def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Another class, or another function that is declared elsewhere, where one is called."""
+    name = callee(node)
+    match node.func:
+        case ast.Name():
+            is_elsewhere = name not in _bound(setting.program.tree)
+        case ast.Attribute(value=ast.Name(id=holder)):
+            is_elsewhere = True
+            if holder in LIBRARIES or holder in ("self", "cls"):
+                return
+        case _:
+            return
+    known = setting.signatures.declared
+    if name not in known:
+        return
+    visible = setting.seen.visible(node)
+    own = setting.program.function(setting.program.scope(node))
+    found = [
+        (not _is_related(setting, name, other), not _is_kin(name, other), other)
+        for other, signature in known.items()
+        if other not in (name, own)
+        and other[:1].isupper() == name[:1].isupper()
+        and other.startswith("run_") == name.startswith("run_")
+        and (is_elsewhere or other in visible)
+        and _fits(signature, node)
+    ]
+    end = setting.program.span(node.func).end
+    for is_other, is_far, other in sorted(found)[:_MOST]:
+        piece = Replacement(end - len(name), end, other)
+        if name[:1].isupper():
+            cost = SLIP if not is_other or not is_far else CHANGE
+        elif _differ_in_a_word(name, other):
+            cost = WRAP
+        else:
+            continue  # another implementation of the same mends whatever is wrong with one
+        subject = f"what is called where it says `{name}`"
+        alike = ("function", name, other)
+        yield Draft("function", cost, subject, node, (piece,), end - len(name), alike)
+
+
+def bases(setting: Setting, node: ast.ClassDef) -> Iterator[Draft]:
+    """Another class that a class is derived from, one more, or the same in another order."""
+    if not node.bases or not all(isinstance(one, (ast.Name, ast.Attribute)) for one in node.bases):
+        return
+    program = setting.program
+    start, end = program.span(node.bases[0]).start, program.span(node.bases[-1]).end
+    texts = [program.text(one) for one in node.bases]
+    own = [text.rpartition(".")[2] for text in texts]
+    visible = setting.seen.visible(node)
+    found: dict[str, float] = {}
+    if len(texts) > 1:
+        found[", ".join(reversed(texts))] = SLIP
+    for other in setting.signatures.classes:
+        if other in (node.name, *own) or other not in visible:
+            continue
+        cost = CHANGE if _is_kin(node.name, other) else WRAP
+        found[", ".join((other, *texts))] = cost
+        found[", ".join((other, *texts[1:]))] = cost
+    for text, cost in sorted(found.items(), key=lambda pair: pair[1])[: 2 * _MOST]:
+        piece = Replacement(start, end, text)
+        subject = f"what `{node.name}` is derived from"
+        yield Draft("bases", cost, subject, node, (piece,), start)
+
+
+def methods(setting: Setting, node: ast.FunctionDef) -> Iterator[Draft]:
+    """A method under the name of one that its class inherits, or that is called of it."""
+    around = setting.program.scope(node)
+    if not isinstance(around, ast.ClassDef) or not around.bases or node.decorator_list:
+        return
+    if node.name.startswith("__") or setting.seen.calls(node.name) > 0:
+        return
+    own = {one.name for one in around.body if isinstance(one, ast.FunctionDef)}
+    inherited = setting.signatures.inherited(around.name)
+    start = setting.program.span(node).start + len("def ")
+    for other in [one for one in inherited if one not in own and not one.startswith("__")][:_MOST]:
+        piece = Replacement(start, start + len(node.name), other)
+        subject = f"what `{node.name}` is called"
+        yield Draft("method-name", CHANGE, subject, node, (piece,), start)
+
+
+def members(setting: Setting, node: ast.Assign | ast.AnnAssign) -> Iterator[Draft]:
+    """An attribute of a class under the name of one that the class inherits."""
+    around = setting.program.scope(node)
+    match node:
+        case (
+            ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target)
+        ):
+            pass
+        case _:
+            return
+    if not isinstance(around, ast.ClassDef) or setting.seen.uses(target.id) > 0:
+        return
+    span = setting.program.span(target)
+    for other in setting.signatures.inherited(around.name)[:_MOST]:
+        piece = Replacement(span.start, span.end, other)
+        subject = f"what `{target.id}` is called"
+        yield Draft("member-name", CHANGE, subject, node, (piece,), span.start)
+
+
+@functools.lru_cache(maxsize=8)
+def _bound(tree: ast.Module) -> frozenset[str]:
+    """What a file declares or imports; other names are those of a notebook's other cells."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found |= {one.asname or one.name for one in names}
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _is_related(setting: Setting, one: str, other: str) -> bool:
+    """Whether a class is derived from another, or both are from a third."""
+    bases = setting.signatures.bases
+    return one in bases(other) or other in bases(one) or bool(set(bases(one)) & set(bases(other)))
+
+
+def _differ_in_a_word(one: str, other: str) -> bool:
+    return len(set(words(one)) ^ set(words(other))) == 1
+
+
+def _is_kin(one: str, other: str) -> bool:
+    """Whether two names share a word."""
+    return bool(set(words(one)) & set(words(other)))
+
+
+def _fits(signature: Signature, node: ast.Call) -> bool:
+    """Whether what is given could be taken."""
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        return True
+    given = {one.arg for one in node.keywords}
+    names = [one.name for one in (*signature.positional, *signature.by_keyword)]
+    needed = [
+        one.name
+        for one in (*signature.positional[len(node.args) :], *signature.by_keyword)
+        if one.default is None
+    ]
+    return (
+        len(node.args) <= len(signature.positional)
+        and given <= {*names, None}
+        and set(needed) <= given
+    )
+
+
+def siblings(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """Another class that is derived from the same, where a class is handed over or listed."""
+    parent = setting.parent(node)
+    bases = set(setting.signatures.bases(node.id))
+    is_listed = isinstance(
+        parent, (ast.Dict, ast.Call, ast.Tuple, ast.List, ast.Assign, ast.Return)
+    )
+    if not bases or not is_listed or node is getattr(parent, "func", None):
+        return
+    if not isinstance(node.ctx, ast.Load):
+        return
+    like = [one for one in setting.signatures.classes if bases & set(setting.signatures.bases(one))]
+    for other in [one for one in like if one != node.id][:_MOST]:
+        subject = f"where `{node.id}` is used"
+        yield put(setting.program, node, other, "class", SLIP, subject)

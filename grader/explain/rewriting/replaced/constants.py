@@ -1,0 +1,207 @@
+"""Constants: off by one, another sign, another axis, the other of two."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
+from grader.explain.rewriting.program.setting import (
+    Setting,
+    argument_of,
+    callee,
+    integer,
+    is_axis,
+    named,
+)
+
+_AXES = (-1, -2, -3, 0, 1, 2, 3)
+_NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
+_DTYPES = ("float32", "float64", "bool", "long")
+_INFINITY = 'float("-inf")'
+_MOST_GIVEN = 4
+_TINY = 1e-3
+_MISSPELT = {"weights": "weight", "W": "weight", "w": "weight", "biases": "bias", "b": "bias"}
+_LIMITS = ("min", "max", "eps", "tiny")
+
+
+def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """Other values of a constant."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
+        return
+    match node.value:
+        case bool(value):
+            yield _other(setting, node, str(not value), "flag", SLIP, "a flag")
+            yield _other(setting, node, "None", "flag", UNLIKELY, "a flag")
+        case None:
+            yield from _of_none(setting, node)
+        case int():
+            yield from _of_integer(setting, node)
+        case float(value):
+            yield from _of_float(setting, node, value)
+        case str(value):
+            yield from _of_text(setting, node, value)
+
+
+def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
+    """Other values of a negative number."""
+    if not isinstance(node.op, ast.USub) or not isinstance(node.operand, ast.Constant):
+        return
+    if isinstance(node.operand.value, float):
+        yield from _of_float(setting, node, -node.operand.value)
+    elif integer(node) is not None:
+        yield from _of_integer(setting, node)
+
+
+def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Other dtypes, and the other infinity."""
+    if not isinstance(node.ctx, ast.Load):
+        return
+    base = setting.program.text(node.value)
+    if node.attr in _DTYPES and base == "torch":
+        for dtype in _DTYPES:
+            if dtype != node.attr:
+                yield _other(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
+    elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
+        for other in _LIMITS:
+            yield _other(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a type")
+        yield _other(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a type")
+    elif node.attr == "inf":
+        yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
+        yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
+
+
+def misspelt(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """`layer.weight` for `layer.weights`, which no module of torch has; a mode that is a method."""
+    is_called = callee(setting.parent(node)) == node.attr
+    if node.attr == "train" and not is_called and isinstance(node.ctx, ast.Load):
+        base = setting.program.text(node.value)
+        subject = f"the name of an attribute of `{base}`"
+        yield put(setting.program, node, f"{base}.training", "name", SLIP, subject)
+    if node.attr in _MISSPELT and not isinstance(node.value, ast.Name):
+        base, right = setting.program.text(node.value), _MISSPELT[node.attr]
+        subject = f"the name of an attribute of `{base}`"
+        yield put(setting.program, node, f"{base}.{right}", "name", SLIP, subject)
+
+
+def _other(
+    setting: Setting, node: ast.expr, text: str, kind: str, cost: float, subject: str
+) -> Draft:
+    return put(setting.program, node, text, kind, cost, subject, _role(setting, node))
+
+
+def _role(setting: Setting, node: ast.expr) -> tuple[str, str, str]:
+    """What a constant is to what is around it: constants of one role are alike."""
+    given = argument_of(setting, node)
+    around = callee(given[0]) if given else type(setting.parent(node)).__name__
+    return setting.program.text(node), around, given[1] if given else ""
+
+
+def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Return):
+        scope = setting.program.scope(node)
+        given = scope.args.args if isinstance(scope, ast.FunctionDef) else []
+        for one in [one.arg for one in given if one.arg not in ("self", "cls")][:_MOST_GIVEN]:
+            yield put(setting.program, node, one, "name", CHANGE, "what is returned")
+    if isinstance(parent, (ast.Compare, ast.Return, ast.Subscript, ast.Tuple)):
+        return
+    for text in ("True", "False"):
+        yield _other(setting, node, text, "none", WRAP, "a value that may be absent")
+
+
+def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    value = integer(node)
+    if value is None:
+        return
+    if is_axis(setting, node):
+        subject = f"an axis of {_around(setting, node)}"
+        for axis in _AXES:
+            cost = SLIP if {axis, value} in _NEAR_AXES else CHANGE
+            yield _other(setting, node, str(axis), "axis", cost, subject)
+        return
+    given = argument_of(setting, node)
+    subject = f"a number in {named(given[0])}" if given else "a number"
+    if given and (callee(given[0]) in ("tril", "triu") or given[1] == "diagonal"):
+        subject = f"the diagonal of {named(given[0])}"
+    sign = _cost_of_sign(setting, node)
+    others = {value + 1: SLIP, value - 1: SLIP, -value: sign, 0: CHANGE, 1: CHANGE, 2: CHANGE}
+    for other, cost in others.items():
+        yield _other(setting, node, str(other), "constant", cost, subject)
+    for other in (2 * value, value + 2, value - 2):
+        yield _other(setting, node, str(other), "constant", WRAP, subject)
+    if abs(value) in (1, 2):
+        match setting.parent(node):
+            case ast.BinOp(op=ast.Pow(), right=right) if right is node:
+                cost = SLIP
+            case _:
+                cost = WRAP
+        yield _other(setting, node, "0.5" if value > 0 else "-0.5", "constant", cost, subject)
+    if abs(value) >= 1000:
+        for text in (str(value // 10), str(value * 10)):
+            yield _other(setting, node, text, "constant", CHANGE, subject)
+
+
+def truths(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """`True` for 1 and `False` for 0, where values are collected."""
+    given = argument_of(setting, node)
+    is_collected = given is not None and callee(given[0]) == "append"
+    if type(node.value) is int and node.value in (0, 1) and is_collected:
+        text = str(bool(node.value))
+        yield put(setting.program, node, text, "flag", CHANGE, "a number for what is true")
+
+
+def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
+    """What it costs to turn round a number's sign: a factor's is forgotten as that of any other."""
+    match setting.parent(node):
+        case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
+            return CHANGE
+        case _:
+            return SLIP
+
+
+def _around(setting: Setting, node: ast.AST) -> str:
+    """The call or the shape that an axis belongs to."""
+    while not isinstance(node, ast.stmt):
+        if isinstance(node, ast.Call):
+            return named(node)
+        if isinstance(node, ast.Subscript):
+            return f"`{setting.program.text(node.value)}`"
+        node = setting.parent(node)
+    return "a call"
+
+
+def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]:
+    given = argument_of(setting, node)
+    subject = f"a number in {named(given[0])}" if given else "a number"
+    others: dict[float, float] = {-value: _cost_of_sign(setting, node)}
+    if abs(value) == 0.5:
+        others |= {1.0: CHANGE, 2.0: CHANGE, 0.25: WRAP}
+    elif 0 < abs(value) < 0.1:
+        others |= {0.0: CHANGE, value * 10: CHANGE, value / 10: CHANGE, value / 1000: WRAP}
+        if abs(value) < _TINY:
+            others[float(f"{-1 / abs(value):.3g}")] = CHANGE
+    elif abs(value) >= 1000:
+        others |= {value / 10: CHANGE, value * 10: CHANGE, 0.0: WRAP}
+    else:
+        near = {value + 1: CHANGE, value - 1: CHANGE, 0.0: CHANGE, 1.0: CHANGE, 2.0: CHANGE}
+        near |= {2 * value: SLIP, value / 2: SLIP} if abs(value) in (1.0, 2.0) else {}
+        others |= near | {0.5: WRAP}
+    for other, cost in others.items():
+        yield _other(setting, node, repr(other), "constant", cost, subject)
+    if (value <= 0 and not isinstance(setting.parent(node), ast.BinOp)) or abs(value) >= 1000:
+        yield _other(setting, node, _INFINITY, "infinity", CHANGE, subject)
+
+
+def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft]:
+    if value in ("True", "False", "None"):
+        yield put(setting.program, node, value, "word", SLIP, "a word that is written out")
+    subject = "an infinite value"
+    if value.lstrip("-+") in ("inf", "infinity", "Infinity"):
+        other = value.removeprefix("-") if value.startswith("-") else f"-{value.lstrip('+')}"
+        yield _other(setting, node, f'"{other}"', "infinity", SLIP, subject)
+        call = setting.parent(node)
+        if isinstance(call, ast.Call) and callee(call) == "float":
+            for text in ("0.0", "-1e9"):
+                yield put(setting.program, call, text, "infinity", WRAP, subject)

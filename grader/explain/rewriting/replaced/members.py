@@ -1,0 +1,291 @@
+"""Members: another attribute of the same object, another entry of the same thing."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, exchange, instead, put, wrap
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.program.name_similarity import kin_of, kinship, words
+from grader.explain.rewriting.program.setting import Setting, callee, with_axes
+from grader.explain.rewriting.program.source import Scope
+from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
+
+_MOST = 8
+_MOST_INDICES = 4
+_PARTS = {"real": "imag", "imag": "real"}
+_OF_PAIRS = {"values": "indices", "indices": "values"}
+_PAIRED = frozenset(
+    {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
+)
+# Python lets nobody see that values and places were mixed up: likelier than a step left out.
+_MIXED_UP = 0.5
+_OF_TENSORS = frozenset(
+    {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
+)
+
+
+def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Another attribute of the same object, declared by its class or read elsewhere."""
+    if not isinstance(node.ctx, ast.Load) or not _is_object(node.value):
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Call) and node is parent.func and not _is_self(node.value):
+        return
+    end = setting.program.span(node).end
+    own = setting.program.text(node)
+    for cost, other in _others(setting, node):
+        piece = Replacement(end - len(node.attr), end, other)
+        subject = f"where `{own}` is used"
+        yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
+
+
+def of_pairs(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """`x.max(-1).values` for `x.max(-1).indices`, and the other way round."""
+    other = _OF_PAIRS.get(node.attr)
+    if other and isinstance(node.value, ast.Call) and callee(node.value) in _PAIRED:
+        end = setting.program.span(node).end
+        piece = Replacement(end - len(node.attr), end, other)
+        subject = f"what is taken of `{callee(node.value)}`"
+        yield Draft("attribute", _MIXED_UP, subject, node, (piece,), piece.start)
+
+
+def of_pairs_forgotten(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`x.max(-1).values` for `x.max(-1)`, which is a pair."""
+    parent = setting.parent(node)
+    is_taken = isinstance(parent, (ast.Attribute, ast.Subscript, ast.Starred))
+    is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
+    if callee(node) not in _PAIRED or is_taken or is_unpacked or not (node.args or node.keywords):
+        return
+    subject = f"what is taken of `{callee(node)}`"
+    for after in (".values", "[0]"):
+        yield wrap(setting.program, node, "", after, "attribute", SLIP, subject)
+
+
+def unpacked_pairs(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`values, _ = x.max(-1)` for `_, values = x.max(-1)`, and the other way round."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=[_, _] as parts)], value=ast.Call() as call):
+            if callee(call) in _PAIRED:
+                subject = "the order in which values are unpacked"
+                yield exchange(setting.program, node, parts, (1, 0), "elements", _MIXED_UP, subject)
+
+
+def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
+    holder = setting.program.text(node.value)
+    here = setting.seen.attributes.get((setting.program.scope(node), holder), [])
+    found: dict[str, float] = {}
+    if node.attr in _PARTS:
+        found[_PARTS[node.attr]] = SLIP
+    nature = nature_of_name(node.attr)
+    registered = [one for one in setting.signatures.words if kinship(node.attr, one) == 2]
+    for other in (*setting.signatures.attributes(node.attr), *here, *registered):
+        if other == node.attr or other.startswith("__"):
+            continue
+        kin = kinship(node.attr, other)
+        cost = (WRAP, CHANGE, SLIP)[kin]
+        if not kin and nature is not None and nature is not nature_of_name(other):
+            cost = WRAP + 0.5
+        is_like = other in here and nature is not None and nature is nature_of_name(other)
+        if is_like or not setting.seen.uses(other):
+            cost = min(cost, SLIP + 0.25)
+        found.setdefault(other, cost)
+    return sorted((cost, other) for other, cost in found.items())[:_MOST]
+
+
+def forgotten(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A weight that an object holds and that nothing reads."""
+    parent = setting.parent(node)
+    is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    if not is_value or setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    scope = setting.program.scope(node)
+    for (around, holder), known in setting.seen.attributes.items():
+        if around is not scope or holder in LIBRARIES:
+            continue
+        for attr in known[:1]:
+            for other in setting.signatures.attributes(attr):
+                if not setting.seen.uses(other):
+                    subject = "a projection that is missing"
+                    after = f" @ {holder}.{other}.T"
+                    yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
+
+
+def forgotten_keys(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A weight that is held under a key that nothing looks up."""
+    if not isinstance(setting.parent(node), ast.Return) or not isinstance(
+        node, (ast.Name, ast.Call)
+    ):
+        return
+    if setting.scopes.nature(node) is not Nature.TENSOR:
+        return
+    for holder, used in setting.seen.keys.items():
+        kin = [
+            one
+            for one in dict.fromkeys(
+                (*setting.signatures.words, *(kin for own in sorted(used) for kin in kin_of(own)))
+            )
+            if one not in used and any(kinship(one, other) == 2 for other in used)
+        ]
+        for key in kin[:_MOST_INDICES]:
+            subject = "a projection that is missing"
+            for turned in (".T", ""):
+                after = f" @ {holder}[{key!r}]{turned}"
+                yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
+
+
+def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """What is taken out of a thing by a number or a slice, taken by a name."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, (ast.Slice, ast.Constant)):
+        return
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return
+    program = setting.program
+    subject = f"an index of `{program.text(node.value)}`"
+    own = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+    wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
+    found = [
+        one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
+    ]
+    found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
+    for one in found[:_MOST_INDICES]:
+        cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
+        piece = instead(program, node.slice, one.name)
+        alike = ("index", program.text(node.slice), one.name)
+        yield Draft("index", cost, subject, node, (piece,), piece.start, alike)
+        whole = with_axes(setting, node)
+        if whole is not node and _is_position(one.name):
+            text = f"{program.text(node.value)}[{one.name}]"
+            yield put(program, whole, text, "index", cost, subject)
+
+
+def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """The block of a loop's variable where the first one was taken: `[h * n : (h + 1) * n]`."""
+    subscript = setting.parent(node)
+    if isinstance(subscript, ast.Tuple):
+        subscript = setting.parent(subscript)
+    if node.lower is None and node.step is None and node.upper is not None:
+        widths = [setting.program.outer_text(node.upper)]
+    elif node.step is not None and node.lower is not None and node.upper is None:
+        known = setting.seen.variables(node)
+        widths = [one.name for one in known if one.nature is Nature.SIZE][-_MOST:]
+    else:
+        return
+    span = setting.program.span(node)
+    for name in setting.seen.loops(node):
+        for width in [one for one in widths if one != name]:
+            piece = Replacement(span.start, span.end, f"{name} * {width} : ({name} + 1) * {width}")
+            subject = "which part is taken"
+            yield Draft("slice", CHANGE, subject, subscript, (piece,), span.start)
+
+
+def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """The same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
+    if callee(node) != "slice" or not node.args or node.keywords:
+        return
+    program = setting.program
+    start, end = program.outer_span(node.args[0]).start, program.outer_span(node.args[-1]).end
+    widths = [
+        program.text(one)
+        for one in node.args
+        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.SIZE
+    ]
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for name in setting.seen.loops(node):
+        for width in [one for one in dict.fromkeys((*widths, *sizes)) if one != name][:_MOST]:
+            text = f"{name} * {width}, ({name} + 1) * {width}"
+            subject = "which part is taken"
+            yield Draft("slice", CHANGE, subject, node, (Replacement(start, end, text),), start)
+
+
+def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """What is looked up by a name, taken from the front or whole."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, ast.Name):
+        return
+    if setting.scopes.nature(node.slice) is not Nature.TENSOR:
+        return
+    program = setting.program
+    text, index = program.text(node.value), node.slice.id
+    subject = f"an index of `{text}`"
+    yield put(program, node, f"{text}[: {index}.shape[-1]]", "index", WRAP, subject)
+
+
+def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
+    """One variable more in the key of a table."""
+    parent = setting.parent(node)
+    is_key = (
+        isinstance(parent, ast.Assign)
+        and isinstance(parent.targets[0], ast.Name)
+        and _is_looked_up(setting, node, parent.targets[0].id)
+    ) or (isinstance(parent, ast.Subscript) and not _has_slices(node))
+    if not is_key or not node.elts or not isinstance(node.ctx, ast.Load):
+        return
+    texts = [setting.program.text(one) for one in node.elts]
+    missing = [one.name for one in setting.seen.variables(node)]
+    for name in [one for one in missing if one not in texts][:_MOST]:
+        end = setting.program.outer_span(node.elts[-1]).end
+        piece = Replacement(end, end, f", {name}")
+        subject = "the key of a table"
+        yield Draft("key", CHANGE, subject, node, (piece,), setting.program.span(node).start)
+
+
+def _is_looked_up(setting: Setting, node: ast.Tuple, name: str) -> bool:
+    """Whether a variable is called a key, or asked for in a table."""
+    return "key" in name.lower() or name in _asked_for(setting.program.scope(node))
+
+
+@functools.lru_cache(maxsize=64)
+def _asked_for(scope: Scope) -> frozenset[str]:
+    """The variables of which it is asked whether something has them."""
+    return frozenset(
+        one.left.id
+        for one in ast.walk(scope)
+        if isinstance(one, ast.Compare)
+        and isinstance(one.left, ast.Name)
+        and isinstance(one.ops[0], (ast.In, ast.NotIn))
+    )
+
+
+def _has_slices(node: ast.Tuple) -> bool:
+    """Whether a tuple is an index of several axes, not a key."""
+    return any(not isinstance(one, ast.Name) for one in node.elts)
+
+
+def _is_position(name: str) -> bool:
+    return any(word in name for word in ("pos", "index", "idx", "ids"))
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_object(node: ast.expr) -> bool:
+    """Whether a node may hold attributes of the submission's own."""
+    match node:
+        case ast.Name(id=name):
+            return name not in LIBRARIES
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            return name not in LIBRARIES and attr not in _OF_TENSORS
+        case ast.Call():
+            return callee(node)[:1].isupper()
+        case _:
+            return False
+
+
+def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """`config.width` for `Config.width`: of an object, not of its class."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
+            pass
+        case _:
+            return
+    for one in setting.seen.variables(node):
+        own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
+        is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
+        if is_like or own.search(setting.program.source):
+            subject = f"of what `{node.attr}` is read"
+            yield put(setting.program, node.value, one.name, "instance", SLIP, subject)

@@ -1,0 +1,194 @@
+"""Names: another variable that is in scope, likelier ones first."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
+from grader.explain.rewriting.program.name_similarity import kinship, words
+from grader.explain.rewriting.program.setting import Setting, is_axis
+from grader.explain.rewriting.program.source import Scope
+from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, Nature
+
+_MOST = 8
+_MOST_FOR_CONSTANTS = 4
+_LIKE = {
+    Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
+    Nature.WEIGHT: {Nature.WEIGHT, Nature.TENSOR},
+    Nature.MASK: {Nature.MASK, Nature.TENSOR},
+    Nature.SIZE: {Nature.SIZE, Nature.NUMBER},
+    Nature.NUMBER: {Nature.NUMBER, Nature.SIZE},
+    Nature.FLAG: {Nature.FLAG},
+    Nature.SHAPE: {Nature.SHAPE},
+}
+
+
+def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
+    """Another variable or attribute in the place of one."""
+    if _is_called_or_stored(setting, node):
+        return
+    own = setting.program.text(node)
+    subject = f"where `{own}` is used"
+    for cost, name in _alternatives(setting, node, own):
+        yield put(setting.program, node, name, "name", cost, subject, own)
+
+
+def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """A variable in the place of a number or a flag that is written out."""
+    names = setting.scopes.names(node)
+    nature = setting.scopes.nature(node)
+    if nature not in (Nature.SIZE, Nature.NUMBER, Nature.FLAG):
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.UnaryOp, ast.Slice, ast.Assign)):
+        return
+    axis, axes = is_axis(setting, node), _axes(setting.program.scope(node))
+    wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
+    found = []
+    for name, other in names.natures.items():
+        first = names.first.get(name, 0)
+        named_axis = words(name)[-1:] in (("dim",), ("axis",)) or name in axes
+        if other not in wanted or first >= node.lineno or axis is not named_axis:
+            continue
+        cost = CHANGE if named_axis or not names.read.get(name) or other is nature else WRAP
+        found.append((cost, -first, name))
+    own = setting.program.text(node)
+    for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
+        subject = "a value that is written out"
+        yield put(setting.program, node, name, "name", cost, subject, ("constant", own))
+
+
+def instead_of_sizes(setting: Setting, node: ast.Call | ast.Subscript) -> Iterator[Draft]:
+    """A size that has a name, in the place of one that is asked for: `d` for `len(heads)`."""
+    if not _asks_for_a_size(node) or setting.scopes.nature(node) is not Nature.SIZE:
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.Assign, ast.Slice)):
+        return
+    names = setting.scopes.names(node)
+    own = setting.program.text(node)
+    likely = isinstance(parent, ast.BinOp)
+    found = [
+        (CHANGE if likely or not names.read.get(name) else WRAP, -names.first.get(name, 0), name)
+        for name, nature in names.natures.items()
+        if nature is Nature.SIZE
+        and (name.startswith("self.") or names.first.get(name, 0) < node.lineno)
+    ]
+    for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
+        yield put(setting.program, node, name, "name", cost, f"which size `{own}` is", own)
+
+
+def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """Another variable that is assigned to."""
+    parent = setting.parent(node)
+    if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
+        return
+    names = setting.scopes.names(node)
+    known = [other for other in names.natures if other != node.id and not other.startswith("self.")]
+    kin = [other for other in known if kinship(node.id, other) == 2]
+    if not names.read.get(node.id):
+        set_before = [
+            other
+            for other in known
+            if other in names.own and names.first.get(other, node.lineno) < node.lineno
+        ]
+        held = {one.id for one in ast.walk(parent.value) if isinstance(one, ast.Name)}
+        kin += [other for other in set_before if other in held or names.read.get(other)]
+    for other in dict.fromkeys(kin):
+        subject = f"what `{node.id}` is assigned"
+        yield put(setting.program, node, other, "target", CHANGE, subject)
+
+
+def _asks_for_a_size(node: ast.Call | ast.Subscript) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="len") | ast.Attribute(attr="size" | "numel")):
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="shape"), ctx=ast.Load()):
+            return not isinstance(node.slice, ast.Slice)
+        case _:
+            return False
+
+
+def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:
+    if not isinstance(node.ctx, ast.Load):
+        return True
+    parent = setting.parent(node)
+    if isinstance(node, ast.Attribute):
+        if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            return True
+    elif node.id in ("self", "cls", "torch", "math", "F", "nn", "np", "einops"):
+        return True
+    return isinstance(parent, ast.Call) and node is parent.func
+
+
+def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[float, str]]:
+    """Costs and names of the likeliest other variables."""
+    names = setting.scopes.names(node)
+    nature = names.natures.get(own) or _of_constant(own)
+    if nature is None:
+        return []
+    like = _LIKE.get(nature, set())
+    in_function = isinstance(setting.program.scope(node), (ast.FunctionDef, ast.AsyncFunctionDef))
+    tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    latest = max(tensors, key=lambda one: one.first).name if tensors else None
+    beside = _subscripted_beside(setting, node)
+    ancestors = names.ancestors(own)
+    found = []
+    for place, (name, other) in enumerate(names.natures.items()):
+        if name == own or other is Nature.FUNCTION:
+            continue
+        if in_function and names.first.get(name, 0) >= node.lineno:
+            continue
+        kin = names.kin(own, name)
+        unread = name in names.own and not names.read.get(name)
+        if kin == 0 and other not in like and not unread:
+            continue
+        cost = (UNLIKELY, WRAP, SLIP)[kin]
+        if unread:
+            cost = min(cost, CHANGE)
+        if kin == 0 and other is nature and nature is not Nature.TENSOR:
+            cost = WRAP
+        if kin == 2 and nature is Nature.SIZE and (other is not nature or not kinship(own, name)):
+            cost = CHANGE
+        if other in like and own in names.made_of.get(name, ()):
+            cost = min(cost, CHANGE)
+        elif other in like and name in ancestors:
+            cost = min(cost, WRAP)
+        if name == latest and nature is other is Nature.TENSOR:
+            cost = min(cost, CHANGE)
+        if name in beside:
+            cost = min(cost, WRAP)
+        found.append((cost, -names.first.get(name, 0), place, name))
+    return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
+
+
+@functools.lru_cache(maxsize=8)
+def _axes(scope: Scope) -> frozenset[str]:
+    """The variables that a scope's calls are given as an axis, by keyword."""
+    return frozenset(
+        node.value.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.keyword)
+        and node.arg in AXIS_KEYWORDS
+        and isinstance(node.value, ast.Name)
+    )
+
+
+def _of_constant(name: str) -> Nature | None:
+    """What a name in capitals stands for, wherever it is set."""
+    return Nature.NUMBER if name.isupper() and len(name) > 1 else None
+
+
+def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
+    """For what an index is of: the other variables of the statement that have an index."""
+    parent = setting.parent(node)
+    if not (isinstance(parent, ast.Subscript) and node is parent.value):
+        return set()
+    statement = setting.program.home(node).statement
+    return {
+        one.value.id
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
+    }

@@ -1,0 +1,304 @@
+"""What a call is of: more or less of an expression, calls within each other the other way round."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.explain.rewriting.draft import CHANGE, PRIMARY, SLIP, WRAP, Draft, exchange, put
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.source import Program
+from grader.explain.rewriting.replaced.calls import is_module
+
+_DULL = frozenset(
+    {
+        *("to", "contiguous", "type_as", "device", "cpu", "detach", "list", "tuple", "range"),
+        *("len", "print", "zip", "enumerate", "isinstance", "super", "append", "extend", "item"),
+        *(
+            "dict",
+            "getattr",
+            "arange",
+            "ones",
+            "zeros",
+            "empty",
+            "tensor",
+            "full",
+            "register_buffer",
+        ),
+    }
+)
+_FACTORS = (ast.Mult, ast.Div, ast.FloorDiv)
+_SIGNED = (ast.USub, ast.Invert)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """A call, the value that it is of, and what stands before and after that."""
+
+    name: str
+    before: str
+    taken: ast.expr
+    after: str
+    is_method: bool
+
+    def around(self, program: Program, node: ast.expr) -> str:
+        """The same call of another part of the program."""
+        return self.of(program.text(node), holds=isinstance(node, PRIMARY))
+
+    def of(self, text: str, *, holds: bool = True) -> str:
+        """The same call of what a text says; it `holds` together without parentheses."""
+        return f"{self.before}{text if holds or not self.is_method else f'({text})'}{self.after}"
+
+
+def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`g(f(x))` for `f(g(x))`, `x.b().a()` for `x.a().b()`."""
+    outer = _layer(setting, node)
+    inner = None if outer is None else _layer(setting, outer.taken)
+    if outer is None or inner is None:
+        yield from _names_exchanged(setting, node)
+        return
+    if outer.name == inner.name:
+        return
+    text = inner.of(outer.around(setting.program, inner.taken))
+    subject = f"the order of `{inner.name}` and `{outer.name}`"
+    yield put(setting.program, node, text, "nesting", CHANGE, subject)
+
+
+def _names_exchanged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`g(f(*given))` for `f(g(*given))`."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id=name) as outer,
+            args=[ast.Call(func=ast.Name(id=other) as inner, args=[ast.Starred(), *_])],
+            keywords=[],
+        ) if name != other and not {name, other} & _DULL:
+            subject = f"the order of `{other}` and `{name}`"
+            parts = (outer, inner)
+            yield exchange(setting.program, node, parts, (1, 0), "nesting", CHANGE, subject)
+        case _:
+            pass
+
+
+def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`g(f(a), b)` for `f(g(a, b))`."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[ast.Call(args=[_, _, *_]) as inner]):
+            pass
+        case _:
+            return
+    program = setting.program
+    whole, part = program.span(node), program.span(inner)
+    for one in inner.args:
+        if isinstance(one, ast.Name) and name not in _DULL:
+            place = program.span(one)
+            before, after = (
+                program.source[part.start : place.start],
+                program.source[place.end : part.end],
+            )
+            subject = f"what `{name}` is taken of"
+            piece = Replacement(whole.start, whole.end, f"{before}{name}({one.id}){after}")
+            yield Draft("extent", CHANGE, subject, node, (piece,), whole.start)
+
+
+def moved_over(setting: Setting, node: ast.Call | ast.Tuple) -> Iterator[Draft]:
+    """`f(g(a), b)` for `f(a, g(b))`, and `g(a), b` for `a, g(b)`."""
+    parts = node.args if isinstance(node, ast.Call) else node.elts
+    program = setting.program
+    for one in parts:
+        match one:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=own)], keywords=[]):
+                pass
+            case _:
+                continue
+        for other in parts:
+            if name not in _DULL and isinstance(other, ast.Name):
+                first, second = program.span(one), program.span(other)
+                pieces = (
+                    Replacement(first.start, first.end, own),
+                    Replacement(second.start, second.end, f"{name}({other.id})"),
+                )
+                subject = f"what `{name}` is taken of"
+                yield Draft("extent", SLIP, subject, node, tuple(sorted(pieces)), first.start)
+
+
+def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
+    layer = _layer(setting, node)
+    if layer is None:
+        return
+    program = setting.program
+    subject = f"what `{layer.name}` is taken of"
+    match layer.taken:
+        case ast.BinOp(left=left, right=right):
+            gap = program.between(left, right)
+            operator = program.source[gap.start : gap.end]
+            first, second = layer.around(program, left), layer.around(program, right)
+            for text in (
+                f"{first}{operator}{program.outer_text(right)}",
+                f"{program.outer_text(left)}{operator}{second}",
+            ):
+                yield put(program, node, text, "extent", WRAP, subject)
+        case ast.UnaryOp(op=op, operand=operand) if isinstance(op, _SIGNED):
+            sign = "-" if isinstance(op, ast.USub) else "~"
+            text = f"{sign}{layer.around(program, operand)}"
+            yield put(program, node, text, "extent", CHANGE, subject)
+        case _:
+            return
+
+
+def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`f(a + b)` for `f(a) + b` or for `a + f(b)`."""
+    program = setting.program
+    gap = program.between(node.left, node.right)
+    operator = program.source[gap.start : gap.end]
+    for part in (node.left, node.right):
+        layer = _layer(setting, part)
+        if layer is None:
+            continue
+        own = program.outer_text(layer.taken)
+        if not isinstance(layer.taken, PRIMARY) and own == program.text(layer.taken):
+            own = f"({own})"
+        text = (
+            f"{own}{operator}{program.outer_text(node.right)}"
+            if part is node.left
+            else f"{program.outer_text(node.left)}{operator}{own}"
+        )
+        cost = CHANGE if "softmax" in layer.name else WRAP
+        subject = f"what `{layer.name}` is taken of"
+        yield put(program, node, layer.of(text, holds=False), "extent", cost, subject)
+
+
+def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
+    """`f(-a)` for `-f(a)`."""
+    if not isinstance(node.op, _SIGNED):
+        return
+    match node.operand:
+        case ast.BinOp(left=base, op=ast.Pow(), right=power):
+            program = setting.program
+            text = f"({program.outer_text(base)} ** -({program.text(power)}))"
+            yield put(program, node, text, "extent", CHANGE, "what a sign belongs to")
+        case _:
+            pass
+    layer = _layer(setting, node.operand)
+    if layer is None:
+        return
+    program = setting.program
+    sign = "-" if isinstance(node.op, ast.USub) else "~"
+    own = program.outer_text(layer.taken)
+    text = f"{sign}{own}" if isinstance(layer.taken, PRIMARY) else f"{sign}({own})"
+    subject = f"what `{layer.name}` is taken of"
+    yield put(program, node, layer.of(text, holds=False), "extent", CHANGE, subject)
+
+
+def in_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`x ** (a / b)` for `x ** a / b`, and for `1 / x ** a / b`."""
+    program = setting.program
+    power = _last_power(program, node)
+    if power is None:
+        return
+    start, end = program.outer_span(power.right).start, program.span(node).end
+    inner, outer = program.span(power).end, program.outer_span(power).end
+    closing, rest = program.source[inner:outer], program.source[outer:end]
+    pieces = (Replacement(start, start, "("), Replacement(inner, end, f"{rest}){closing}"))
+    parent = setting.parent(node)
+    is_whole = not (isinstance(parent, ast.BinOp) and isinstance(parent.op, _FACTORS))
+    subject = "how far an exponent reaches"
+    yield Draft("groups", SLIP if is_whole else CHANGE, subject, node, pieces, start)
+
+
+def _last_power(program: Program, node: ast.BinOp) -> ast.BinOp | None:
+    """The last power among the factors of a product, but for its last factor."""
+    while isinstance(node.op, _FACTORS):
+        match node.left:
+            case ast.BinOp(op=ast.Pow()) as power:
+                return power
+            case ast.BinOp(op=op, right=right) as inner if isinstance(op, _FACTORS):
+                if program.outer_span(inner) != program.span(inner):
+                    return None
+                if isinstance(right, ast.BinOp) and isinstance(right.op, ast.Pow):
+                    return right
+                node = inner
+            case _:
+                return None
+    return None
+
+
+def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
+    """`a + (b if c else d)` for `a + b if c else d`."""
+    program = setting.program
+    match node.body:
+        case ast.BinOp(left=left, right=right):
+            gap = program.between(left, right)
+            operator = program.source[gap.start : gap.end]
+        case _:
+            return
+    rest = program.source[program.outer_span(node.body).end : program.span(node).end]
+    text = f"{program.outer_text(left)}{operator}({program.outer_text(right)}{rest})"
+    yield put(program, node, text, "extent", CHANGE, "how far a condition reaches")
+
+
+def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`a + b if c else d` for `a + (b if c else d)`."""
+    match node.right:
+        case ast.IfExp(body=body):
+            pass
+        case _:
+            return
+    program = setting.program
+    whole = program.outer_span(node.right)
+    inner, start = program.span(node.right), program.span(node).start
+    if whole == inner:
+        return
+    rest = program.source[program.outer_span(body).end : inner.end]
+    before = program.source[start : whole.start]
+    text = f"({before}{program.outer_text(body)}{rest})"
+    yield put(program, node, text, "extent", CHANGE, "how far a condition reaches")
+
+
+def signs(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[Draft]:
+    """`f(-a, b)` for `f(a, -b)`."""
+    parts = node.args if isinstance(node, ast.Call) else node.elts
+    program = setting.program
+    for one in parts:
+        if not (isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub)):
+            continue
+        if isinstance(one.operand, ast.Constant):
+            continue
+        for other in parts:
+            if other is one or isinstance(other, (ast.UnaryOp, ast.Constant, ast.Starred)):
+                continue
+            first, second = program.outer_span(one), program.outer_span(other)
+            held = program.outer_text(other)
+            held = held if isinstance(other, PRIMARY) else f"({held})"
+            pieces = (
+                Replacement(first.start, first.end, program.outer_text(one.operand)),
+                Replacement(second.start, second.end, f"-{held}"),
+            )
+            at = first.start
+            yield Draft("sign", SLIP, "which one has a sign", node, tuple(sorted(pieces)), at)
+
+
+def _layer(setting: Setting, node: ast.expr) -> _Layer | None:
+    """A call as something around a value; None for what is no such call, or too plain for it."""
+    name = callee(node)
+    if not isinstance(node, ast.Call) or not name or name in _DULL:
+        return None
+    program, is_self = setting.program, False
+    match node.func:
+        case ast.Attribute(value=value) if not is_module(value):
+            is_self = isinstance(value, ast.Name) and value.id in ("self", "cls")
+            taken = next(iter(node.args), None) if is_self else value
+        case _:
+            taken = next(iter(node.args), None)
+    if taken is None or isinstance(taken, (ast.Starred, ast.Constant)):
+        return None
+    if name[:1].isupper() and not is_self:
+        return None
+    whole, part = program.span(node), program.outer_span(taken)
+    before = program.source[whole.start : part.start]
+    after = program.source[part.end : whole.end]
+    if "\n" in program.text(node):
+        return None
+    return _Layer(name, before, taken, after, taken not in node.args)

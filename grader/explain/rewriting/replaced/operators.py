@@ -1,0 +1,285 @@
+"""Operators: exchanged, their operands exchanged, dropped, grouped otherwise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep, put, wrap
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.setting import Setting, integer
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_OTHERS: dict[str, dict[str, float]] = {
+    "+": {"-": SLIP, "*": CHANGE, "/": WRAP},
+    "-": {"+": SLIP, "*": CHANGE, "/": WRAP},
+    "*": {"/": SLIP, "+": CHANGE, "**": CHANGE, "-": WRAP, "//": WRAP, "@": WRAP},
+    "/": {"*": SLIP, "//": SLIP, "-": CHANGE, "**": WRAP, "+": WRAP, "%": WRAP},
+    "//": {"/": CHANGE, "*": SLIP, "%": SLIP, "-": WRAP},
+    "%": {"//": SLIP, "/": CHANGE},
+    "**": {"*": SLIP, "/": CHANGE},
+    "@": {"*": CHANGE},
+    "&": {"|": SLIP},
+    "|": {"&": SLIP},
+    "<": {"<=": SLIP, ">": SLIP, ">=": SLIP, "==": WRAP, "!=": WRAP},
+    "<=": {"<": SLIP, ">": SLIP, ">=": SLIP, "==": WRAP},
+    ">": {">=": SLIP, "<": SLIP, "<=": SLIP, "==": WRAP, "!=": WRAP},
+    ">=": {">": SLIP, "<": SLIP, "<=": SLIP, "==": WRAP},
+    "==": {"!=": SLIP, "<=": WRAP, ">=": WRAP, "<": WRAP, ">": WRAP},
+    "!=": {"==": SLIP, "<": WRAP, ">": WRAP, "<=": WRAP, ">=": WRAP},
+    "is": {"is not": SLIP},
+    "is not": {"is": SLIP},
+    "in": {"not in": SLIP},
+    "not in": {"in": SLIP},
+}
+_ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
+_TERMS = (ast.Add, ast.Sub)
+
+
+def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """Another operator, operands in another order or dropped, other groups."""
+    symbol = _SYMBOLS.get(type(node.op))
+    if symbol is None or (
+        isinstance(node.left, (ast.Constant, ast.JoinedStr))
+        and isinstance(getattr(node.left, "value", ""), str)
+    ):
+        return
+    program = setting.program
+    subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
+    for other, cost in _OTHERS.get(symbol, {}).items():
+        yield _operator(setting, node, node.left, node.right, other, symbol, cost, subject)
+    is_union = isinstance(node.op, ast.BitOr) and not is_boolean(setting, node)
+    if isinstance(node.op, _ORDERED) or is_union:
+        parts = (node.left, node.right)
+        subject = f"the order of the operands of `{symbol}`"
+        # `2 // n` is hardly ever meant.
+        is_share = isinstance(node.op, (ast.FloorDiv, ast.Mod)) and integer(node.right) is not None
+        cost = WRAP if is_share else SLIP
+        yield exchange(program, node, parts, (1, 0), "operands", cost, subject)
+    part = "term" if isinstance(node.op, _TERMS) else "factor"
+    for kept, dropped in ((node.left, node.right), (node.right, node.left)):
+        alike = (symbol, program.text(dropped), kept is node.left)
+        subject = f"a {part} that may not belong there"
+        yield keep(program, node, kept, f"{part}-dropped", CHANGE, subject, alike)
+    if isinstance(node.left, ast.BinOp) and type(node.left.op) in (ast.Mult, ast.Div):
+        subject = "factors that may not belong there"
+        yield keep(program, node, node.left.left, "factor-dropped", WRAP, subject)
+    yield from _regrouped(setting, node)
+
+
+def split(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`a * b + c * d` for `a * b * c * d`."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.BinOp) and setting.program.outer_span(node) == setting.program.span(
+        node
+    ):
+        return
+    part: ast.expr = node.left
+    if not isinstance(node.op, ast.Mult):
+        return
+    while isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
+        if setting.program.outer_span(part) != setting.program.span(part):
+            return
+        gap = setting.program.between(part.left, part.right)
+        for symbol in "+-":
+            pieces = (Replacement(gap.start, gap.end, f" {symbol} "),)
+            yield Draft("operator", CHANGE, "an operator", node, pieces, gap.start)
+        part = part.left
+
+
+def precedence(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
+    """`(a <= b) | c` for `a <= b | c`."""
+    match node:
+        case ast.Compare(
+            comparators=[ast.BinOp(left=held, op=ast.BitOr() | ast.BitAnd()) as both]
+        ) if setting.program.span(both) == setting.program.outer_span(both):
+            start, end = setting.program.span(node).start, setting.program.outer_span(held).end
+        case _:
+            return
+    pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
+    subject = "what belongs together in an expression"
+    yield Draft("groups", SLIP, subject, node, pieces, start)
+
+
+def negated_flags(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """`mask | (not causal)` for `mask | causal`."""
+    if not isinstance(node.op, (ast.BitOr, ast.BitAnd)):
+        return
+    for part in (node.left, node.right):
+        if setting.scopes.nature(part) is Nature.FLAG and isinstance(part, ast.Name):
+            text = f"(not {part.id})"
+            yield put(setting.program, part, text, "condition", SLIP, "a condition")
+
+
+def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
+    """Another operator of an assignment such as `+=`, or none."""
+    symbol = _SYMBOLS.get(type(node.op))
+    others = _OTHERS.get(symbol or "", {})
+    subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
+    for other, cost in others.items():
+        yield _operator(
+            setting, node, node.target, node.value, f"{other}=", f"{symbol}=", cost, subject
+        )
+    subject = "how a variable is updated"
+    yield _operator(setting, node, node.target, node.value, "=", f"{symbol}=", CHANGE, subject)
+
+
+def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """A variable added to, where its value is thrown away."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
+            first = setting.scopes.names(node).first.get(name, node.lineno)
+        case _:
+            return
+    if first < node.lineno:
+        gap = setting.program.between(target, value)
+        start = setting.program.source.find("=", gap.start, gap.end)
+        subject = "how a variable is updated"
+        for symbol, cost in (("+", CHANGE), ("*", WRAP)):
+            piece = Replacement(start, start, symbol)
+            yield Draft("operator", cost, subject, node, (piece,), start)
+
+
+def of_truth(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
+    """`x is not None` for `x is True`, which is hardly ever so, and `x`."""
+    match node:
+        case ast.Compare(
+            left=left,
+            ops=[ast.Is() | ast.Eq()],
+            comparators=[ast.Constant(value=bool(value))],
+        ):
+            own = setting.program.outer_text(left)
+        case _:
+            return
+    subject = "a comparison"
+    given = f"{own} is not None" if value else f"{own} is None"
+    truth = own if value else f"not {own}"
+    for text, cost in ((given, SLIP), (truth, CHANGE)):
+        yield put(setting.program, node, text, "comparison", cost, subject)
+
+
+def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
+    """Another comparison."""
+    left = node.left
+    for op, right in zip(node.ops, node.comparators, strict=True):
+        symbol = _SYMBOLS[type(op)]
+        for other, cost in _OTHERS[symbol].items():
+            draft = _operator(setting, node, left, right, other, symbol, cost, "a comparison")
+            yield replace(draft, kind="comparison")
+        left = right
+
+
+def logic(setting: Setting, node: ast.BoolOp) -> Iterator[Draft]:
+    """The other of `and` and `or`, and conditions dropped."""
+    symbol, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+    for left, right in zip(node.values, node.values[1:], strict=False):
+        yield _operator(setting, node, left, right, other, symbol, SLIP, "joined conditions")
+    if len(node.values) == 2:
+        for kept in node.values:
+            subject = "a condition that may not belong there"
+            yield keep(setting.program, node, kept, "condition-dropped", CHANGE, subject)
+
+
+def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
+    """A sign or a negation dropped."""
+    if isinstance(node.op, ast.UAdd) or isinstance(node.operand, ast.Constant):
+        return
+    subject = "a sign" if isinstance(node.op, ast.USub) else "a negation"
+    kind = "sign-dropped" if isinstance(node.op, ast.USub) else "negation-dropped"
+    alike = setting.program.text(node.operand)
+    yield keep(setting.program, node, node.operand, kind, SLIP, subject, alike)
+
+
+def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
+    """The branches of a conditional expression exchanged, or only one of them."""
+    program, subject = setting.program, "which value is chosen when"
+    yield exchange(program, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
+    for kept in (node.body, node.orelse):
+        yield keep(program, node, kept, "condition-dropped", CHANGE, "a condition")
+    yield wrap(program, node.test, "not ", "", "condition", SLIP, "a condition", loose=False)
+
+
+def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """The condition of an `if` or a `while`: the contrary, always, never."""
+    home = setting.program.home(node)
+    if home.field != "test" or not isinstance(home.parent, (ast.If, ast.While)):
+        return
+    subject = "the condition of a branch"
+    if not isinstance(node, ast.Compare) and not (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    ):
+        yield wrap(setting.program, node, "not ", "", "condition", SLIP, subject)
+    if isinstance(home.parent, ast.If):
+        for text in ("True", "False"):
+            yield put(setting.program, node, text, "condition-dropped", CHANGE, subject)
+    if isinstance(node, ast.Name):
+        for text in (f"{node.id} is not None", f"{node.id} is None"):
+            yield put(setting.program, node, text, "condition", CHANGE, subject)
+
+
+def _operator(
+    setting: Setting,
+    node: ast.AST,
+    left: ast.AST,
+    right: ast.AST,
+    other: str,
+    symbol: str,
+    cost: float,
+    subject: str,
+) -> Draft:
+    program = setting.program
+    gap = program.between(left, right)
+    start = program.source.find(symbol, gap.start, gap.end)
+    pieces = (Replacement(start, start + len(symbol), other),) if start >= 0 else ()
+    alike = ("operator", symbol, other, program.text(right))
+    return Draft("operator", cost, subject, node, pieces, max(start, gap.start), alike)
+
+
+def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
+    """Parentheses moved: (a / b) * c and a / (b * c)."""
+    program = setting.program
+    for inner, leaf in ((node.left, node.right), (node.right, node.left)):
+        if not isinstance(inner, ast.BinOp):
+            continue
+        outer_span, inner_span = program.outer_span(inner), program.span(inner)
+        alike = ("group", program.text(leaf), inner is node.left)
+        subject = "what belongs together in an expression"
+        if outer_span != inner_span:
+            pieces = (
+                Replacement(outer_span.start, inner_span.start, ""),
+                Replacement(inner_span.end, outer_span.end, ""),
+            )
+        else:
+            near = inner.right if inner is node.left else inner.left
+            start = min(program.outer_span(near).start, program.outer_span(leaf).start)
+            end = max(program.outer_span(near).end, program.outer_span(leaf).end)
+            pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
+        yield Draft("groups", CHANGE, subject, node, pieces, pieces[0].start, alike)
+
+
+def is_boolean(setting: Setting, node: ast.expr) -> bool:
+    """Whether `~` can stand before an expression."""
+    return setting.scopes.nature(node) is Nature.MASK

@@ -1,0 +1,225 @@
+"""Indices: slices, strides, halves, axes added by None."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, keep, put
+from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.program.setting import Setting, argument_of, callee
+from grader.explain.rewriting.program.value_kinds import Nature
+
+
+def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """Another start, end or stride of a slice."""
+    subscript = _subscript(setting, node)
+    if subscript is None:
+        return
+    lower, upper, step = (
+        None if part is None else setting.program.outer_text(part)
+        for part in (node.lower, node.upper, node.step)
+    )
+    for (start, stop, stride), cost in _others(setting, subscript, node, lower, upper, step):
+        text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
+        own = setting.program.text(node)
+        piece = Replacement(*_bounds(setting, node), text)
+        alike = _style((lower, upper, step), (start, stop, stride)) or (own.replace(" ", ""), text)
+        subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
+        yield Draft("slice", cost, subject, subscript, (piece,), piece.start, alike)
+
+
+_Parts = tuple[str | None, str | None, str | None]
+
+
+def from_one(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """`[:n]` for `[1 : n + 1]`."""
+    match node:
+        case ast.Slice(
+            lower=ast.Constant(value=1),
+            upper=ast.BinOp(left=bound, op=ast.Add(), right=ast.Constant(value=1)),
+            step=None,
+        ):
+            text = f":{setting.program.text(bound)}"
+        case _:
+            return
+    piece = Replacement(*_bounds(setting, node), text)
+    subscript = _subscript(setting, node)
+    if subscript is not None:
+        subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
+        yield Draft("slice", SLIP, subject, subscript, (piece,), piece.start)
+
+
+def _style(old: _Parts, new: _Parts) -> str | None:
+    """Slices that all become strided, or all halves, each in its place, are alike."""
+    (_, upper, step), (start, stop, stride) = old, new
+    if step is None and stride == "2" and (start == "1") == (upper is None):
+        return "strided"
+    if step == "2" and stride is None and (old[0] == "1") == (stop is None):
+        return "halved"
+    return None
+
+
+def _others(
+    setting: Setting,
+    subscript: ast.Subscript,
+    node: ast.Slice,
+    lower: str | None,
+    upper: str | None,
+    step: str | None,
+) -> Iterator[tuple[_Parts, float]]:
+    last = _axis(subscript, node)
+    size = f"{setting.program.text(subscript.value)}.shape[{last}]"
+    if step == "2":
+        other = "0" if lower == "1" else "1"
+        yield (other, upper, step), SLIP
+        yield (lower, upper, None), CHANGE
+        yield (None, f"{size} // 2", None), CHANGE
+        yield (f"{size} // 2", None, None), CHANGE
+        return
+    if lower is None and upper is None:
+        if _is_last(subscript):
+            yield (None, "-1", None), WRAP
+            yield ("1", None, None), WRAP
+        return
+    if upper is not None and lower is None:
+        yield (upper, None, step), SLIP
+        yield (_negated(upper), None, step), CHANGE
+    elif lower is not None and upper is None:
+        yield (None, lower.removeprefix("-"), step), SLIP
+        yield (None, _negated(lower), step), CHANGE
+    bound = upper or lower or ""
+    is_half = "//" in bound or "half" in bound
+    if is_half or not (upper and lower):
+        cost = SLIP if is_half else CHANGE
+        yield ("0", None, "2"), cost
+        yield ("1", None, "2"), cost
+    if step is None and upper is not None and upper.isdigit() and upper != "1":
+        yield (lower, None, upper), SLIP
+    if step is None:
+        for begin, end in setting.seen.slices(node):
+            yield (begin, end, None), SLIP if {lower, upper} & {begin, end} else CHANGE
+    if lower is None:
+        yield ("1", upper, step), WRAP
+    if upper is not None and lower is not None:
+        yield (None, upper, step), CHANGE
+        yield (lower, None, step), CHANGE
+
+
+def _negated(bound: str) -> str:
+    """Counted from the other end."""
+    return bound.removeprefix("-") if bound.startswith("-") else f"-{bound}"
+
+
+def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """An index dropped; one element further on or back; axes added elsewhere."""
+    if not isinstance(node.ctx, ast.Load):
+        return
+    program = setting.program
+    subject = f"an index of `{program.text(node.value)}`"
+    is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    given = argument_of(setting, node)
+    is_size = given is not None and callee(given[0]).startswith(("rand", "zeros", "ones", "empty"))
+    if not is_shape or is_size:
+        alike = ("index", program.text(node.slice))
+        # What reverses takes nothing away: without it all else is as it was.
+        cost = SLIP if program.text(node.slice) == "::-1" else CHANGE
+        yield keep(program, node, node.value, "index-dropped", cost, subject, alike)
+    if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
+        for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
+            yield put(program, node.slice, text, "index", SLIP, subject)
+        yield put(program, node.slice, f":{node.slice.id}", "index", CHANGE, subject)
+    if _is_of_first_axis(setting, node):
+        at = program.outer_span(node.slice).start
+        alike = ("last axis", program.text(node.value))
+        yield Draft("index", CHANGE, subject, node, (Replacement(at, at, "..., "),), at, alike)
+    if isinstance(node.slice, ast.Constant) and node.slice.value is None:
+        for text in ("..., None", ":, None", "..., None, :"):
+            yield put(program, node.slice, text, "added-axis", SLIP, subject)
+    if isinstance(node.slice, ast.Tuple):
+        yield from _added_axes(setting, node.slice, subject)
+
+
+def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
+    """Whether what chooses along a tensor's first axis may be meant for the last."""
+    if setting.scopes.nature(node.value) is not Nature.TENSOR:
+        return False
+    return isinstance(node.slice, (ast.Name, ast.BinOp, ast.UnaryOp, ast.Slice)) or (
+        isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int)
+    )
+
+
+def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:
+    """The axis that None adds at another place, or not at all."""
+    program = setting.program
+    texts = [program.text(one) for one in index.elts]
+    for place, one in enumerate(index.elts):
+        rest = [text for other, text in enumerate(texts) if other != place]
+        if not (isinstance(one, ast.Constant) and one.value is None):
+            if len(rest) > 0 and texts[place] != "...":
+                cost = WRAP
+                yield put(program, index, ", ".join(rest), "index-dropped", cost, subject)
+            if texts[place] == ":" and place == 0:
+                yield put(program, index, ", ".join(["...", *rest]), "index", WRAP, subject)
+            continue
+        yield put(program, index, ", ".join(rest), "added-axis", CHANGE, subject)
+        for target in range(len(texts)):
+            moved = [*rest[:target], "None", *rest[target:]]
+            yield put(program, index, ", ".join(moved), "added-axis", SLIP, subject)
+    if texts[:1] == ["..."] and "None" in texts:
+        for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
+            text = ", ".join(["...", *tail])
+            yield put(program, index, text, "added-axis", CHANGE, subject)
+
+
+def _subscript(setting: Setting, node: ast.AST) -> ast.Subscript | None:
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Tuple):
+        parent = setting.parent(parent)
+    return parent if isinstance(parent, ast.Subscript) else None
+
+
+def _bounds(setting: Setting, node: ast.Slice) -> tuple[int, int]:
+    span = setting.program.span(node)
+    return span.start, span.end
+
+
+def _axis(subscript: ast.Subscript, node: ast.Slice) -> int:
+    """The axis, from the end, that a slice is of."""
+    if isinstance(subscript.slice, ast.Tuple):
+        elements = subscript.slice.elts
+        return elements.index(node) - len(elements)
+    return 0
+
+
+def _is_last(subscript: ast.Subscript) -> bool:
+    return not isinstance(subscript.slice, ast.Tuple)
+
+
+def next_block(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
+    """`x[b:]` and `x[:a]` for `x[a:b]`: the block that follows, or the one before.
+
+    Of a first block that is written into, also the second and the third, and of a last one others.
+    """
+    if node.step is not None:
+        return
+    program = setting.program
+    first, last = (None if one is None else program.text(one) for one in (node.lower, node.upper))
+    match first, last:
+        case str(), str():
+            texts = [f"{last}:", f":{first}"]
+        case None, str() if _is_written_into(setting, node):
+            texts = [f"{last} : 2 * {last}", f"2 * {last} :", f"-{last}:"]
+        case str(), None if _is_written_into(setting, node):
+            width = first.removeprefix("2 * ").removeprefix("-")
+            texts = [f"{width} : 2 * {width}", f":{width}", f"2 * {width} :"]
+        case _:
+            return
+    for text in texts:
+        yield put(program, node, text, "block", CHANGE, "which part is taken")
+
+
+def _is_written_into(setting: Setting, node: ast.Slice) -> bool:
+    parent = setting.parent(node)
+    parent = setting.parent(parent) if isinstance(parent, ast.Tuple) else parent
+    return isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store)

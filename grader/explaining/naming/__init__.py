@@ -1,1 +1,0 @@
-"""Which known mistake an answer shows."""

@@ -1,1 +1,0 @@
-"""Points into an instructor's own table."""

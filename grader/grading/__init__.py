@@ -1,0 +1,1 @@
+"""A batch of submissions: queue, pool of jobs, cluster, judge."""

@@ -1,0 +1,238 @@
+"""A class, graded into a folder of results: only what is new or changed, and nothing is lost."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from grader.core.assignment import Assignment
+from grader.core.settings import Settings
+from grader.core.verdict import Grade
+from grader.core.words import PENDING, wants_words
+from grader.explain.mistakes.names import apply_names
+from grader.grading.explanations import answered, questions
+from grader.grading.fingerprints import SHARED, grade_key, without_parameters
+from grader.grading.options import Options, chosen_otherwise
+from grader.grading.pool import Pools
+from grader.grading.task import Explained, Graded, Task
+from grader.intake.entry import Discovery
+from grader.intake.fingerprint import fingerprint
+from grader.intake.naming import several
+from grader.results.database import LINES, StoreError
+from grader.results.earlier import went_wrong
+from grader.results.store import Store
+from grader.worker.packages import is_installed
+
+_ANYWAY = "name another folder for the results, or start over with --fresh"
+
+
+class GradesWouldBeLost(StoreError):
+    """The folder holds grades that would be replaced or forgotten though nobody said so."""
+
+
+class Batch:
+    """The submissions of a class that want a grade, and the store that it goes to.
+
+    `waiting` are those to be graded, `kept` counts those whose grades are there and stay,
+    `forgotten` are the names of those that were graded before and are no longer handed in, and
+    `is_regrade` tells whether there were grades of which none stays. `changed` are the tests that
+    are asked again of those that keep other verdicts. `to_explain` counts, once all are graded,
+    those that are being explained.
+    """
+
+    def __init__(
+        self, store: Store, settings: Settings, discovery: Discovery, assignment: Assignment
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._entries = discovery.entries
+        self._names_matter = bool(assignment.forbidden)
+        self._lacking = store.lacking()
+        self.to_explain = 0
+        finished = store.finished()
+        self.forgotten = _gone(store, discovery)
+        standing = _Standing(store, settings)
+        self.waiting = _tasks(store, finished, settings, discovery, standing)
+        self.changed = sorted(standing.changed)
+        self.kept = len(discovery.entries) - len(self.waiting)
+        self.is_regrade = bool(finished) and not self.kept
+        store.set_test_hashes(settings.suite_hash, settings.test_hashes)
+        store.keep_only([entry.name for entry in discovery.entries])
+        authors = {entry.name: entry.authors for entry in discovery.entries}
+        late = [entry.name for entry in discovery.entries if entry.late]
+        times = {entry.name: entry.handed_in for entry in discovery.entries if entry.handed_in}
+        store.set_people(authors, late, discovery.absentees, times, dict(discovery.unsure))
+        store.set_downloads({entry.name: entry.downloaded_as for entry in discovery.entries})
+        store.set_late_rule(assignment.late)
+
+    @property
+    def wordless(self) -> list[str]:
+        """The names of submissions whose grades still want words."""
+        return [name for name, why in self._store.unexplained().items() if why == PENDING]
+
+    def results(self, pools: Pools, explain: bool = True) -> Generator[Grade | Explained]:
+        """Has a pool of jobs grade what is waiting, then explain what lacks words.
+
+        All grades are stored, and written out, before the first words; each is stored, then
+        yielded. Who stops before the end closes the generator, which ends the jobs.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+            StoreError: if a grade cannot be stored.
+            NoCluster: if the jobs were to be on other machines, and are not to be had.
+        """
+        if not self.waiting and not (explain and self.wordless):
+            return
+        with pools(self._settings) as pool:
+            for graded in pool.grade(self.waiting) if self.waiting else ():
+                yield self._stored(graded)
+            if explain and (wordless := self.wordless):
+                self._store.update_jsonl(self._store.folder / LINES)
+                asked = questions(self._store, self._entries, wordless)
+                self.to_explain = len(asked)
+                yield from answered(pool, self._store, asked)
+                apply_names(self._store)
+
+    def _stored(self, graded: Graded) -> Grade:
+        """Puts a grade into the store; where nothing else is wrong than was before, with its words.
+
+        A package that was not there for an earlier grade is still not there.
+        """
+        task, grade = graded.task, graded.grade
+        if wants_words(grade, self._names_matter):
+            grade = replace(grade, unexplained=PENDING)
+        if task.kept:
+            lacking = {*grade.imports.lacking, *self._lacking.get(grade.submission, ())}
+            grade = replace(grade, imports=replace(grade.imports, lacking=tuple(sorted(lacking))))
+        self._store.add(grade, task.key, task.position, task.wrong)
+        return grade
+
+
+@contextlib.contextmanager
+def open_batch(
+    discovery: Discovery,
+    paths: Sequence[Path],
+    out: Path,
+    assignment: Assignment,
+    options: Options,
+    fresh: bool = False,
+) -> Iterator[Batch]:
+    """A batch over the folder `out`; it goes on where an earlier one stopped, unless `fresh`.
+
+    It is of the submissions that were discovered in `paths`.
+
+    However it ends, `results.jsonl` then holds what was graded; where it does, it is left alone.
+
+    Raises:
+        BadAssignment: if an exercise is not one of the assignment's.
+        GradesWouldBeLost: if the grades in `out` were made with other options, or are mostly of
+            submissions that are not handed in now.
+        StoreError: if `out` cannot be written, is in use, or holds something else.
+    """
+    settings = options.settings(assignment)
+    with Store.open(out, assignment.name) as store:
+        if fresh:
+            store.clear()
+        earlier = store.options()
+        if earlier is not None and store.submissions():
+            _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
+            settings = replace(settings, seed=earlier["seed"])
+        store.set_options(replace(options, seed=settings.seed).as_json())
+        store.set_paths([str(path.absolute()) for path in paths])
+        try:
+            yield Batch(store, settings, discovery, assignment)
+        finally:
+            store.update_jsonl(out / LINES)
+
+
+def _refuse_to_lose(
+    store: Store, out: Path, discovery: Discovery, options: Options, earlier: Options
+) -> None:
+    otherwise = chosen_otherwise(options, earlier)
+    if otherwise:
+        raise GradesWouldBeLost(
+            f"the grades in {out} were made with other options ({'; '.join(otherwise)}): "
+            f"repeat those, {_ANYWAY}"
+        )
+    gone = _gone(store, discovery)
+    if 2 * len(gone) > len(store.submissions()):
+        raise GradesWouldBeLost(
+            f"most of the submissions with grades in {out} are not handed in now "
+            f"({several(gone)}): {_ANYWAY}"
+        )
+
+
+def _gone(store: Store, discovery: Discovery) -> list[str]:
+    names = {entry.name for entry in discovery.entries}
+    return [name for name in store.submissions() if name not in names]
+
+
+def _tasks(
+    store: Store,
+    finished: dict[str, str],
+    settings: Settings,
+    discovery: Discovery,
+    standing: _Standing,
+) -> Sequence[Task]:
+    """The submissions whose grades are not there yet, or depend on something that changed."""
+    lacking = store.lacking()
+    wanted = {package for packages in lacking.values() for package in packages}
+    installed = {package for package in wanted if is_installed(package)}
+    tasks = []
+    for position, entry in enumerate(discovery.entries):
+        digest = fingerprint(entry)
+        key = grade_key(settings, digest)
+        if lacking.get(entry.name, set()) & installed:
+            tasks.append(Task(entry, position, digest, key))
+        elif finished.get(entry.name) != key:
+            tasks.append(standing.applied_to(Task(entry, position, digest, key)))
+    return tasks
+
+
+class _Standing:
+    """Which verdicts of earlier grades stand, though something changed since.
+
+    `changed` are the tests of which none does, by their functions.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.changed: set[str] = set()
+        self._store = store
+        self._settings = settings
+        self._unchanged: dict[str, set[str]] = {}
+
+    def applied_to(self, task: Task) -> Task:
+        """The task, with those on tests that are as they were, and with what came back.
+
+        None stands if the submission, its options or all that tests share have changed. Where time
+        ran out, what was reached by then stands: what hung is not waited for again.
+        """
+        earlier = self._store.earlier(task.entry.name)
+        if earlier is None:
+            return task
+        if earlier.key != grade_key(self._settings, task.submission_hash, earlier.suite_hash):
+            return task
+        unchanged = self._unchanged_since(earlier.suite_hash)
+        if earlier.late_import is not None:
+            late = earlier.late_import if SHARED in unchanged else None
+            return replace(task, late_import=late, wrong=went_wrong(earlier.verdicts))
+        stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
+        if not stand:
+            return replace(task, carried=earlier.carried)
+        wrong = went_wrong(earlier.verdicts)
+        return replace(task, kept=stand, carried=earlier.carried, wrong=wrong)
+
+    def _test(self, test: str) -> str:
+        """What stands for a test among the hashes."""
+        name = without_parameters(test)
+        return name if name in self._settings.test_hashes else SHARED
+
+    def _unchanged_since(self, suite_hash: str) -> set[str]:
+        if suite_hash not in self._unchanged:
+            known = self._store.test_hashes(suite_hash)
+            now = self._settings.test_hashes.items()
+            self._unchanged[suite_hash] = {name for name, it in now if known.get(name) == it}
+            self.changed |= self._settings.test_hashes.keys() - self._unchanged[suite_hash]
+        return self._unchanged[suite_hash]

@@ -1,0 +1,91 @@
+"""The way to a Dask scheduler; only here and beyond is the package `distributed` needed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from grader.core.refusal import Refusal
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_SECONDS = 10
+_LOUD = ("distributed", "distributed.client", "distributed.core", "distributed.comm.core")
+
+
+class NoCluster(Refusal):
+    """The judges on other machines are not to be had; the text is one sentence that says why."""
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """A connection to the scheduler at an address.
+
+    Meanwhile Dask's own log is still: what matters of it is said in sentences.
+
+    Raises:
+        NoCluster: if the address is none, nothing answers there, or `distributed` is not installed.
+    """
+    _check(address)
+    try:
+        from distributed import Client, Security
+        from distributed.comm.core import connect
+    except ImportError as error:
+        raise NoCluster(
+            "--scheduler needs the package distributed, which is not installed: "
+            "pip install 'attention-grader[distributed]'"
+        ) from error
+
+    async def shake_hands() -> None:
+        """A client that could not begin would try for long to take leave of whoever is there."""
+        arguments = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(connect(address, _SECONDS, **arguments), _SECONDS)
+        await comm.close()
+
+    with _still():
+        try:
+            asyncio.run(shake_hands())
+            client = Client(address, timeout=_SECONDS, set_as_default=False)
+        except Exception as error:  # whatever is there may answer anything
+            reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+            raise NoCluster(
+                f"no Dask scheduler answers at {address} ({reason}): is `dask scheduler` running "
+                "there, of the same version, and are its TLS settings known here?"
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close()
+
+
+def _check(address: str) -> None:
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(address)
+        if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port and not parts.path:
+            return
+    raise NoCluster(
+        f"the scheduler's address must be like tcp://10.0.0.5:8786, as `dask scheduler` prints it, "
+        f"not {address!r}"
+    )
+
+
+@contextlib.contextmanager
+def _still() -> Iterator[None]:
+    loggers = [logging.getLogger(name) for name in _LOUD]
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="distributed")
+        warnings.filterwarnings("ignore", module="contextlib")
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)

@@ -1,0 +1,376 @@
+"""The pool of jobs on a Dask cluster: sends submissions out, and yields what comes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from distributed import Client, Future
+
+from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.plain_text import plain
+from grader.core.settings import Settings
+from grader.core.words import Words
+from grader.grading.attempts import not_graded
+from grader.grading.cluster.connection import NoCluster
+from grader.grading.cluster.errand import BadReply, Errand, result_in, unpacked_reply
+from grader.grading.cluster.luggage import difference, packed_assignment, versions
+from grader.grading.cluster.remote_workers import Stations
+from grader.grading.cluster.station import close_station, open_station, run_errand
+from grader.grading.isolation import NotIsolated
+from grader.grading.task import Explained, Graded, Question, Task
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.parcel import pack
+
+if TYPE_CHECKING:
+    from tornado.ioloop import IOLoop
+
+Say = Callable[[str], None]
+Result = TypeVar("Result", Graded, Explained)
+_TRIES = 4
+_BYTES_IN_FLIGHT = 128 << 20
+_LOOK_SECONDS = 1.0
+_TOLD_AFTER_SECONDS = 30.0
+_CLOSE_SECONDS = 30.0
+_KEPT = "what was graded is kept; run it again to go on"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a class is graded on a cluster.
+
+    At most `jobs` submissions are graded at a time, by default one for each of Dask's threads. A
+    Dask worker may be required to have every layer of isolation. While none is there, one is waited
+    for, for so many seconds of `patience`.
+    """
+
+    jobs: int | None = None
+    require_isolation: bool = False
+    patience: float = 300.0
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """A submission that waits, and the Dask workers that it was sent to in vain."""
+
+    wish: Task | Question
+    tried: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Flight:
+    """A submission that was sent to a Dask worker."""
+
+    attempt: _Attempt
+    address: str
+    size: int
+    future: Future[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """What a Dask worker said when it was asked to open a station."""
+
+    address: str
+    answer: object
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """What came of a flight: a reply, or what Dask raised."""
+
+    flight: _Flight
+    reply: object
+
+
+_Event = _Joined | _Left | _Answered | _Arrived
+
+
+class ClusterPool:
+    """Judges on the Dask workers of a scheduler; a context manager.
+
+    `client` is connected to the one at the address `scheduler`. Each Dask worker opens a station,
+    also one that joins later; one that differs in what grades depend on is refused, and `say` is
+    told which. A submission whose Dask worker is lost is sent to another one.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        scheduler: str,
+        settings: Settings,
+        terms: Terms,
+        say: Say,
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._terms = terms
+        self._say = say
+        self._name = f"grader-{secrets.token_hex(8)}"
+        self._scheduler = scheduler
+        self._versions = versions(settings)
+        self._luggage = packed_assignment(find_assignment(Path(settings.assignment)))
+        self._stations = Stations()
+        self._openings: list[threading.Thread] = []
+        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._waiting: deque[_Attempt] = deque()
+        self._flights: set[_Flight] = set()
+        self._sent = 0
+        self._alone_since: float | None = None
+        self._is_wait_told = False
+
+    def __enter__(self) -> Self:
+        self._client.subscribe_topic("all", self._heard)
+        self._ask(list(self._client.scheduler_info()["workers"]))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._client.status != "running":
+            return
+        self._client.unsubscribe_topic("all")
+        self._client.cancel([flight.future for flight in self._flights], force=True)
+        closing = threading.Thread(target=self._close, daemon=True)
+        closing.start()
+        closing.join(_CLOSE_SECONDS)
+
+    def grade(self, tasks: Sequence[Task]) -> Iterator[Graded]:
+        """The grade of every task, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+            NoCluster: if the scheduler is lost, or no Dask worker is there that may grade.
+        """
+        yield from self._results(tasks, Graded)
+
+    def explain(self, questions: Sequence[Question]) -> Iterator[Explained]:
+        """The words for every question, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+            NoCluster: if the scheduler is lost, or no Dask worker is there that may explain.
+        """
+        yield from self._results(questions, Explained)
+
+    def _results(
+        self, wishes: Sequence[Task] | Sequence[Question], kind: type[Result]
+    ) -> Iterator[Result]:
+        for result in self._arriving(wishes):
+            assert isinstance(result, kind)
+            yield result
+
+    def _arriving(
+        self, wishes: Sequence[Task] | Sequence[Question]
+    ) -> Iterator[Graded | Explained]:
+        self._waiting.extend(_Attempt(wish) for wish in wishes)
+        while self._waiting or self._flights:
+            yield from self._send_what_has_room()
+            self._look_who_is_there()
+            with contextlib.suppress(queue.Empty):
+                yield from self._follow(self._events.get(timeout=_LOOK_SECONDS))
+
+    def _send_what_has_room(self) -> Iterator[Graded | Explained]:
+        most = self._terms.jobs or len(self._waiting) + len(self._flights)
+        while self._waiting and len(self._flights) < most:
+            if sum(flight.size for flight in self._flights) > _BYTES_IN_FLIGHT:
+                return
+            attempt = self._waiting[0]
+            address = self._stations.place(len(self._waiting), attempt.tried)
+            if address is None:
+                return
+            self._waiting.popleft()
+            try:
+                errand = Errand.of(attempt.wish, pack(attempt.wish.entry))
+            except CopyFailed as problem:
+                yield self._given_up(attempt, str(problem))
+            else:
+                self._send(attempt, errand, address)
+
+    def _send(self, attempt: _Attempt, errand: Errand, address: str) -> None:
+        row, content = errand.packed()
+        self._sent += 1
+        future = self._client.submit(
+            run_errand,
+            self._name,
+            row,
+            content,
+            key=f"{self._name}-{self._sent}",
+            workers=[address],
+            pure=False,
+        )
+        flight = _Flight(attempt, address, len(row) + len(content), future)
+        self._flights.add(flight)
+        self._stations.sent(address)
+        cast("IOLoop", self._client.loop).add_callback(self._await, flight)
+
+    async def _await(self, flight: _Flight) -> None:
+        """Runs in Dask's thread, for all flights at once."""
+        try:
+            self._events.put(_Arrived(flight, await flight.future))
+        except (Exception, asyncio.CancelledError) as problem:  # whatever Dask or its worker raised
+            self._events.put(_Arrived(flight, problem))
+
+    def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        """Told by the scheduler, in Dask's thread."""
+        _, message = event
+        match message.get("action"):
+            case "add-worker":
+                self._events.put(_Joined(message["worker"]))
+            case "remove-worker":
+                self._events.put(_Left(message["worker"]))
+
+    def _follow(self, event: _Event) -> Iterator[Graded | Explained]:
+        match event:
+            case _Joined(address):
+                self._ask([address])
+            case _Left(address):
+                self._stations.forget(address)
+                lost = [flight for flight in self._flights if flight.address == address]
+                self._client.cancel([flight.future for flight in lost], force=True)
+                for flight in lost:
+                    yield from self._send_elsewhere(flight, "its machine was lost")
+            case _Answered(address, answer):
+                self._admit(address, answer)
+            case _Arrived(flight, reply):
+                if flight in self._flights:
+                    yield from self._take(flight, reply)
+
+    def _take(self, flight: _Flight, reply: object) -> Iterator[Graded | Explained]:
+        self._require_scheduler()
+        try:
+            if isinstance(reply, Exception):
+                raise BadReply(_in_words(reply))
+            answer = unpacked_reply(reply)
+            result = result_in(answer, flight.attempt.wish)
+        except BadReply as problem:
+            answer, result = {"failed": str(problem)}, None
+        if "stopped" in answer:
+            raise BadAssignment(f"{flight.address}: {answer['stopped']}")
+        if result is None:
+            yield from self._send_elsewhere(flight, str(answer["failed"]))
+        else:
+            self._land(flight)
+            yield result
+
+    def _send_elsewhere(self, flight: _Flight, why: str) -> Iterator[Graded | Explained]:
+        self._land(flight)
+        attempt = flight.attempt
+        attempt.tried.append(flight.address)
+        if len(attempt.tried) < _TRIES:
+            self._waiting.appendleft(attempt)
+        else:
+            yield self._given_up(
+                attempt,
+                f"{flight.address}, the last of {_TRIES} machines that it was sent to: {why}",
+            )
+
+    def _land(self, flight: _Flight) -> None:
+        self._flights.discard(flight)
+        # Left to the future's destructor, this would swallow a Ctrl-C that comes meanwhile.
+        flight.future.release()
+        self._stations.came_back(flight.address)
+
+    def _given_up(self, attempt: _Attempt, problem: str) -> Graded | Explained:
+        if isinstance(attempt.wish, Question):
+            return Explained(attempt.wish, Words(missing=problem))
+        return Graded(attempt.wish, not_graded(attempt.wish, self._settings, problem))
+
+    def _ask(self, addresses: Sequence[str]) -> None:
+        """Has stations opened, beside all else that happens."""
+        new = self._stations.ask(addresses)
+        if new:
+            opening = threading.Thread(target=self._open, args=(new,), daemon=True)
+            self._openings.append(opening)
+            opening.start()
+
+    def _open(self, addresses: Sequence[str]) -> None:
+        answers: Mapping[str, object] = {}
+        with contextlib.suppress(Exception):  # a lost scheduler shows elsewhere
+            answers = self._client.run(
+                open_station,
+                self._name,
+                self._luggage,
+                self._settings.as_json(),
+                self._versions,
+                self._terms.require_isolation,
+                workers=list(addresses),
+                on_error="return",
+            )
+        for address in addresses:
+            self._events.put(_Answered(address, answers.get(address, OSError("it is gone"))))
+
+    def _close(self) -> None:
+        """Closes the stations, also those that are about to open."""
+        for opening in self._openings:
+            opening.join()
+        addresses = self._stations.addresses
+        if addresses:
+            with contextlib.suppress(Exception):  # who does not answer is gone
+                self._client.run(close_station, self._name, workers=addresses, on_error="ignore")
+
+    def _admit(self, address: str, answer: object) -> None:
+        match answer:
+            case {"seats": int(seats), "versions": dict()} if seats > 0:
+                self._stations.open(address, seats)
+                return
+            case {"versions": dict(there)}:
+                reason = difference(there, self._versions)
+            case NotIsolated():
+                reason = str(answer)
+            case ImportError() | AttributeError():
+                reason = f"it has no such grader as here ({_in_words(answer)})"
+            case _:
+                reason = _in_words(answer)
+        if self._stations.refuse(address, reason):
+            self._say(f"{address} is refused: {plain(reason)}")
+
+    def _look_who_is_there(self) -> None:
+        self._require_scheduler()
+        if self._stations.is_hopeless:
+            refused = "; ".join(f"{at}: {why}" for at, why in self._stations.refused.items())
+            raise NoCluster(f"every worker of {self._scheduler} is refused ({plain(refused)})")
+        if self._stations.seats:
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = time.monotonic()
+            self._is_wait_told = False
+        else:
+            self._wait(time.monotonic() - self._alone_since)
+
+    def _wait(self, seconds: float) -> None:
+        """Nobody has been there to grade for so long."""
+        if seconds > self._terms.patience:
+            raise NoCluster(
+                f"{self._scheduler} has had no worker for {self._terms.patience:.0f} seconds: "
+                f"start some with `dask worker {self._scheduler}`; {_KEPT}"
+            )
+        if seconds > _TOLD_AFTER_SECONDS and not self._is_wait_told:
+            self._is_wait_told = True
+            self._say(f"{self._scheduler} has no worker that is ready: waiting for one")
+
+    def _require_scheduler(self) -> None:
+        if self._client.status != "running":
+            raise NoCluster(f"the scheduler at {self._scheduler} was lost: {_KEPT}")
+
+
+def _in_words(problem: object) -> str:
+    text = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {text}" if isinstance(problem, Exception) else text

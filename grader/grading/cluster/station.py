@@ -1,0 +1,116 @@
+"""What a Dask worker holds of a batch: the assignment's files, and a job for each thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from grader.core.assignment import BadAssignment
+from grader.core.removal import remove, removed_afterwards
+from grader.core.settings import Settings
+from grader.grading.cluster.errand import Errand, packed_reply
+from grader.grading.cluster.luggage import unpacked_assignment, versions
+from grader.grading.cluster.seat import Seat
+from grader.grading.isolation import require_isolation
+from grader.grading.task import Explained
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.parcel import unpack
+
+_ASSIGNMENT = "assignment"
+
+
+class Station(WorkerPlugin):
+    """Grades and explains the submissions that come in parcels.
+
+    That is as many at a time as Dask's worker has threads.
+
+    Its files lie below the worker's local directory, for its own user alone, until it is closed.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, seats: int) -> None:
+        self._folder = folder
+        self._seats = [Seat(settings) for _ in range(seats)]
+        # The last one that came free first: its judge is warm.
+        self._free: queue.LifoQueue[Seat] = queue.LifoQueue()
+        for seat in self._seats:
+            self._free.put(seat)
+
+    def run(self, errand: Errand) -> dict[str, Any]:
+        """The reply to an errand: the grade, the words, or why there are none."""
+        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
+            entry = unpack(errand.parcel, errand.name, place)
+            seat = self._free.get()
+            try:
+                result = seat.fulfil(errand.wish_for(entry))
+                if isinstance(result, Explained):
+                    return {"words": result.words.as_json()}
+                return {"grade": result.grade.as_json(whole=True)}
+            except BadAssignment as problem:
+                return {"stopped": str(problem)}
+            finally:
+                self._free.put(seat)
+
+    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002  # Dask gives it
+        """Ends the judges and removes the files; Dask waits for it when its worker closes."""
+        await asyncio.gather(*(asyncio.to_thread(seat.end) for seat in self._seats))
+        await asyncio.to_thread(remove, self._folder)
+
+
+async def open_station(
+    name: str,
+    luggage: bytes,
+    settings: Mapping[str, Any],
+    wanted: Mapping[str, str],
+    must_isolate: bool,
+    *,
+    dask_worker: Worker,
+) -> dict[str, Any]:
+    """Opens a station on a Dask worker if its versions are those that are `wanted`.
+
+    Returns its versions and its seats, none if it was not opened.
+
+    Raises:
+        NotIsolated: if every layer of isolation is required, and one does not hold there.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="station-", dir=dask_worker.local_directory))
+    with contextlib.ExitStack() as stack:
+        stack.callback(remove, folder)
+        here = await asyncio.to_thread(
+            unpacked_assignment, luggage, folder / _ASSIGNMENT, Settings.from_json(dict(settings))
+        )
+        there = versions(here)
+        if there != dict(wanted):
+            return {"versions": there, "seats": 0}
+        if must_isolate:
+            await asyncio.to_thread(require_isolation)
+        station = Station(folder, here, dask_worker.state.nthreads)
+        await dask_worker.plugin_add(station, name=name, catch_errors=False)
+        stack.pop_all()
+        return {"versions": there, "seats": dask_worker.state.nthreads}
+
+
+async def close_station(name: str, *, dask_worker: Worker) -> None:
+    """Ends the judges of a station and removes its files."""
+    if name in dask_worker.plugins:
+        await dask_worker.plugin_remove(name=name)
+
+
+def run_errand(name: str, row: bytes, content: bytes) -> bytes:
+    """Grades or explains the submission of an errand; a task of Dask.
+
+    What goes wrong with this machine is an answer as well: then another one is asked.
+    """
+    station = get_worker().plugins.get(name)
+    if not isinstance(station, Station):
+        return packed_reply({"failed": "its station is closed"})
+    try:
+        return packed_reply(station.run(Errand.unpacked(row, content)))
+    except (CopyFailed, OSError) as problem:
+        return packed_reply({"failed": f"it has no room for a submission: {problem}"})

@@ -1,0 +1,163 @@
+"""Hands submissions to the jobs of this machine, and yields grades and words as they arrive."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from grader.core.plain_text import plain
+from grader.core.settings import Settings
+from grader.grading.attempts import attempted
+from grader.grading.job.client import Follow, JobClient
+from grader.grading.task import Explained, Graded, Question, Task
+from grader.grading.turns import Turns
+
+# So long nothing arrives before it is said what is waited for; then twice as long each time.
+_SILENT_SECONDS = 10.0
+
+Arrived = TypeVar("Arrived")
+Thing = TypeVar("Thing")
+Work = Callable[[JobClient], object]
+
+
+class Coordinator:
+    """A pool of jobs, each with its own fork server; a context manager.
+
+    A judge that is lost is replaced and its submission tried once more; after that it is
+    *not graded*, which costs nobody points. `follow` is given each verdict when it is reached, in
+    a thread of the pool, and all of them again if a submission is tried once more. `say` is told in
+    a sentence what is waited for, if nothing arrives for `silent_seconds`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        jobs: int,
+        follow: Follow | None = None,
+        say: Callable[[str], None] | None = None,
+        silent_seconds: float = _SILENT_SECONDS,
+    ) -> None:
+        self._settings = settings
+        self._follow = follow
+        self._say = say
+        self._silent_seconds = silent_seconds
+        self._begun: dict[str, float] = {}
+        self._jobs = jobs
+        self._clients: list[JobClient] = []
+        self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Coordinator:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._stopping.set()
+        for _thread in self._threads:
+            self._waiting.put(None)
+        if kind is not None:
+            for client in self._clients:
+                client.kill()
+        for thread in self._threads:
+            thread.join()
+
+    def grade(self, tasks: Sequence[Task]) -> Iterator[Graded]:
+        """The grade of every task, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+
+        def graded(task: Task) -> Callable[[JobClient], Graded]:
+            def grade(client: JobClient) -> Graded:
+                with self._noted(task.entry.name):
+                    grade = attempted(client, task, self._settings, self._stopping, self._follow)
+                return Graded(task, grade)
+
+            return grade
+
+        return self._done([graded(task) for task in tasks])
+
+    def explain(self, questions: Sequence[Question]) -> Iterator[Explained]:
+        """The words for every question, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+
+        turns = Turns(questions)
+
+        def explained(client: JobClient) -> Explained:
+            question = turns.take(client)
+            with self._noted(question.entry.name):
+                return Explained(question, client.explain(question.entry, question.grade()))
+
+        return self._done([explained] * len(questions))
+
+    def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
+        """What comes of all the work, in the order in which it is done."""
+        done: queue.SimpleQueue[Arrived | Exception] = queue.SimpleQueue()
+
+        def told(one: Callable[[JobClient], Arrived]) -> Work:
+            def do(client: JobClient) -> None:
+                try:
+                    done.put(one(client))
+                except Exception as problem:  # whoever waits is told, and does not wait for ever
+                    done.put(problem)
+
+            return do
+
+        for one in work:
+            self._waiting.put(told(one))
+        # A job that waits for work would cost memory for nothing.
+        wanted = min(self._jobs, len(work)) - len(self._clients)
+        started = JobClient.several(self._settings, wanted, len(work)) if wanted > 0 else []
+        self._clients += started
+        for client in started:
+            thread = threading.Thread(target=self._work, args=(client,), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        for _ in work:
+            arrived = self._next(done)
+            if isinstance(arrived, Exception):
+                raise arrived
+            yield arrived
+
+    def _next(self, done: queue.SimpleQueue[Thing]) -> Thing:
+        """Returns what arrives next; says what is waited for while nothing does."""
+        silent = self._silent_seconds
+        while self._say is not None:
+            try:
+                return done.get(timeout=silent)
+            except queue.Empty:
+                silent *= 2
+                if waited := self._waited():
+                    self._say(f"still waiting for {waited}")
+        return done.get()
+
+    def _waited(self) -> str:
+        """Names what is at work for long, the longest first, with the seconds so far."""
+        now = time.monotonic()
+        begun = sorted((at, name) for name, at in self._begun.copy().items())
+        longest = [(name, now - at) for at, name in begun if now - at >= self._silent_seconds]
+        return ", ".join(f"{plain(name)} ({seconds:.0f} s)" for name, seconds in longest)
+
+    @contextlib.contextmanager
+    def _noted(self, name: str) -> Iterator[None]:
+        self._begun[name] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._begun[name]
+
+    def _work(self, client: JobClient) -> None:
+        """Does what is waiting, then ends the job."""
+        try:
+            while (work := self._waiting.get()) is not None and not self._stopping.is_set():
+                work(client)
+        finally:
+            client.close()

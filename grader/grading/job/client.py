@@ -1,0 +1,280 @@
+"""The coordinator's end of a job's process."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import select
+import signal
+import sys
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from grader.core.assignment import BadAssignment
+from grader.core.settings import EXPLAINING_WALL_FACTOR, WALL_FACTOR, Settings
+from grader.core.verdict import Carried, Grade, Status, Verdict
+from grader.core.words import Words
+from grader.grading.job.client_process import JobProcess, start_jobs
+from grader.grading.job.roles import Role
+from grader.grading.job.shorthand import ShorthandReader
+from grader.intake.entry import Entry
+
+Follow = Callable[[Verdict], None]
+START_SECONDS = 300.0
+# What a judge may take beside the submission's own time: its copy, the references, the tests.
+OWN_SECONDS = 180.0
+# What an explainer may take to stop by itself.
+_GRACE_SECONDS = 5.0
+# Of these a judge says what an explainer cannot see for itself: how long it waited.
+_LOST = (Status.TIMEOUT, Status.CRASHED)
+# One line of words: a submission says much of what is in it.
+_LONGEST_LINE = 64 << 20
+
+
+class JobLost(Exception):
+    """A job's process ended or does not answer; the text says which."""
+
+
+class JobClient:
+    """One job, which grades or explains one submission at a time; used by one thread.
+
+    `command` starts the process that it is forked from, which may expect so many `submissions`.
+    """
+
+    command: ClassVar[Sequence[str]] = (sys.executable, "-m", "grader.grading.job.process")
+
+    def __init__(self, settings: Settings, submissions: int = 1) -> None:
+        self._settings = settings
+        self._submissions = submissions
+        self._process: JobProcess | None = None
+        self._is_greeted = False
+        self._role: Role | None = None
+        self._child = 0
+        self._unread = bytearray()
+        self._shorthand = ShorthandReader()
+
+    @classmethod
+    def several(cls, settings: Settings, count: int, submissions: int) -> list[JobClient]:
+        """So many jobs, which are started now, of one collection of tests."""
+        clients = [cls(settings, submissions) for _ in range(count)]
+        processes = start_jobs(cls.command, count)
+        for client, process in zip(clients, processes, strict=True):
+            client._process = process
+        clients[0]._tell_settings()
+        return clients
+
+    def grade(
+        self,
+        entry: Entry,
+        submission_hash: str,
+        follow: Follow | None = None,
+        kept: Sequence[Verdict] = (),
+        carried: Sequence[Carried] = (),
+        late_import: str | None = None,
+    ) -> Grade:
+        """The grade of a submission; `follow` is given each verdict when it is reached.
+
+        Tests of which a verdict is `kept` from an earlier grade are not run; `carried` is what came
+        back in that. With a `late_import`, nothing is run at all.
+
+        Raises:
+            JobLost: if the judge ended, or does not answer.
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        self._become(Role.JUDGE)
+        job = {
+            "entry": entry.as_json(),
+            "submission_hash": submission_hash,
+            "follow": follow is not None,
+            "kept": [verdict.as_whole_json() for verdict in kept],
+            "carried": [dataclasses.asdict(one) for one in carried],
+            "late_import": late_import,
+        }
+        self._send(job)
+        seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
+        deadline = time.monotonic() + seconds
+        while True:
+            reply = self._receive(seconds, deadline)
+            if "ended" in reply:
+                self._role = None
+                raise JobLost(f"the judge was lost: it ended{_code_in_words(reply['ended'])}")
+            if "grade" in reply:
+                return self._read(reply["grade"])
+            if follow is not None:
+                follow(Verdict.from_json(reply["verdict"]))
+
+    def explain(self, entry: Entry, grade: Grade) -> Words:
+        """The words for a submission that has this grade; if they are not to be had, they say why.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        job = {
+            "entry": entry.as_json(),
+            "status": grade.status,
+            "message": grade.message,
+            "statuses": {test.id: test.status for test in grade.tests},
+            "remarks": _remarks(grade),
+            "lost": {test.id: test.message for test in grade.tests if test.status in _LOST},
+        }
+        words = Words()
+        seconds = EXPLAINING_WALL_FACTOR * self._settings.explain_seconds
+        try:
+            self._become(Role.EXPLAINER)
+            self._send(job)
+            deadline = time.monotonic() + seconds + _GRACE_SECONDS
+            while "explained" not in (reply := self._receive(seconds, deadline, is_patient=True)):
+                if "ended" in reply:
+                    self._role = None
+                    why = f"the explainer was lost: it ended{_code_in_words(reply['ended'])}"
+                    return replace(words, missing=why)
+                if not reply:
+                    return replace(words, missing=self._stopped(seconds))
+                words = Words.from_json(reply["words"])
+        except JobLost as lost:
+            return replace(words, missing=str(lost))
+        except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+            self._lost("it said what are no words")
+            why = f"the explainer said what are no words ({type(error).__name__})"
+            return replace(words, missing=why)
+        return words
+
+    def close(self) -> None:
+        """Ends the job; it takes its fork server and workers with it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def kill(self) -> None:
+        """Ends the job at once, from any thread."""
+        if (process := self._process) is not None:
+            process.kill()
+
+    def _read(self, row: Mapping[str, Any]) -> Grade:
+        """The grade that a judge wrote; one that cannot be read is no judge's."""
+        try:
+            return self._shorthand.read(row)
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._lost(f"its grade cannot be read ({error})") from error
+
+    def _become(self, role: Role) -> None:
+        """Has the job's process be the judge or the explainer."""
+        if self._process is None:
+            self._start()
+        if not self._is_greeted:
+            self._greet()
+        if self._role is role:
+            return
+        deadline = time.monotonic() + START_SECONDS
+        if self._role is not None:
+            self._send({"leave": True})
+            while "ended" not in self._receive(START_SECONDS, deadline):
+                continue
+        self._role = None
+        self._send({"be": role} | ({"seed": self._settings.seed} if role is Role.JUDGE else {}))
+        reply = self._receive(START_SECONDS, deadline)
+        if "ready" not in reply:
+            raise JobLost(f"the {role} was lost: it ended{_code_in_words(reply.get('ended'))}")
+        self._role, self._child = role, reply["ready"]["pid"]
+        self._shorthand = ShorthandReader()
+
+    def _stopped(self, seconds: float) -> str:
+        """Ends an explainer that is late; why there are no more words."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._child, signal.SIGKILL)
+        self._role = None
+        self._unread.clear()
+        deadline = time.monotonic() + START_SECONDS
+        while "ended" not in self._receive(START_SECONDS, deadline):
+            continue
+        return f"the explainer took longer than {seconds:.3g} seconds and was stopped"
+
+    def _start(self) -> None:
+        (self._process,) = start_jobs(self.command, 1)
+        self._is_greeted = False
+        self._tell_settings()
+
+    def _tell_settings(self) -> None:
+        # What the explainer does not have it cannot let out.
+        settings = replace(self._settings, seed=0).as_json()
+        self._send(settings | {"submissions": self._submissions})
+
+    def _greet(self) -> None:
+        """Waits until the job has its tests."""
+        self._role = None
+        self._unread.clear()
+        reply = self._receive(START_SECONDS, time.monotonic() + START_SECONDS)
+        if self._process is not None:
+            self._process.pid = reply["collected"].get("pid", 0)
+        self._is_greeted = True
+
+    def _send(self, line: dict[str, Any]) -> None:
+        try:
+            if self._process is not None:
+                self._process.send(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            raise self._lost(f"it does not listen ({error.strerror})") from error
+
+    def _receive(
+        self, seconds: float, deadline: float, is_patient: bool = False
+    ) -> Mapping[str, Any]:
+        """The next line; the `seconds` that it may take end at `deadline`.
+
+        If none came by then, the job is lost; whoever is patient gets an empty one.
+        """
+        while b"\n" not in self._unread:
+            answer = self._process.answer if self._process else None
+            left = max(deadline - time.monotonic(), 0)
+            if answer is not None and not select.select([answer], [], [], left)[0]:
+                if is_patient:
+                    return {}
+                raise self._lost(f"it did not answer within {seconds:.0f} seconds")
+            data = os.read(answer, 1 << 20) if answer is not None else b""
+            if not data:
+                raise self._lost("it ended")
+            self._unread += data
+            if len(self._unread) > _LONGEST_LINE:
+                raise self._lost("it says more than anybody can read")
+        line, _, rest = bytes(self._unread).partition(b"\n")
+        self._unread = bytearray(rest)
+        try:
+            reply: dict[str, Any] = json.loads(line)
+        except ValueError:  # it was killed in the midst of a line
+            return self._receive(seconds, deadline, is_patient)
+        if "stopped" in reply:
+            self.close()
+            raise BadAssignment(str(reply["stopped"]))
+        if "gone" in reply:
+            raise self._lost("it ended", reply["gone"])
+        return reply
+
+    def _lost(self, why: str, code: int | None = None) -> JobLost:
+        role = self._role or "job"
+        process, self._process = self._process, None
+        self._role = None
+        if process is not None:
+            process.kill()
+            ended = process.end()
+            code = code or ended or None
+        return JobLost(f"the {role} was lost: {why}{_code_in_words(code)}")
+
+
+def _remarks(grade: Grade) -> dict[str, str]:
+    """What a judge added to what it says of tests that were not passed, by test."""
+    parts = {
+        test.id: test.message.partition("\n")[2]
+        for test in grade.tests
+        if test.status is not Status.PASSED and test.message
+    }
+    return {test: remark for test, remark in parts.items() if remark}
+
+
+def _code_in_words(code: int | None) -> str:
+    if code is None:
+        return ""
+    return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"

@@ -1,0 +1,67 @@
+"""The process that jobs are forked from: it collects the tests once, for as many as are wanted.
+
+It is started as `python -m grader.grading.job.process [READ,WRITE]…`, and told its settings, and
+about how many submissions are expected, by a line of JSON. The first job listens to what this
+process was told by, and answers there; each other one has a pair of descriptors. What a job is to
+be it is told itself: `work.py`. Whatever the tests print goes to stderr.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from pathlib import Path
+
+from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.core.parentage import end_with_parent
+from grader.core.settings import Settings
+from grader.grading.job.lines import Lines
+from grader.sandbox.forkservers import warm_zygote
+
+
+def main() -> None:
+    """Serves the coordinator that started this process until it hangs up."""
+    end_with_parent()
+    gc.disable()  # until all is there that stays: it would take a fifth of the start
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pairs = [(os.dup(0), os.dup(1)), *(map(int, pair.split(",")) for pair in sys.argv[1:])]
+    ends = [Lines(*pair) for pair in pairs]
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    told = ends[0].next() or {}
+    submissions = told.pop("submissions")
+    settings = Settings.from_json(told)
+    try:
+        assignment = find_assignment(Path(settings.assignment))
+        with warm_zygote(assignment.preload, _granted(assignment), submissions) as zygote:
+            # The zygote loads torch from here on: so does this process, beside it.
+            from grader.grading.job.forking import Jobs
+
+            Jobs(settings, zygote, ends).open(assignment)
+    except BadAssignment as problem:
+        for end in ends:
+            end.say({"stopped": str(problem)})
+
+
+def _granted(assignment: Assignment) -> tuple[str, ...]:
+    """The system calls that an assignment grants.
+
+    Raises:
+        BadAssignment: if one of them cannot be.
+    """
+    if assignment.system_calls:
+        # It looks for libseccomp with the help of other programs: only where it is needed.
+        from grader.sandbox.system_calls import why_not_granted
+
+        for name in assignment.system_calls:
+            if why := why_not_granted(name):
+                raise BadAssignment(f"[tool.grader] system_calls: {why}")
+    return assignment.system_calls
+
+
+if __name__ == "__main__":
+    main()
+    sys.stdout.flush()
+    os._exit(0)  # to take torch and the tests apart would take a tenth of a second

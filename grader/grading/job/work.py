@@ -1,0 +1,155 @@
+"""A job at work: it is a judge or an explainer, one at a time, each in a child of its own.
+
+Judge and explainer so share what both need, and neither has what the other has found: the judge
+alone knows the seed of the batch. What a child is to do comes in by lines of JSON, until it is told
+to leave.
+
+A judge answers a submission with its grade, and before that, if the line says `"follow": true`,
+with each verdict when it is reached. An explainer answers with words, more with each line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from grader.core.assignment import BadAssignment
+from grader.core.parentage import end_with_parent
+from grader.core.removal import remove
+from grader.core.scratch import new_scratch
+from grader.core.settings import Settings
+from grader.explain.explainer.service import ExplainerService, bound_this_process
+from grader.explain.mistakes.mistakes import KnownMistakes
+from grader.grading.job.lines import Lines
+from grader.grading.job.roles import Role
+from grader.grading.job.shorthand import ShorthandWriter
+from grader.grading.judge.service import JudgeService
+from grader.intake.client import IntakeClient
+from grader.sandbox.forkserver import ForkServerLost
+from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.zygote import Zygote
+from grader.testing.suite.suite import Suite
+
+# So many more objects than were let go, before cycles are looked for.
+_ALLOCATED = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What all jobs have from the process that they were forked from."""
+
+    settings: Settings
+    suite: Suite
+    mistakes: KnownMistakes
+    zygote: Zygote
+
+
+def work(collected: Collected, lines: Lines) -> None:
+    """Is one job, until nobody is there to tell it what to be."""
+    scratch = new_scratch()
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch.path / "inductor")
+    # A killed job leaves nothing of references and tests behind either.
+    tempfile.tempdir = str(scratch.path)
+    here = os.getpid()
+    servers = ForkServers(collected.zygote, scratch.path, collected.settings.device)
+    try:
+        with servers, IntakeClient() as intake:
+            Job(collected, lines, servers, intake, scratch.path).serve()
+    finally:
+        if os.getpid() == here:
+            scratch.remove()
+
+
+class Job:
+    """Forks a child for each role that is asked for."""
+
+    def __init__(
+        self,
+        collected: Collected,
+        lines: Lines,
+        servers: ForkServers,
+        intake: IntakeClient,
+        scratch: Path,
+    ) -> None:
+        self._collected = collected
+        self._lines = lines
+        self._servers = servers
+        self._intake = intake
+        self._scratch = scratch
+
+    def serve(self) -> None:
+        """Is what it is told to be."""
+        max_score = self._collected.suite.max_score
+        self._lines.say({"collected": {"max_score": max_score, "pid": os.getpid()}})
+        for order in self._lines:
+            code = self._as_child(order)
+            if code != 0:
+                # Nobody knows what is left of its workers, unread of their answers, or unsaid.
+                self._servers.give_up()
+                self._intake.give_up()
+                for left in self._scratch.iterdir():
+                    remove(left)
+                self._lines.end_line()
+            self._lines.say({"ended": code})
+
+    def _as_child(self, order: dict[str, Any]) -> int:
+        """How the child ended that was what the order says: its exit code, or minus the signal."""
+        # Why there is no fork server, the child will find out, and tell.
+        with contextlib.suppress(ForkServerLost):
+            self._servers.current().wait_until_ready()
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                end_with_parent(parent)
+                self._be(order)
+                code = 0
+            except BadAssignment as problem:
+                self._lines.say({"stopped": str(problem)})
+            finally:
+                self._servers.close_own()
+                self._intake.close_own()
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def _be(self, order: dict[str, Any]) -> None:
+        collected, shared = self._collected, (self._servers, self._intake, self._scratch)
+        suite, settings = collected.suite, collected.settings
+        if Role(order["be"]) is Role.JUDGE:
+            settings = replace(settings, seed=order["seed"])
+            self._judge(JudgeService(suite, settings, *shared, self._lines.say))
+        else:
+            bound_this_process()
+            # It makes and drops syntax trees by the thousand: to look for cycles in them as often
+            # as usual takes a sixth of its time.
+            gc.set_threshold(_ALLOCATED)
+            self._explain(ExplainerService(suite, collected.mistakes, settings, *shared))
+
+    def _judge(self, service: JudgeService) -> None:
+        service.prepare()
+        shorthand = ShorthandWriter()
+        self._lines.say({"ready": {"pid": os.getpid()}})
+        for job in self._submissions():
+            self._lines.say({"grade": shorthand.written(service.grade(job))})
+
+    def _explain(self, service: ExplainerService) -> None:
+        self._lines.say({"ready": {"pid": os.getpid()}})
+        for job in self._submissions():
+            for words in service.explain(job):
+                self._lines.say({"words": words.as_json()})
+            self._lines.say({"explained": None})
+
+    def _submissions(self) -> Iterator[dict[str, Any]]:
+        """What comes in, until it is time to leave."""
+        for job in self._lines:
+            if job == {"leave": True}:
+                return
+            yield job
+        os._exit(0)  # the coordinator has hung up

@@ -1,0 +1,259 @@
+"""A mistake is paid for once: which exercises are right code built on another's wrong part.
+
+That is told from answers alone, on the graded draw, which nobody can have met before.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from grader.core.points import hundredths, points_of
+from grader.core.verdict import Aspect, Carried, Status, Verdict
+from grader.grading.judge.gate import gated
+from grader.grading.judge.rules import applied
+from grader.grading.judge.variants import Variants, Way, tells
+from grader.sandbox.forbidden_uses import Uses
+from grader.testing.foundations import AND, Foundations
+from grader.testing.suite.memory import Ask, Asked
+
+# Large scores and low precision blur what tells mistakes apart.
+_TELLING = (Aspect.VALUES, Aspect.GENERALITY)
+# So many wrong answers to telling tests must be the mistake's.
+_ENOUGH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A way of making a mistake that gives every answer of an exercise.
+
+    `tests` are the failed ones that would pass if the mistake were right.
+    """
+
+    way: Way
+    tests: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """The exercise at which a mistake is paid for, its `root`, and how it accounts for another.
+
+    Two mistakes that are made together have two roots.
+    """
+
+    root: str
+    account: Account
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What stands of an earlier grade: verdicts, by test, and what came back in it."""
+
+    kept: Mapping[str, Verdict]
+    carried: tuple[Carried, ...]
+
+    def stands(self, verdicts: Sequence[Verdict]) -> bool:
+        """Whether what came back does so again: no test of an exercise that counts for it changed.
+
+        These are the exercises that are wrong now, and those that had to do with it then.
+        """
+        if not self.kept:
+            return False
+        wrong = {one.exercise for one in verdicts if one.status is Status.FAILED}
+        wrong |= {name for one in self.carried for name in (one.exercise, *one.root.split(AND))}
+        known = {name: verdict.max_score for name, verdict in self.kept.items()}
+        concerned = (one for one in verdicts if one.exercise in wrong)
+        return all(known.get(one.id) == one.max_score for one in concerned)
+
+
+@dataclass(slots=True)
+class Carrying:
+    """Finds, for one submission, the exercises whose points were lost elsewhere already.
+
+    `asked` tells the calls that a failed test made, and their answers; `ask` asks it for more.
+    """
+
+    variants: Variants
+    foundations: Foundations
+    verdicts: Sequence[Verdict]
+    asked: Callable[[str], Sequence[Asked]]
+    ask: Ask
+    _failed: dict[str, list[Verdict]] = field(default_factory=dict)
+    _accounts: dict[Way, Account | None] = field(default_factory=dict)
+    _paid: dict[str, Paid | None] = field(default_factory=dict)
+
+    def found(self) -> dict[str, Paid]:
+        """By exercise, where its mistake is paid for; who pays for it there pays in full."""
+        by_exercise: dict[str, list[Verdict]] = defaultdict(list)
+        for verdict in self.verdicts:
+            by_exercise[verdict.exercise].append(verdict)
+        self._failed = {name: own for name, own in by_exercise.items() if _is_candidate(own)}
+        paid = {name: self._paid_for(name) for name in self._failed}
+        return {name: where for name, where in paid.items() if where is not None}
+
+    def _paid_for(self, exercise: str) -> Paid | None:
+        if exercise not in self._paid:
+            ways = itertools.chain(self._ways_to_the_root(exercise), self._to_two_roots(exercise))
+            self._paid[exercise] = next(ways, None)
+        return self._paid[exercise]
+
+    def _ways_to_the_root(self, exercise: str) -> Iterator[Paid]:
+        """Through what the exercise builds on, down to where the same mistake is made."""
+        for mistake, below in self._shared(exercise):
+            account = self._built_on(mistake, exercise, below)
+            root = None if account is None else self._root(mistake, below)
+            if account is not None and root is not None:
+                yield Paid(root, account)
+
+    def _to_two_roots(self, exercise: str) -> Iterator[Paid]:
+        """Where two mistakes are made in what the exercise builds on, each at a root of its own.
+
+        One of them at least is known from a place in which it is made alone.
+        """
+        roots = self._roots(exercise)
+        for two in itertools.combinations(self.foundations.mistakes, 2):
+            if roots.keys().isdisjoint(two):
+                continue
+            for account in self._fitting(exercise, self._ways(AND.join(two), exercise)):
+                further = self._where_both_show(AND.join(two), exercise)
+                first, second = (roots.get(mistake, further) for mistake in two)
+                if first and second and first != second:
+                    yield Paid(first + AND + second, account)
+
+    def _roots(self, exercise: str) -> dict[str, str]:
+        """By mistake, where it is paid for that shows alone in what the exercise builds on.
+
+        It is made there in the way in which it is known to be made with others: the plainest.
+        """
+        roots: dict[str, str] = {}
+        for mistake, below in self._shared(exercise):
+            if mistake not in roots and self._is_made_plainly(mistake, exercise, below):
+                root = self._root(mistake, below)
+                roots |= {mistake: root} if root is not None else {}
+        return roots
+
+    def _where_both_show(self, two: str, exercise: str) -> str | None:
+        """An exercise below that shows two mistakes, and has no points back: so one is its own."""
+        for below in self.foundations.builds_on.get(exercise, ()):
+            pays = below in self._failed and self._paid_for(below) is None
+            if pays and any(self._fitting(below, self._ways(two, below))):
+                return below
+        return None
+
+    def _shared(self, exercise: str) -> Iterator[tuple[str, str]]:
+        """Mistakes that can be made in an exercise and in one below it, and that one."""
+        for below in self.foundations.builds_on.get(exercise, ()):
+            if below in self._failed:
+                yield from ((name, below) for name in self.foundations.shared(exercise, below))
+
+    def _root(self, mistake: str, below: str) -> str | None:
+        """Where a mistake is paid for that is seen in the exercise below; None if in no such place.
+
+        Not there, if that one has its points back for another mistake.
+        """
+        further = self._paid_for(below)
+        if further is None:
+            return below
+        return further.root if further.account.way.mistake == mistake else None
+
+    def _is_made_plainly(self, mistake: str, exercise: str, below: str) -> bool:
+        """Whether the exercise below shows the mistake, as far as can be told in its first way."""
+        ways_below = self._ways(mistake, below)
+        if len(ways_below) == len(self._ways(mistake, exercise)):
+            ways_below = ways_below[:1]
+        return any(self._fitting(below, ways_below))
+
+    def _built_on(self, mistake: str, exercise: str, below: str) -> Account | None:
+        """What accounts for an exercise if the one below shows the mistake.
+
+        Where both know as many ways of making it, they are the same ones in the same order.
+        """
+        ways_below = self._ways(mistake, below)
+        seen = {account.way.number for account in self._fitting(below, ways_below)}
+        if not seen:
+            return None
+        ways = self._ways(mistake, exercise)
+        if len(ways) == len(ways_below):
+            ways = [way for way in ways if way.number in seen]
+        return next(self._fitting(exercise, ways), None)
+
+    def _ways(self, mistake: str, exercise: str) -> list[Way]:
+        count = len(self.foundations.variants(mistake, exercise))
+        return [Way(mistake, exercise, number) for number in range(count)]
+
+    def _fitting(self, exercise: str, ways: Iterable[Way]) -> Iterator[Account]:
+        for way in ways:
+            if way not in self._accounts:
+                self._accounts[way] = self._account(self._failed[exercise], way)
+            account = self._accounts[way]
+            if account is not None:
+                yield account
+
+    def _account(self, verdicts: Sequence[Verdict], way: Way) -> Account | None:
+        """What accounts for all telling answers of an exercise; None if something contradicts it.
+
+        Tests that failed are looked at first: they rule out most ways at once.
+        """
+        failed = [one for one in verdicts if one.status is Status.FAILED]
+        telling = [one for one in failed if one.aspect in _TELLING]
+        if not all(self._is_accounted_for(one, way) for one in telling):
+            return None
+        if sum(all(map(tells, self.asked(one.id))) for one in telling) < _ENOUGH:
+            return None
+        others = (one for one in verdicts if one.aspect in _TELLING and one not in telling)
+        if not all(self._is_alike(one, way) for one in others):
+            return None
+        rest = (one for one in failed if one.aspect not in _TELLING)
+        mended = [one for one in rest if self._is_accounted_for(one, way)]
+        return Account(way, frozenset(one.id for one in (*telling, *mended)))
+
+    def _is_accounted_for(self, failed: Verdict, way: Way) -> bool:
+        asked = self.asked(failed.id)
+        return bool(asked) and self.variants.accounts_for(failed.id, way, asked, self.ask)
+
+    def _is_alike(self, verdict: Verdict, way: Way) -> bool:
+        """Whether a test that did not fail for its answers ends alike where the mistake is made."""
+        if verdict.status not in (Status.PASSED, Status.ERROR):
+            return False
+        return self.variants.status(verdict.id, way) is verdict.status
+
+
+def carried_points(
+    verdicts: Sequence[Verdict],
+    found: Mapping[str, Paid],
+    uses: Uses,
+    costs: Mapping[str, float],
+    percent: float,
+) -> tuple[Carried, ...]:
+    """What each exercise gets back: `percent` of what its tests would earn, were the mistake right.
+
+    `verdicts` are the final ones; what the rules take off is taken off of that as well.
+    """
+    carried = []
+    for exercise, paid in found.items():
+        own = [one for one in verdicts if one.exercise == exercise]
+        as_if = applied(tuple(gated(_as_if(one, paid.account.tests) for one in own)), uses, costs)
+        lost = sum(hundredths(one.score) for one in as_if) - _sum(own)
+        points = points_of(int(lost * percent / 100 + 0.5))
+        if points > 0:
+            carried.append(Carried(exercise, paid.root, paid.account.way.mistake, points))
+    return tuple(carried)
+
+
+def _as_if(verdict: Verdict, mended: frozenset[str]) -> Verdict:
+    """A verdict before any rule, with a test that is mended among those passed."""
+    passed = verdict.status is Status.PASSED or verdict.id in mended
+    status = Status.PASSED if passed else verdict.status
+    return verdict._replace(status=status, score=verdict.max_score if passed else 0.0)
+
+
+def _sum(verdicts: Iterable[Verdict]) -> int:
+    return sum(hundredths(one.score) for one in verdicts)
+
+
+def _is_candidate(verdicts: Iterable[Verdict]) -> bool:
+    return (
+        sum(one.status is Status.FAILED and one.aspect in _TELLING for one in verdicts) >= _ENOUGH
+    )

@@ -1,0 +1,154 @@
+"""The judge: asks one submission after another, compares and reaches verdicts, and no more."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from grader.core.replies import Reply
+from grader.core.settings import CPU
+from grader.core.verdict import Status, Verdict
+from grader.core.wire.calls import Answer, Call
+from grader.grading.judge.carry_forward import Carrying, Paid
+from grader.grading.judge.gate import gated, ungated
+from grader.grading.judge.variants import Variants
+from grader.testing.bench import Bench
+from grader.testing.cases import Case, fresh_case
+from grader.testing.handles.handle import BrokenReference
+from grader.testing.suite.memory import Asked, FailedTests, Interview, Memory
+from grader.testing.suite.suite import Ended, Suite
+from grader.testing.suite.test import Test
+from grader.testing.wording import Plainly
+from grader.worker.performing import perform
+
+_NONE: Mapping[str, Verdict] = {}
+_MUCH = 8 << 20
+
+
+def _nobody(_seconds: float) -> None:
+    """Charges nobody: examinees of the assignment's author have no limits."""
+
+
+class Examinee(Protocol):
+    """Whoever answers the calls of the tests for one submission."""
+
+    def ask(self, call: Call) -> Reply:
+        """The answer to a call; raises StudentFault if there is none."""
+
+
+class Judge:
+    """Reaches verdicts on one submission after another, by the tests of an open suite.
+
+    Cases are drawn once and kept: every submission of a batch gets the same inputs. They are put on
+    `device` where a submission's function is called.
+    """
+
+    def __init__(self, suite: Suite, seed: int, device: str = CPU) -> None:
+        self._suite = suite
+        self._seed = seed
+        self._cases: dict[str, Case] = {}
+        self._memory = Memory[Verdict]()
+        self._interview: Interview | None = None
+        self._failed = FailedTests()
+        self._charge: Callable[[float], None] = _nobody
+        self._variants = Variants(suite, seed, device, self._case)
+        self._bench = Bench(
+            suite.contract, self._ask, suite.references, self._case, seed, Plainly(), device=device
+        )
+
+    def grade(
+        self,
+        examinee: Examinee,
+        exercises: Container[str] | None = None,
+        kept: Mapping[str, Verdict] = _NONE,
+        charge: Callable[[float], None] = _nobody,
+    ) -> Iterator[Verdict]:
+        """The verdict of every test (of `exercises`) on a submission, as each is reached.
+
+        Of tests that have one among those that are `kept` from an earlier grade, it stands, with
+        the points that the test carries now. `charge` is told the seconds of a processor that it
+        took to look at the answers to each test.
+        """
+        self._failed.clear()
+        self._charge = charge
+        yield from gated(
+            test.again(ungated(kept[test.id])) if test.id in kept else self._examine(test, examinee)
+            for test in self._suite.tests.values()
+            if exercises is None or test.exercise in exercises
+        )
+
+    def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
+        """By exercise, where its mistake is paid for already, of the submission graded last."""
+
+        def asked(test: str) -> Sequence[Asked]:
+            if test not in self._failed:
+                self._examine(self._suite.tests[test], examinee)
+            return self._failed.asked(test)
+
+        foundations = self._suite.foundations
+        return Carrying(self._variants, foundations, verdicts, asked, examinee.ask).found()
+
+    def _examine(self, test: Test, examinee: Examinee) -> Verdict:
+        """The verdict on a test: remembered, if the same answers were given before, or reached."""
+        started = time.monotonic()
+        asked, verdict = self._memory.follow(test.id, examinee.ask)
+        if verdict is None:
+            self._interview = Interview(examinee.ask, asked)
+            verdict = self._reached(test)
+            if verdict.status is not Status.NOT_GRADED:
+                self._memory.learn(test.id, self._interview.asked, verdict)
+            asked, self._interview = self._interview.asked, None
+        if verdict.status is Status.FAILED:
+            self._ask_the_rest(test, examinee, asked)
+            self._failed.keep(test.id, asked)
+        if sum(one.size for one in asked) > _MUCH:
+            # Exceptions and their tracebacks hold one another, and the answers.
+            del asked
+            gc.collect()
+        return verdict._replace(duration_s=round(time.monotonic() - started, 6))
+
+    def _reached(self, test: Test) -> Verdict:
+        ended = self._suite.run(test.id, self._bench)
+        self._charge(ended.observed.seconds)
+        if not test.is_outcome(ended.raised) and self._is_passed_by_the_reference(test):
+            # The test holds up where answers are right: these answers broke it.
+            ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)
+        return test.ended(ended.raised, ended.observed)
+
+    def _ask_the_rest(self, test: Test, examinee: Examinee, asked: Sequence[Asked]) -> None:
+        """Makes the calls of a failed test that it had not come to, as if nothing had failed.
+
+        Otherwise the next call would tell a submission that its last answer was wrong.
+        """
+        self._interview = Interview(examinee.ask, asked)
+        bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())
+        ended = self._suite.run_on(test.id, bench)
+        self._charge(ended.observed.seconds)
+        self._interview = None
+
+    def _is_passed_by_the_reference(self, test: Test) -> bool:
+        """Whether a test that broke passes when the reference answers in the submission's place."""
+        asked, self._interview = self._interview, Interview(self._ask_the_reference, ())
+        try:
+            return self._suite.run(test.id, self._bench).raised is None
+        finally:
+            self._interview = asked
+
+    def _ask_the_reference(self, call: Call) -> Answer:
+        references = self._suite.references
+        function = references[call.adapter or next(iter(references))]
+        return perform(function, call, self._suite.assignment.root, references)
+
+    def _ask(self, call: Call) -> Answer:
+        if self._interview is None:
+            raise BrokenReference("a test asked for a submission while none was being graded")
+        return self._interview.ask(call)
+
+    def _case(self, test_id: str) -> Case:
+        """What a test draws and expects: the same for every submission."""
+        if test_id not in self._cases:
+            self._cases[test_id] = fresh_case(self._seed, test_id)
+        return self._cases[test_id]

@@ -1,0 +1,235 @@
+"""The judge at work: submissions come in, one after another, and their grades go out."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from grader.core.assignment import BadAssignment
+from grader.core.imports import Imports
+from grader.core.plain_text import plain
+from grader.core.points import total
+from grader.core.settings import Settings
+from grader.core.submission import Unreadable
+from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
+from grader.core.wire.calls import Raised
+from grader.grading.judge.carry_forward import Earlier, Paid, carried_points
+from grader.grading.judge.judge import Judge
+from grader.grading.judge.rules import applied, summary
+from grader.intake.client import IntakeClient
+from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
+from grader.intake.entry import Entry
+from grader.sandbox.device import require_device
+from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.forkserver import ForkServerLost
+from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.preparation import Seat, Seats
+from grader.sandbox.session import Limits
+from grader.testing.cases import HOME_SEED
+from grader.testing.suite.suite import Suite
+from grader.testing.wording import Plainly
+from grader.worker.packages import is_installed
+
+# The first one's calls draw the cases and compute the references.
+_SUBMISSIONS_THAT_LEAVE_MUCH = 2
+# So many times its seconds may a call take while the machine is busy.
+_NET = 3
+
+Say = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one submission."""
+
+    status: GradeStatus
+    message: str | None
+    tests: tuple[Verdict, ...]
+    isolation: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    imports: Imports = field(default_factory=Imports)
+    carried: tuple[Carried, ...] = ()
+
+
+class JudgeService:
+    """Grades the submissions that come in; `say` tells verdicts to whoever follows."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        settings: Settings,
+        servers: ForkServers,
+        intake: IntakeClient,
+        scratch: Path,
+        say: Say,
+    ) -> None:
+        self._suite = suite
+        self._settings = settings
+        self._servers = servers
+        self._scratch = scratch
+        self._say = say
+        self._judge = Judge(suite, settings.seed, settings.device)
+        assignment = suite.assignment
+        self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, Plainly())
+        self._graded = 0
+
+    def prepare(self) -> dict[str, Any]:
+        """Warms up; what there is to say to whoever sends submissions.
+
+        Raises:
+            BadAssignment: if no worker can compute on the device, or with the seed of home.
+        """
+        if self._settings.seed == HOME_SEED:
+            raise BadAssignment(
+                f"with the seed {HOME_SEED} is drawn what students have at home: choose another"
+            )
+        # That it warms up is no submission's time; why it did not, the first one will tell.
+        with contextlib.suppress(ForkServerLost):
+            self._servers.current().wait_until_ready()
+        require_device(self._servers.current(), self._scratch, self._settings.device)
+        return {"max_score": self._suite.max_score}
+
+    def grade(self, job: Mapping[str, Any]) -> Grade:
+        """The grade that a job asks for."""
+        if self._graded < _SUBMISSIONS_THAT_LEAVE_MUCH:
+            _spare_the_collector()
+        self._graded += 1
+        started = time.monotonic()
+        entry = Entry.from_json(job["entry"])
+        kept = {row["id"]: Verdict.from_json(row) for row in job["kept"]}
+        carried = tuple(Carried(**one) for one in job["carried"])
+        if job["late_import"] is None:
+            outcome = self._examined(entry, Earlier(kept, carried), job["follow"])
+        else:
+            late = job["late_import"]
+            outcome = self._unexamined(GradeStatus.UNREADABLE, Status.TIMEOUT, late)
+        taken = time.monotonic() - started + sum(verdict.duration_s for verdict in kept.values())
+        return Grade(
+            submission=entry.name,
+            status=outcome.status,
+            score=total(test.score for test in outcome.tests),
+            max_score=self._suite.max_score,
+            seed=self._settings.seed,
+            submission_hash=job["submission_hash"],
+            suite_hash=self._settings.suite_hash,
+            duration_s=round(taken, 4),
+            message=outcome.message,
+            isolation=outcome.isolation,
+            tests=outcome.tests,
+            notes=outcome.notes,
+            imports=outcome.imports,
+            carried=outcome.carried,
+        )
+
+    def _examined(self, entry: Entry, earlier: Earlier, follow: bool) -> Outcome:
+        """What becomes of a submission that is asked for all that no verdict is kept of.
+
+        This is the one border around all that is derived from a submission: what goes wrong inside
+        is the submission's doing, unless it is the machine's.
+        """
+        try:
+            with self._seats.taken(entry, self._limits) as seat:
+                outcome = self._judged(seat, earlier, follow)
+                return replace(outcome, notes=(*seat.submission.notes, *outcome.notes))
+        except Unreadable as problem:
+            return self._unexamined(GradeStatus.UNREADABLE, Status.MISSING, str(problem))
+        except (CopyFailed, ForkServerLost) as problem:
+            return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, str(problem))
+        except MemoryError:
+            why = "this machine has no memory left for a judge"
+            return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
+        except Exception as problem:
+            if is_of_the_machine(problem):
+                why = f"this machine has no room for a judge: {problem}"
+                return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
+            why = f"what it holds or answers cannot be dealt with ({type(problem).__name__})"
+            return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
+
+    @property
+    def _limits(self) -> Limits:
+        settings, call = self._settings, self._suite.assignment.call_timeout
+        memory = settings.memory_mb << 20
+        return Limits(settings.timeout, call, _NET * call, memory, settings.device)
+
+    def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> Outcome:
+        return Outcome(status, why, tuple(self._suite.unexamined(of_tests, why)))
+
+    def _judged(self, seat: Seat, earlier: Earlier, follow: bool) -> Outcome:
+        sitting, environment = seat.sitting, seat.environment
+        problem = sitting.open()
+        if problem is not None:
+            is_ours = problem.status is Status.NOT_GRADED
+            return Outcome(
+                GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE,
+                problem.message,
+                tuple(self._suite.unexamined(problem.status, problem.message)),
+                sitting.isolation,
+                _skip_notes(sitting.not_run),
+                imports=self._imports(seat),
+            )
+        tests = tuple(
+            self._told(self._judge.grade(sitting, kept=earlier.kept, charge=sitting.charge), follow)
+        )
+        if not earlier.kept and environment.leaves_nothing_of(tests):
+            why = environment.absence
+            nothing = tuple(self._suite.unexamined(Status.ERROR, why))
+            imports = self._imports(seat)
+            return Outcome(GradeStatus.UNREADABLE, why, nothing, sitting.isolation, imports=imports)
+        tests = environment.spared(tests, sitting.cell_errors)
+        imports, isolation = self._imports(seat), sitting.isolation
+        if any(test.status is Status.NOT_GRADED for test in tests):
+            reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
+            return Outcome(GradeStatus.NOT_GRADED, reason, tests, isolation, imports=imports)
+        tests = applied(tests, seat.uses, self._suite.assignment.forbidden)
+        carried = earlier.carried
+        if not earlier.stands(tests):
+            carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
+        notes = (*map(_cell_note, sitting.cell_errors), *_skip_notes(sitting.not_run))
+        said = summary(seat.uses)
+        return Outcome(GradeStatus.GRADED, said, tests, isolation, notes, imports, carried)
+
+    def _carried(
+        self, tests: Sequence[Verdict], found: Mapping[str, Paid], uses: Uses
+    ) -> tuple[Carried, ...]:
+        assignment = self._suite.assignment
+        return carried_points(tests, found, uses, assignment.forbidden, assignment.carry_over)
+
+    def _imports(self, seat: Seat) -> Imports:
+        seconds = {
+            name: taken
+            for name, taken in seat.sitting.import_seconds.items()
+            if is_installed(name.partition(".")[0])
+        }
+        failed = self._servers.current().not_preloaded
+        return Imports(seconds, tuple(seat.environment.lacking), failed)
+
+    def _told(self, verdicts: Iterable[Verdict], follow: bool) -> Iterator[Verdict]:
+        """The verdicts; each is said when it is reached, if somebody follows."""
+        for verdict in verdicts:
+            if follow:
+                self._say({"verdict": verdict.as_json()})
+            yield verdict
+
+
+def _cell_note(raised: Raised) -> str:
+    """What a cell raised, its place included, as a sentence for the instructor."""
+    what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
+    last = raised.frames[-1] if raised.frames else None
+    place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
+    return f"A cell of the notebook raised {plain(what + place)}."
+
+
+def _skip_notes(not_run: Sequence[str]) -> tuple[str, ...]:
+    """What of a notebook was not run, as a sentence for the instructor."""
+    return (f"Not run while it is graded: {plain(', '.join(not_run))}.",) if not_run else ()
+
+
+def _spare_the_collector() -> None:
+    """What is there stays: tests, references, cases. Looking for garbage in it costs a tenth."""
+    gc.collect()
+    gc.freeze()

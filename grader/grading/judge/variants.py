@@ -1,0 +1,159 @@
+"""Tests in which a known mistake takes part: as the submission, or in the reference's place."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from grader.core.replies import opened
+from grader.core.verdict import Status
+from grader.core.wire.calls import Answer, Call
+from grader.core.wire.flattening import as_tensor
+from grader.testing.assertions.comparison import all_within, tolerance_for
+from grader.testing.bench import Bench
+from grader.testing.cases import Case
+from grader.testing.handles.handle import call_in_float64
+from grader.testing.outcome import StudentFault
+from grader.testing.suite.memory import Ask, Asked, Interview
+from grader.testing.suite.suite import Suite
+from grader.testing.wording import Plainly
+from grader.worker.performing import perform
+
+# What a class's answers came to is remembered; of many, the latest.
+_MOST_REMEMBERED = 1 << 14
+
+
+class Way(NamedTuple):
+    """One way of making a mistake (or two) in an exercise: the `number`-th variant there."""
+
+    mistake: str
+    exercise: str
+    number: int
+
+
+class Variants:
+    """Runs tests with variants of the references; each outcome is the same for a whole class.
+
+    Cases are those of the judge: every way is asked what submissions are asked.
+    """
+
+    def __init__(
+        self, suite: Suite, seed: int, device: str, case_of: Callable[[str], Case]
+    ) -> None:
+        self._suite = suite
+        self._seed = seed
+        self._device = device
+        self._case_of = case_of
+        self._functions: dict[Way, Callable[..., Any]] = {}
+        self._cases: dict[tuple[str, Way], Case] = {}
+        self._alone: dict[tuple[str, Way], Status] = {}
+        self._consistent: dict[tuple[str, Way], bool] = {}
+        self._accepted: OrderedDict[object, bool] = OrderedDict()
+
+    def status(self, test: str, way: Way) -> Status:
+        """How a test ends for a submission that makes the mistake in this way."""
+        if (test, way) not in self._alone:
+            bench = self._bench(self._performing(way), self._suite.references, self._case_of)
+            raised = self._suite.run(test, bench).raised
+            self._alone[test, way] = (
+                Status.PASSED
+                if raised is None
+                else raised.status
+                if isinstance(raised, StudentFault)
+                else Status.FAILED
+            )
+        return self._alone[test, way]
+
+    def accounts_for(self, test: str, way: Way, asked: Sequence[Asked], ask: Ask) -> bool:
+        """Whether the answers with which a test failed are those of the mistake, and that is all.
+
+        The test passes if the mistake stands in the reference's place. Where it asserts something
+        that the mistake breaks by itself, its answers must be the mistake's one by one. `ask` asks
+        the submission what the test asks for beyond that.
+        """
+        digests = tuple(one.digest for one in asked)
+        key = (test, way, digests)
+        if None not in digests and key in self._accepted:
+            self._accepted.move_to_end(key)
+            return self._accepted[key]
+        accounted = self._passes_against(test, way, Interview(ask, asked).ask) or (
+            not self._passes_against_itself(test, way)
+            and all(self._is_answer(way, one) for one in asked)
+        )
+        self._accepted[key] = accounted
+        if len(self._accepted) > _MOST_REMEMBERED:
+            self._accepted.popitem(last=False)
+        return accounted
+
+    def _passes_against_itself(self, test: str, way: Way) -> bool:
+        if (test, way) not in self._consistent:
+            passes = self._passes_against(test, way, self._performing(way))
+            self._consistent[test, way] = passes
+        return self._consistent[test, way]
+
+    def _passes_against(self, test: str, way: Way, ask: Callable[[Call], Answer]) -> bool:
+        """Whether answers pass a test in which the mistake stands in the reference's place."""
+        references = {**self._suite.references, way.exercise: self._function(way)}
+        bench = self._bench(ask, references, lambda test: self._case(test, way))
+        return self._suite.run(test, bench).raised is None
+
+    def _bench(
+        self,
+        ask: Callable[[Call], Answer],
+        references: Mapping[str, Callable[..., Any]],
+        case_of: Callable[[str], Case],
+    ) -> Bench:
+        suite = self._suite
+        return Bench(
+            suite.contract, ask, references, case_of, self._seed, Plainly(), device=self._device
+        )
+
+    def _case(self, test: str, way: Way) -> Case:
+        """The same inputs as everybody's, with what the mistake makes of them."""
+        if (test, way) not in self._cases:
+            drawn = self._case_of(test)
+            self._cases[test, way] = Case(drawn.generator, drawn.drawn)
+        return self._cases[test, way]
+
+    def _performing(self, way: Way) -> Callable[[Call], Answer]:
+        function, root = self._function(way), self._suite.assignment.root
+        return lambda call: perform(function, call, root)
+
+    def _function(self, way: Way) -> Callable[..., Any]:
+        if way not in self._functions:
+            known = self._suite.foundations.variants(way.mistake, way.exercise)
+            self._functions[way] = known[way.number]
+        return self._functions[way]
+
+    def _is_answer(self, way: Way, asked: Asked) -> bool:
+        """Whether an answer is the mistake's, of the same dtype and within its tolerance."""
+        call = asked.call
+        if isinstance(asked.answer, StudentFault) or not (call.is_plain or call.wrt):
+            return False
+        answer = self._performing(way)
+        got, own, exact = opened(asked.answer), answer(call), answer(call_in_float64(call))
+        if own.raised is not None or exact.raised is not None:
+            return False
+        pairs = [(got.value, exact.value)]
+        pairs += [(got.gradients.get(name), exact.gradients.get(name)) for name in call.wrt]
+        return as_tensor(got.value).dtype == as_tensor(own.value).dtype and all(
+            _same(as_tensor(one), as_tensor(other)) for one, other in pairs
+        )
+
+
+def _same(got: torch.Tensor, exact: torch.Tensor) -> bool:
+    return got.shape == exact.shape and all_within(got, exact, tolerance_for(got.dtype))
+
+
+def tells(asked: Asked) -> bool:
+    """Whether there is an answer, more than half of it numbers: NaN and infinity tell nothing."""
+    if isinstance(asked.answer, StudentFault):
+        return False
+    answer = opened(asked.answer)
+    values = [as_tensor(value) for value in (answer.value, *answer.gradients.values())]
+    return answer.raised is None and all(
+        2 * int(value.isfinite().sum()) > value.numel() for value in values
+    )

@@ -1,0 +1,93 @@
+"""The student's modules a second time, as they are after their import: to be edited."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from grader.core.adapter_names import is_adapter
+from grader.worker.observing.lines import OwnLines
+
+
+class CannotCopy(Exception):
+    """What was imported once is not imported again."""
+
+
+class SecondCopy:
+    """Imports the adapters once more, and what of the student's they import.
+
+    What tests have left in the first copy is not in this one; what is done to it is seen nowhere.
+
+    Raises:
+        CannotCopy: if that raises.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._lines = OwnLines(root)
+        self._copies: dict[str, ModuleType] = {}
+        with self.in_place():
+            adapters = _imported()
+            self.functions: dict[str, Callable[..., object]] = {
+                name: value
+                for name, value in vars(adapters).items()
+                if is_adapter(name) and callable(value)
+            }
+
+    @property
+    def modules(self) -> Sequence[ModuleType]:
+        """The modules of the copy."""
+        return list(self._copies.values())
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The files that they were imported from."""
+        return [Path(file) for one in self.modules if (file := _file_of(one)) is not None]
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Has imports find the copies."""
+        first = self._own_modules()
+        try:
+            _exchange(first, self._copies)
+            yield
+        finally:
+            self._copies = self._own_modules()
+            _exchange(self._copies, first)
+
+    def _own_modules(self) -> dict[str, ModuleType]:
+        return {
+            name: one
+            for name, one in list(sys.modules.items())
+            if isinstance(one, ModuleType) and name != "__main__" and self._is_own(one)
+        }
+
+    def _is_own(self, module: ModuleType) -> bool:
+        file = _file_of(module)
+        # A folder without __init__.py has no file.
+        places = [file] if file is not None else list(vars(module).get("__path__", ()))
+        return any(self._lines.holds(place) for place in places)
+
+
+def _imported() -> ModuleType:
+    try:
+        return importlib.import_module("adapters")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a student's code may raise anything at all
+        raise CannotCopy from error
+
+
+def _file_of(module: ModuleType) -> str | None:
+    # Some modules do much when they are asked for what they do not have.
+    file = vars(module).get("__file__")
+    return file if isinstance(file, str) else None
+
+
+def _exchange(old: dict[str, ModuleType], new: dict[str, ModuleType]) -> None:
+    for name in old:
+        sys.modules.pop(name, None)
+    sys.modules.update(new)

@@ -1,0 +1,274 @@
+"""Mends a student's wrong exercises in the process of `pytest`: that proves the line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pdb
+import random
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.core.wire.calls import Call
+from grader.core.wire.frames import decode, receive
+from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
+from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.repair.choice import Line, Mended
+from grader.explain.repair.earlier_calls import Dependence, dependence
+from grader.explain.repair.exercises import Mender
+from grader.explain.repair.questions import Asked, telling
+from grader.explain.repair.search import Bounds, FileEdit, Search, Workbench
+from grader.explain.repair.sources import Sources
+from grader.home.reimport import CannotCopy, SecondCopy
+from grader.worker.trials.alarm import TooLong
+from grader.worker.trials.trying import Trying
+
+if sys.platform == "linux":
+    import resource
+
+_ADAPTERS = "adapters.py"
+_MEMORY = 1 << 30
+_FOLLOWED = 3
+# Given another axis, it may read memory that is not there, and `pytest` would be gone.
+_CRASHING = "vmap"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How much is tried in all: edits, and seconds (a net) in which trials are begun."""
+
+    edits: int
+    seconds: float
+
+
+QUICK = Patience(2000, 2.0)
+UNHURRIED = Patience(sys.maxsize, 1e9)
+
+
+class Mending:
+    """Finds where wrong exercises can be mended, when it is asked for them; bounded in all.
+
+    `asked` are the calls whose right answer is known, in the order of exercises. `is_complete` is
+    whether nothing was left untried.
+    """
+
+    def __init__(
+        self,
+        bench: HomeBench,
+        catalogue: Catalogue,
+        asked: Mapping[str, Sequence[Asked]],
+        patience: Patience,
+    ) -> None:
+        self._bench = bench
+        self._asked = asked
+        self._searches = _Searches(bench, catalogue, asked, patience)
+        self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
+        self._chosen: dict[str, Mended | None] = {}
+        self._passed: dict[str, set[Line]] = {}
+        self._mender = Mender(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
+        self.is_complete = True
+
+    def of(self, exercise: str) -> Mended | None:
+        """Where an exercise can be mended: what it shares lines with comes first, as its root may.
+
+        Raises:
+            KeyboardInterrupt: at Ctrl-C.
+        """
+        if exercise not in self._wrong or not _can_be_stopped():
+            return None
+        if exercise not in self._chosen:
+            with self._searches.running():
+                self._attempt(exercise)
+        return self._chosen.get(exercise)
+
+    def roots_of(self, exercise: str) -> list[str]:
+        """The earlier wrong exercises all of whose lines this one runs as well: it follows them."""
+        if exercise not in self._wrong or not _can_be_stopped():
+            return []
+        own = self._lines_of(exercise)
+        return [one for one in self._earlier(exercise) if set() < self._lines_of(one) <= own]
+
+    def _earlier(self, exercise: str) -> list[str]:
+        return self._wrong[: self._wrong.index(exercise)]
+
+    def _attempt(self, exercise: str) -> None:
+        own = self._lines_of(exercise)
+        roots = [one for one in self._earlier(exercise) if self._lines_of(one) & own]
+        asked = {name: self._asked[name] for name in (*roots, exercise)}
+        try:
+            for attempt in self._mender.attempts(asked):
+                self._chosen[attempt.exercise] = attempt.choice
+                if attempt.choice is not None:
+                    self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)
+                elif not attempt.is_whole:
+                    self.is_complete = False
+        except (MemoryError, TooLong):
+            self._chosen.setdefault(exercise, None)
+        except KeyboardInterrupt:
+            self.is_complete = False
+            raise
+
+    def _lines_of(self, exercise: str) -> set[Line]:
+        """The lines that a few of an exercise's wrong calls pass, but for those of the adapters."""
+        if exercise not in self._passed:
+            wrong = [one for one in self._asked[exercise] if not one.right]
+            calls = [one.question.call for one in telling(wrong, _FOLLOWED)]
+            passed: Sequence[Passed] = ()
+            with contextlib.suppress(MemoryError, TooLong):
+                passed = self._bench.try_edits(Trials(calls, 0, (), 1.0, len(calls))).passed
+            self._passed[exercise] = {
+                (one.file, line) for one in passed if one.file != _ADAPTERS for line in one.lines
+            }
+        return self._passed[exercise]
+
+
+class HomeBench:
+    """A copy of the student's modules in this very process, in which edits can be tried.
+
+    `seconds` are those that it took for that.
+
+    Raises:
+        CannotCopy: if they cannot be imported a second time, or an edit may end this process.
+    """
+
+    def __init__(self, root: Path) -> None:
+        with quietly():
+            self._copy = SecondCopy(root)
+            self.functions, modules = self._copy.functions, self._copy.modules
+            self._trying = Trying(self.functions, root, modules, time.monotonic)
+        self.sources = Sources.of(root, self._copy.files)
+        if any(_CRASHING in text for text in self.sources.texts):
+            raise CannotCopy
+        self.seconds = 0.0
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Has the copy's functions be called as if they were the student's."""
+        with quietly(), _bounded_memory(), self._copy.in_place():
+            yield
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Workbench]:
+        """Itself: there is no other copy."""
+        yield self
+
+    def dependence(
+        self, catalogue: Catalogue, asked: Iterable[Asked], made: Sequence[Call]
+    ) -> Dependence:
+        """Which wrong answers depend on the calls that were `made` before."""
+        with contextlib.suppress(MemoryError, TooLong):
+            return dependence(catalogue, self.lent, self.sources, asked, made)
+        return Dependence()
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials, on what would have arrived in a worker."""
+        sent = io.BytesIO(encode_trials(trials))
+        arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
+        began = time.monotonic()
+        try:
+            with self.in_place():
+                return self._trying.perform(trials_in(*arrived))
+        finally:
+            self.seconds += time.monotonic() - began
+
+
+class _Searches:
+    """Searches that share a patience; none is begun once that is used up."""
+
+    def __init__(
+        self,
+        bench: HomeBench,
+        catalogue: Catalogue,
+        asked: Mapping[str, Sequence[Asked]],
+        patience: Patience,
+    ) -> None:
+        self._bench = bench
+        self._catalogue = catalogue
+        self._every = [one for own in asked.values() for one in own]
+        self._left = patience
+        self._end = 0.0
+        self._begun: list[Search] = []
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Counts the seconds."""
+        self._end = time.monotonic() + self._left.seconds
+        try:
+            yield
+        finally:
+            self._left = Patience(self._left.edits, self._end - time.monotonic())
+
+    def new(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
+        """A search for what mends an exercise, with what is left."""
+        edits = self._left.edits - sum(one.cost.edits for one in self._begun)
+        seconds = self._end - time.monotonic()
+        if edits <= 0 or seconds <= 0:
+            return None
+        bounds = Bounds(edits, seconds)
+        search = Search(
+            self._catalogue, self._bench.lent, exercise, self._every, besides, answers_only, bounds
+        )
+        self._begun.append(search)
+        return search
+
+
+def _can_be_stopped() -> bool:
+    """Whether a call can be ended in its midst: in any other thread nothing can."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Swallows what is printed and warned of, and leaves random numbers as they were.
+
+    A debugger that the student's code starts is not for calls that no test made.
+    """
+    states = torch.default_generator.get_state(), random.getstate()
+    threads = torch.get_num_threads()
+    # Calls are small: to wait for other threads takes longer than they do.
+    torch.set_num_threads(1)
+    nowhere = io.StringIO()
+    try:
+        with (
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+            warnings.catch_warnings(),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            warnings.simplefilter("ignore")
+            patch.setattr(sys, "breakpointhook", _passed_over)
+            patch.setattr(pdb, "set_trace", _passed_over)
+            yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.default_generator.set_state(states[0])
+        random.setstate(states[1])
+
+
+@contextlib.contextmanager
+def _bounded_memory() -> Iterator[None]:
+    """Lets a call of an edited program that would take all of the machine's memory fail."""
+    if sys.platform != "linux":
+        yield
+        return
+    held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [one for one in (soft, hard) if one != resource.RLIM_INFINITY]
+    most = min([held + _MEMORY, *limits])
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _passed_over(*_arguments: object, **_named: object) -> None:
+    """Takes the place of a debugger."""

@@ -1,0 +1,164 @@
+"""Asks a student's functions what the sibling tests ask: one test alone then tells what all do."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from grader.core.verdict import Aspect, Status
+from grader.core.wire.calls import Answer, Call
+from grader.testing.bench import Bench
+from grader.testing.cases import Draw
+from grader.testing.exercise import Membership, membership
+from grader.testing.frozen_cases import fixture_file
+from grader.testing.observation import Observation, Question
+from grader.testing.outcome import StudentFault, observing
+
+# Their calls are observed in other ways than by their answers, and large.
+NOT_TELLING = (Aspect.GRADIENTS, Aspect.EFFICIENCY)
+
+Siblings = Mapping[str, Sequence[pytest.Function]]
+
+
+@dataclass(slots=True)
+class Rehearsed:
+    """What came of an exercise's tests: plain answers, plain calls that raised, and who failed.
+
+    It `is_whole` if all of them were run.
+    """
+
+    observations: list[Observation] = field(default_factory=list)
+    raised: list[Question] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
+    is_whole: bool = True
+
+
+def siblings(item: pytest.Item, order: Sequence[str]) -> Siblings:
+    """The tests beside a test that were frozen with it, itself among them, by exercise.
+
+    They are there whichever tests were chosen to be run.
+    """
+    own = item.getparent(pytest.Module)
+    found: dict[str, list[pytest.Function]] = {name: [] for name in order}
+    if own is None or own.parent is None:
+        return found
+    for path in sorted(own.path.parent.glob("test_*.py")):
+        if not fixture_file(path).is_file():
+            continue
+        module = own if path == own.path else pytest.Module.from_parent(own.parent, path=path)
+        for test in _functions(module):
+            member = membership(test)
+            if member is not None:
+                found.setdefault(member.exercise, []).append(test)
+    return found
+
+
+def rehearse(
+    tests: Sequence[pytest.Function], bench: Bench, ask: Callable[[Call], Answer], end: float
+) -> Rehearsed:
+    """Runs an exercise's tests at a bench of their own, with a way to ask, and keeps what they see.
+
+    Not those that tell no answers. None is begun after the time `end`, of the monotonic clock, nor
+    once a call took too long. What a test spends on importing packages, which later ones find
+    imported, puts the end off.
+    """
+    rehearsed = Rehearsed()
+    for test in tests:
+        member = membership(test)
+        if member is None or member.aspect in NOT_TELLING:
+            continue
+        if time.monotonic() > end:
+            rehearsed.is_whole = False
+            break
+        began, modules = time.monotonic(), len(sys.modules)
+        if not _run(test, member, bench, ask, rehearsed):
+            rehearsed.is_whole = False
+            break
+        if len(sys.modules) > modules:
+            end += time.monotonic() - began
+    return rehearsed
+
+
+def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool | None:
+    """Whether a test passes with a way to ask; None if it took too long, or cannot be run."""
+    member, rehearsed = membership(test), Rehearsed()
+    if member is None or _arguments(test, member, bench) is None:
+        return None
+    if not _run(test, member, bench, ask, rehearsed):
+        return None
+    return test.nodeid not in rehearsed.failed
+
+
+def _run(
+    test: pytest.Function,
+    member: Membership,
+    bench: Bench,
+    ask: Callable[[Call], Answer],
+    rehearsed: Rehearsed,
+) -> bool:
+    """Runs one test; whether its calls came back in time."""
+    latest: list[Call] = []
+
+    def asked(call: Call) -> Answer:
+        latest[:] = [call]
+        return ask(call)
+
+    seen: dict[str, list[Observation]] = {}
+    own = dataclasses.replace(bench, ask=asked, observations=seen)
+    arguments = _arguments(test, member, own)
+    if arguments is None:
+        return True
+    try:
+        with observing():
+            test.obj(**arguments)
+    except StudentFault as fault:
+        rehearsed.failed.add(test.nodeid)
+        raised = fault.status is Status.ERROR and not fault.settled
+        if raised and latest and latest[0].is_plain:
+            number = len(seen.get(member.exercise, ()))
+            question = Question(test.nodeid, number, member.aspect, latest[0])
+            rehearsed.raised.append(question)
+        elif fault.status is Status.TIMEOUT:
+            return False
+    except Exception:
+        rehearsed.failed.add(test.nodeid)
+    rehearsed.observations += seen.get(member.exercise, ())
+    return True
+
+
+def _arguments(test: pytest.Function, member: Membership, bench: Bench) -> dict[str, object] | None:
+    """What the test's function is to be called with; None if it wants another fixture."""
+    case = bench.case_of(test.nodeid).rewind()
+    fixtures: dict[str, Callable[[], object]] = {
+        "case": lambda: case,
+        "draw": lambda: Draw(case),
+        "student": lambda: bench.student(member, test.nodeid),
+        "reference": lambda: bench.reference(member.exercise, case),
+    }
+    chosen = test.callspec.params if hasattr(test, "callspec") else {}
+    wanted = inspect.signature(test.obj).parameters
+    if any(name not in fixtures and name not in chosen for name in wanted):
+        return None
+    try:
+        return {name: chosen[name] if name in chosen else fixtures[name]() for name in wanted}
+    except StudentFault:
+        return None
+
+
+def _functions(collector: pytest.Collector) -> Iterator[pytest.Function]:
+    """The test functions in a module or a class."""
+    try:
+        nodes = list(collector.collect())
+    except (Exception, pytest.Collector.CollectError):
+        return
+    for node in nodes:
+        if isinstance(node, pytest.Function):
+            yield node
+        elif isinstance(node, pytest.Collector):
+            yield from _functions(node)

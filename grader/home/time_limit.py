@@ -1,0 +1,228 @@
+"""Ends calls of a student's functions that take too long, and tells where they were."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import inspect
+import linecache
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import TypeVar, cast
+
+from grader.core.verdict import Status, Where
+from grader.core.wire.records import Line
+from grader.explain.hanging import still_running, what_runs
+from grader.testing.outcome import StudentFault
+from grader.worker.observing.lines import OwnLines
+
+_HAS_TIMERS = hasattr(signal, "setitimer")
+# Where there are none, a thread says that a signal has come which nobody sends.
+_SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
+_TICK_SECONDS = 0.05
+# Of the limit, where the same function hung once before; half of it where it did twice.
+_SHARE, _LEAST_SECONDS = 0.2, 0.5
+_DEBUGGERS = ("pydevd", "bdb", "pdb")
+
+Result = TypeVar("Result")
+
+
+class TooLong(BaseException):
+    """A call takes too long."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A call that is being made; `place` is where it was when it had to end, `is_known` of old."""
+
+    began: float
+    place: Line | None = None
+    is_known: bool = False
+    is_interrupted: bool = False
+    took: float = 0.0
+    modules: int = 0
+
+
+class Limit:
+    """Raises in a call that takes more than so many seconds (0: none does).
+
+    A function that hung is given less the next time. A call that is looked at in a debugger has
+    all the time; and, where that `spares_imports`, seconds in which modules are imported are not
+    the call's: torch imports hundreds for the first optimizer.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        root: Path,
+        heeds_debuggers: bool = False,
+        spares_imports: bool = False,
+    ) -> None:
+        self._seconds = seconds
+        self._lines = OwnLines(root)
+        self._heeds_debuggers = heeds_debuggers
+        self._spares_imports = spares_imports
+        self._hung: dict[CodeType, list[Line]] = {}
+        self._running: _Running | None = None
+
+    def call(self, make: Callable[[], Result]) -> Result:
+        """What comes of a call.
+
+        Raises:
+            StudentFault: if it took too long, whatever it made of being ended.
+            KeyboardInterrupt: at Ctrl-C, whatever it made of that.
+        """
+        if not self._seconds or threading.current_thread() is not threading.main_thread():
+            return make()
+        running = _Running(time.monotonic(), modules=len(sys.modules))
+        trace = sys.gettrace()
+        self._running = running
+        result: Result | None = None
+        try:
+            with self._ringing():
+                result = make()
+        except TooLong:
+            pass
+        finally:
+            self._running = None
+            was_ended = running.place is not None or running.is_interrupted
+            if sys.gettrace() is not trace and was_ended:
+                sys.settrace(trace)
+        if running.is_interrupted:
+            raise KeyboardInterrupt
+        if running.place is not None:
+            raise _fault(running)
+        return cast(Result, result)
+
+    @contextlib.contextmanager
+    def _ringing(self) -> Iterator[None]:
+        first = min(_LEAST_SECONDS, self._seconds) if self._hung else self._seconds
+        with contextlib.ExitStack() as undone:
+            earlier = signal.signal(_SIGNAL, self._ring)
+            undone.callback(signal.signal, _SIGNAL, earlier)
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                earlier = signal.signal(signal.SIGINT, self._interrupt)
+                undone.callback(signal.signal, signal.SIGINT, earlier)
+            if _HAS_TIMERS:
+                began = time.monotonic()
+                left, again = signal.setitimer(signal.ITIMER_REAL, first, _TICK_SECONDS)
+                undone.callback(_wind_up, left, again, began)
+            else:
+                ended = threading.Event()
+                undone.callback(ended.set)
+                threading.Thread(target=_knock, args=[ended, first], daemon=True).start()
+            yield
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        """Ctrl-C; said again with each tick to code that takes it for one of its own exceptions."""
+        if self._running is not None:
+            self._running.is_interrupted = True
+            if _HAS_TIMERS:
+                signal.setitimer(signal.ITIMER_REAL, _TICK_SECONDS, _TICK_SECONDS)
+        raise KeyboardInterrupt
+
+    def _ring(self, _number: int, frame: FrameType | None) -> None:
+        running = self._running
+        own = self._own_frames(frame)
+        if running is None or not own:
+            return
+        if running.is_interrupted:
+            _insist(own, KeyboardInterrupt)
+            raise KeyboardInterrupt
+        if self._heeds_debuggers and is_debugged():
+            self._running = None
+            return
+        if self._spares_imports and len(sys.modules) > running.modules:
+            running.began, running.modules = time.monotonic(), len(sys.modules)
+        took = time.monotonic() - running.began
+        if took < self._allowed(own):
+            return
+        if running.place is None:
+            running.took = took
+            running.is_known = own[0].f_code in self._hung
+            running.place = self._place(own[0])
+        else:
+            _insist(own, TooLong)
+        raise TooLong
+
+    def _allowed(self, frames: Iterable[FrameType]) -> float:
+        """The seconds that a call may take which is in these functions."""
+        times = max(len(self._hung.get(frame.f_code, ())) for frame in frames)
+        if not times:
+            return self._seconds
+        less: float = 2 * _SHARE * self._seconds / 2**times
+        return min(self._seconds, max(_LEAST_SECONDS, less))
+
+    def _place(self, frame: FrameType) -> Line:
+        """Where a function hangs: in a loop of several lines, where it was found the first time."""
+        file, line = frame.f_code.co_filename, frame.f_lineno or 0
+        source = linecache.getline(file, line).strip()
+        places = self._hung.setdefault(frame.f_code, [])
+        places.append(Line(self._lines.place(file), line, source))
+        return places[0]
+
+    def _own_frames(self, frame: FrameType | None) -> list[FrameType]:
+        """The frames of the student's files in the call, innermost first."""
+        found: list[FrameType] = []
+        while frame is not None and frame.f_code is not Limit.call.__code__:
+            if self._lines.holds(frame.f_code.co_filename):
+                found.append(frame)
+            frame = frame.f_back
+        return [] if frame is None else found
+
+
+def is_debugged() -> bool:
+    """Whether a debugger follows this thread; what measures coverage is none."""
+    trace = sys.gettrace()
+    tracer = inspect.getmodule(trace) or inspect.getmodule(type(trace)) if trace else None
+    parts = tracer.__name__.split(".") if tracer else []
+    # From Python 3.12 on debuggers register themselves.
+    monitoring = getattr(sys, "monitoring", None)
+    registered = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID)
+    return bool(registered) or any(part.lstrip("_").startswith(_DEBUGGERS) for part in parts)
+
+
+def _insist(frames: Iterable[FrameType], raised: type[BaseException]) -> None:
+    """Has the next line of any of these functions raise as well: one that handles what was raised.
+
+    A loop around a `try` may otherwise meet every exception where it takes no notice of it.
+    """
+
+    def raise_again(_frame: FrameType, event: str, _argument: object) -> object:
+        if event == "line":
+            raise raised
+        return raise_again
+
+    for frame in frames:
+        frame.f_trace = raise_again
+    sys.settrace(lambda *_: None)
+
+
+def _fault(running: _Running) -> StudentFault:
+    assert running.place is not None
+    said = still_running(running.took, running.place, running.is_known)
+    return StudentFault(
+        Status.TIMEOUT,
+        "\n".join([said, *what_runs(running.place)]),
+        Where(running.place.file, running.place.line),
+    )
+
+
+def _wind_up(left: float, again: float, began: float) -> None:
+    """Sets the timer to what somebody else had set it to."""
+    if left:
+        left = max(left - (time.monotonic() - began), _TICK_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, left, again)
+
+
+def _knock(ended: threading.Event, first: float) -> None:
+    seconds = first
+    while not ended.wait(seconds):
+        _thread.interrupt_main(_SIGNAL)
+        seconds = _TICK_SECONDS

@@ -1,1 +1,0 @@
-"""Notebooks as modules that a worker can import."""

@@ -1,1 +1,0 @@
-"""The people of a course, and whose submissions these are."""

@@ -1,1 +1,0 @@
-"""The pages that show which submissions have code in common."""

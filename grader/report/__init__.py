@@ -1,1 +1,0 @@
-"""What people read of grades, derived from the grades alone."""

@@ -1,0 +1,1 @@
+"""What people and course platforms read of grades."""

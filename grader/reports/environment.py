@@ -1,0 +1,122 @@
+"""What a class wants of the course's environment: packages that lack, imports to load ahead."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from grader.core.imports import ClassImports, ClassNeeds
+from grader.core.plain_text import plain
+from grader.reports.distributions import distribution_of
+from grader.worker.packages import is_installed
+from grader.worker.stubs.known import DO_WITHOUT
+
+_LISTED = 5
+_LISTED_NEEDS = 30
+_WORTH_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A package that a class imports, and what becomes of that here.
+
+    `importing` and `declaring` are numbers of submissions.
+    """
+
+    package: str
+    importing: int
+    declaring: int
+    is_here: bool
+
+    @property
+    def is_spared(self) -> bool:
+        """Whether it is not here, and what takes its place does all that matters."""
+        return not self.is_here and self.package in DO_WITHOUT
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether code that uses it would fail here."""
+        return not self.is_here and not self.is_spared
+
+
+def needs_of(
+    needs: ClassNeeds, own: Iterable[str] = (), is_here: Callable[[str], bool] = is_installed
+) -> list[Need]:
+    """What a class imports, the most of it first; what is the course's `own` needs no package."""
+    found = []
+    for package, importing in needs.imported.items():
+        if package not in own:
+            called = (distribution_of(package) or package).lower().replace("_", "-")
+            declaring = needs.declared.get(called, 0)
+            found.append(Need(package, importing, declaring, is_here(package)))
+    return sorted(found, key=lambda need: (-need.importing, need.package))[:_LISTED_NEEDS]
+
+
+def needs_in_words(needs: Iterable[Need]) -> Iterator[str]:
+    """Sentences on what is not here: by how many it is imported, and the command to install it."""
+    needs = list(needs)
+    for need in needs:
+        if need.is_wanted:
+            verb = "declares" if need.declaring == 1 else "declare"
+            declared = f" ({need.declaring} {verb} it)" if need.declaring else ""
+            yield (
+                f"not installed here: {plain(need.package)}, which {_submissions(need.importing)} "
+                f"import{'s' if need.importing == 1 else ''}{declared}"
+            )
+    spared = [plain(need.package) for need in needs if need.is_spared]
+    if spared:
+        yield f"not installed here, and done without: {', '.join(spared)}"
+    wanted = [need.package for need in needs if need.is_wanted]
+    if wanted:
+        yield "code that only imports what is not here is graded as ever; code that uses it fails"
+    yield from command_in_words(wanted)
+
+
+def command_in_words(packages: Iterable[str]) -> Iterator[str]:
+    """The one command that installs packages, as far as they are known; then the other ones."""
+    packages = list(packages)
+    names = [name for name in map(distribution_of, packages) if name is not None]
+    if names:
+        yield f"to install them: {shlex.quote(sys.executable)} -m pip install {' '.join(names)}"
+    unknown = [plain(name) for name in packages if distribution_of(name) is None]
+    if unknown:
+        yield (
+            f"not known to the grader, so look before you install them: {', '.join(unknown)} "
+            "(perhaps a file of their own that was not handed in)"
+        )
+
+
+def lacking_in_words(imports: ClassImports) -> Iterator[str]:
+    """A sentence for each package that is not installed: "…lacks einx: 12 submissions"."""
+    for name, many in imports.lacking.items():
+        yield f"the course's environment lacks {plain(name)}: {_submissions(many)}"
+
+
+def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[str]:
+    """A sentence for each import that costs a class a second or more, the slowest first.
+
+    Those that are loaded ahead already (`preload`), or with what is, need no advice.
+    """
+    loaded = tuple(f"{name}." for name in preload)
+    worth = [
+        (name, many, seconds)
+        for name, (many, seconds) in imports.imported.items()
+        if seconds >= _WORTH_SECONDS and not any(it.startswith(f"{name}.") for it in loaded)
+    ]
+    for name, many, seconds in worth[:_LISTED]:
+        yield (
+            f"import {plain(name)}: {_submissions(many)}, {seconds:.0f} s: "
+            "add it to preload in [tool.grader]"
+        )
+
+
+def not_preloaded_in_words(failed: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each module that could not be loaded ahead, though the assignment says so."""
+    for name, why in failed.items():
+        yield f"preload: {name} could not be imported, and is left out: {plain(why)}"
+
+
+def _submissions(many: int) -> str:
+    return f"{many} submission{'s' if many != 1 else ''}"

@@ -1,0 +1,180 @@
+"""Points into the cells of an instructor's own file."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from grader.reports.export.figures import figure, harmless, number_in
+from grader.reports.export.matching import Row
+from grader.reports.export.placement import place
+from grader.reports.export.remarks import Export, Remark
+from grader.reports.export.scores import ClassScores, Points, Score
+from grader.reports.export.sheet import Sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the instructor chose.
+
+    `column` is the title of the column to fill, if it was named; `by_exercise` asks for a column
+    for each exercise, or for the total alone (None: as is usual in the format); `absent_zero` for
+    0 points for absentees; `scale` to scale the points to what the platform's assignment is worth;
+    `feedback` for words beside the points.
+    """
+
+    column: str | None = None
+    by_exercise: bool | None = None
+    absent_zero: bool = False
+    scale: bool = True
+    feedback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A column to fill with the points of an exercise, or of all if it names none.
+
+    `possible` is what the platform's assignment is worth, if it says so, and `ours` what the
+    tests give.
+    """
+
+    column: int
+    title: str
+    possible: float | None
+    ours: float | None
+    exercise: str | None = None
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether our points are out of another sum than the platform's."""
+        if not self.possible or not self.ours:
+            return False
+        return not math.isclose(self.possible, self.ours)
+
+    def points(self, score: Score) -> Points | None:
+        """The points that the column wants of a score."""
+        return score.exercises.get(self.exercise) if self.exercise else score.total
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An instructor's file, and what may be filled in: rows of people, columns of points.
+
+    `locked` are rows whose points must stay as they are, with the reason; `feedback` is the
+    column for words; `excused` is what stands for points of whom nothing is asked, if anything.
+    """
+
+    sheet: Sheet
+    rows: Sequence[Row]
+    targets: Sequence[Target]
+    locked: Mapping[int, str] = field(default_factory=dict)
+    feedback: int | None = None
+    excused: str | None = None
+
+
+def fill(form: Form, scores: ClassScores, choices: Choices) -> Export:
+    """The file with the points of the class put in."""
+    placement = place(form.rows, scores)
+    decimal = decimal_of(form.sheet)
+    kept = _Kept()
+    filled = 0
+    for row in form.rows:
+        score = placement.scores.get(row.number)
+        zero = choices.absent_zero and row.number in placement.absent - placement.excused
+        is_excused = row.number in placement.excused or (score and score.settlement.excused)
+        if row.number in form.locked and is_excused and form.excused:
+            continue
+        if row.number in form.locked and (score or zero):
+            kept.locked.append(f"{row.label}: {form.locked[row.number]}")
+        elif is_excused:
+            kept.excused.append(row.label)
+            for target in form.targets if form.excused else ():
+                form.sheet.put(row.number, target.column, form.excused or "")
+        elif score is not None and score.total is not None:
+            _put(form, row.number, score, choices, decimal)
+            filled += 1
+            if form.feedback is not None and not _put_words(form, row.number, score):
+                kept.words.append(row.label)
+        elif zero:
+            kept.absentees += [row.label] * (not _put_zero(form, row.number))
+    said = [*_about_targets(form, choices, filled), *placement.remarks, *kept.remarks()]
+    return Export(str(form.sheet), tuple(said))
+
+
+def decimal_of(sheet: Sheet) -> str:
+    """How the file writes decimals: as in its own numbers, else as is usual with its separator."""
+    found = {
+        mark
+        for number in range(1, len(sheet))
+        for cell in sheet.row(number)
+        if number_in(cell) is not None
+        for mark in ".,"
+        if mark in cell
+    }
+    if len(found) == 1:
+        return found.pop()
+    return "," if sheet.separator == ";" and not found else "."
+
+
+class _Kept:
+    """Rows that had a reason to stay as they were."""
+
+    def __init__(self) -> None:
+        self.locked: list[str] = []
+        self.words: list[str] = []
+        self.absentees: list[str] = []
+        self.excused: list[str] = []
+
+    def remarks(self) -> Iterator[Remark]:
+        if self.locked:
+            yield Remark("rows that must not be changed, left as they were", tuple(self.locked))
+        if self.words:
+            yield Remark("rows that had feedback already, which was kept", tuple(self.words))
+        if self.absentees:
+            yield Remark("absentees who had points already, left to them", tuple(self.absentees))
+        if self.excused:
+            yield Remark("excused, and without points", tuple(self.excused))
+
+
+def _put(form: Form, row: int, score: Score, choices: Choices, decimal: str) -> None:
+    for target in form.targets:
+        points = target.points(score)
+        if points is not None:
+            number = points.scaled(target.possible if choices.scale else None)
+            form.sheet.put(row, target.column, figure(number, decimal))
+
+
+def _put_words(form: Form, row: int, score: Score) -> bool:
+    """Fills in the words, which Moodle takes for HTML; false if others stand there."""
+    assert form.feedback is not None
+    words = harmless(html.escape(score.feedback, quote=False))
+    if form.sheet.cell(row, form.feedback).strip() not in {"", words}:
+        return False
+    form.sheet.put(row, form.feedback, words)
+    return True
+
+
+def _put_zero(form: Form, row: int) -> bool:
+    """Fills in 0 where there are no points yet; false if there are."""
+    free = [t for t in form.targets if form.sheet.cell(row, t.column).strip() in {"", "-"}]
+    for target in free:
+        form.sheet.put(row, target.column, "0")
+    return len(free) == len(form.targets)
+
+
+def _about_targets(form: Form, choices: Choices, filled: int) -> Iterator[Remark]:
+    titles = ", ".join(repr(target.title) for target in form.targets)
+    yield Remark(f"filled {titles} in {filled} of {len(form.rows)} rows")
+    for target in form.targets:
+        if target.is_scaled:
+            assert target.possible is not None
+            assert target.ours is not None
+            ours, theirs = figure(target.ours), figure(target.possible)
+            what = (
+                f"scaled from {ours} to {theirs} points"
+                if choices.scale
+                else f"written as they are, out of {ours}, where the file says {theirs}"
+            )
+            yield Remark(f"{target.title!r}: the points are {what}")

@@ -1,0 +1,232 @@
+"""Gradescope's `results.json` (Gradescope's autograder documentation, "Output format").
+
+One entry for each exercise, so that nobody drowns in hundreds of tests. Everything is plain text:
+nothing that a submission said is ever read as HTML or Markdown.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.core.causes import Cause
+from grader.core.plain_text import plain
+from grader.core.points import OF_THE_VALUES, scaled, total
+from grader.core.text import one_line, points
+from grader.core.verdict import Aspect, Grade, GradeStatus, Verdict, Visibility
+from grader.reports.account import causes_of
+from grader.reports.complaints import complaints
+from grader.reports.exercise_feedback import feedback, shortened
+from grader.reports.standing import Standing, by_exercise, standing_of
+
+_FORMATS = {
+    "output_format": "text",
+    "test_output_format": "text",
+    "test_name_format": "text",
+    "visibility": "visible",
+    "stdout_visibility": "hidden",
+}
+_LONGEST_REASON = 2000
+_NOT_YET = "grading did not come to this exercise"
+_COUNTED_BELOW = "Other aspects than values are counted with the further tests."
+
+
+class Shown(enum.StrEnum):
+    """When students see something."""
+
+    HIDDEN = "hidden"
+    AFTER_DUE_DATE = "after_due_date"
+    AFTER_PUBLISHED = "after_published"
+    VISIBLE = "visible"
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """How an instructor wants the results shown.
+
+    `total` are the points of the Gradescope assignment, to which the exercises' are scaled; None
+    leaves them as they are. `hidden_tests` tells when students see what became of the hidden tests
+    of an exercise; unless that is always, Gradescope shows them no total.
+    """
+
+    total: float | None = None
+    hidden_tests: Shown = Shown.VISIBLE
+    leaderboard: bool = False
+
+
+def results(grade: Grade, display: Display) -> dict[str, Any]:
+    """The results of a grading that ended."""
+    entries = [] if grade.status is GradeStatus.UNREADABLE else _entries(grade, display)
+    score = total(entry["score"] for entry in entries)
+    found = {
+        "score": score,
+        "execution_time": round(grade.duration_s, 3),
+        "output": _output(grade, display, score),
+        **_FORMATS,
+        "tests": entries,
+        "extra_data": {
+            "status": grade.status,
+            "seed": grade.seed,
+            "submission_hash": grade.submission_hash,
+            "suite_hash": grade.suite_hash,
+            "isolation": dict(grade.isolation),
+        },
+    }
+    if display.leaderboard and grade.is_complete:
+        found["leaderboard"] = [{"name": "points", "value": score, "order": "desc"}]
+    return found
+
+
+def progress(
+    worth: Mapping[str, float], reached: Sequence[Verdict], display: Display
+) -> dict[str, Any]:
+    """The results as far as they are known: what Gradescope finds if grading is cut off now.
+
+    `worth` are the points of each exercise. Public and hidden tests are not told apart here, so
+    that everything is shown only when the hidden tests are.
+    """
+    found, causes = by_exercise(reached), causes_of(reached)
+    own = {exercise: found.get(exercise, []) for exercise in worth}
+    earned = [(total(v.score for v in own[exercise]), most) for exercise, most in worth.items()]
+    points_of_each = zip(own, scaled(earned, display.total), strict=True)
+    entries = [
+        {
+            "name": one_line(exercise),
+            "number": str(number),
+            "score": score,
+            "max_score": most,
+            "status": "passed" if score == most else "failed",
+            "output": feedback(own[exercise], causes) if own[exercise] else _NOT_YET,
+            "visibility": display.hidden_tests,
+        }
+        for number, (exercise, (score, most)) in enumerate(points_of_each, 1)
+    ]
+    return {
+        "score": total(score for score, _ in scaled(earned, display.total)),
+        "output": (
+            f"Grading was cut off before it ended, after {len(reached)} tests. The points are "
+            "what was reached until then and no grade: ask your instructor to have it graded again."
+        ),
+        **_FORMATS,
+        "tests": entries,
+    }
+
+
+def not_graded(reason: str) -> dict[str, Any]:
+    """The results where there is no grade, by the grader's fault."""
+    return {"score": 0.0, "output": _no_fault_of_yours(reason), **_FORMATS, "tests": []}
+
+
+def total_points(metadata: str) -> float | None:
+    """The assignment's points, from the text of `submission_metadata.json`; None if it has none."""
+    try:
+        most = float(json.loads(metadata)["assignment"]["total_points"])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+    return most if math.isfinite(most) and most > 0 else None
+
+
+def _output(grade: Grade, display: Display, score: float) -> str:
+    if not grade.is_complete:
+        return _no_fault_of_yours(grade.message or "the grader does not say why")
+    if grade.status is GradeStatus.UNREADABLE:
+        reason = shortened(plain(grade.message or "nothing is known of why"), _LONGEST_REASON)
+        return f"Nothing could be graded: {reason}"
+    message = [shortened(plain(grade.message), _LONGEST_REASON)] if grade.message else []
+    if display.hidden_tests is not Shown.VISIBLE:
+        return "\n\n".join(["What each exercise got is below.", *message])
+    most = grade.max_score if display.total is None else display.total
+    reached = f"{points(score)} of {points(most)} points"
+    return "\n\n".join([f"{reached}. {plain(complaints(grade))}", *message])
+
+
+def _no_fault_of_yours(reason: str) -> str:
+    return (
+        "NOT GRADED, by the machine's fault or the grader's, not by yours: "
+        f"{shortened(plain(reason), _LONGEST_REASON)}\n\n"
+        "The points here are no grade. Ask your instructor to have it graded again."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What becomes an entry: the verdicts that it tells of, and those whose points it shows."""
+
+    name: str
+    number: str
+    told: Sequence[Verdict]
+    counted: Sequence[Verdict]
+    shown: Shown = Shown.VISIBLE
+    remark: str = ""
+
+
+def _entries(grade: Grade, display: Display) -> list[dict[str, Any]]:
+    parts = [*_parts(grade, display)]
+    earned = [
+        (total(v.score for v in part.counted), total(v.max_score for v in part.counted))
+        for part in parts
+    ]
+    known = {display.hidden_tests: causes_of(grade.tests)}
+    public = (test for test in grade.tests if test.visibility is Visibility.PUBLIC)
+    known.setdefault(Shown.VISIBLE, causes_of(_ungated(public)))
+    return [
+        _entry(part, known[part.shown], *reached)
+        for part, reached in zip(parts, scaled(earned, display.total), strict=True)
+    ]
+
+
+def _parts(grade: Grade, display: Display) -> Iterator[_Part]:
+    for number, (exercise, verdicts) in enumerate(by_exercise(grade.tests).items(), 1):
+        name = one_line(exercise)
+        if display.hidden_tests is Shown.VISIBLE:
+            yield _Part(name, str(number), verdicts, verdicts)
+        else:
+            yield from _parted(name, number, verdicts, display.hidden_tests)
+
+
+def _parted(name: str, number: int, verdicts: Sequence[Verdict], shown: Shown) -> Iterator[_Part]:
+    """One part of the tests that students hold, and one of those that they do not.
+
+    How much the rest counts depends on all values: where some of these are hidden, it is counted
+    with them, or the points of the public tests would tell of the hidden ones.
+    """
+    public = [verdict for verdict in verdicts if verdict.visibility is Visibility.PUBLIC]
+    hidden = [verdict for verdict in verdicts if verdict.visibility is Visibility.HIDDEN]
+    by_values = [verdict for verdict in public if verdict.aspect is Aspect.VALUES]
+    sure = by_values if any(test.aspect is Aspect.VALUES for test in hidden) else public
+    later = [verdict for verdict in public if verdict not in sure]
+    if public:
+        title, remark = f"{name}, the tests that you have", _COUNTED_BELOW if later else ""
+        told = [*_ungated(public)] if later else public
+        yield _Part(title, f"{number}.1", told, sure, remark=remark)
+    if hidden:
+        title = f"{name}, further tests"
+        yield _Part(title, f"{number}.2", hidden, [*hidden, *later], shown)
+
+
+def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """The verdicts without what they say of their exercise's values."""
+    for verdict in verdicts:
+        lines = (verdict.message or "").splitlines()
+        left = "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES))
+        yield verdict._replace(message=left or None)
+
+
+def _entry(part: _Part, causes: Sequence[Cause], score: float, most: float) -> dict[str, Any]:
+    standing = standing_of(part.told)
+    mistakes = dict.fromkeys(v.diagnosis.mistake for v in part.told if v.diagnosis)
+    return {
+        "name": part.name,
+        "number": part.number,
+        "score": score,
+        "max_score": most,
+        "status": "passed" if standing.standing is Standing.FULL else "failed",
+        "output": "\n\n".join(filter(None, [feedback(part.told, causes), part.remark])),
+        "visibility": part.shown,
+        "tags": [str(aspect) for aspect in standing.lacking],
+        "extra_data": {"mistakes": [one_line(mistake) for mistake in mistakes]},
+    }

@@ -1,0 +1,168 @@
+"""JUnit XML, as pytest writes it: one suite for each submission."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TextIO
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import quoteattr
+
+from grader.core.causes import Cause
+from grader.core.plain_text import plain
+from grader.core.text import one_line, points
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict
+from grader.reports.account import causes_of, title
+from grader.reports.people import author_in_words
+from grader.results.decisions.settlement import Settlement, in_words
+
+_ELEMENTS = {
+    Status.FAILED: "failure",
+    Status.MISSING: "failure",
+    Status.ERROR: "error",
+    Status.TIMEOUT: "error",
+    Status.CRASHED: "error",
+    Status.NOT_GRADED: "skipped",
+}
+_LONGEST = 300
+
+
+def junit_xml(suite_name: str, grades: Iterable[Grade]) -> str:
+    """The document as text; `suite_name` is what all the grades are of, the assignment's name."""
+    document = io.StringIO()
+    write_junit(suite_name, grades, document)
+    return document.getvalue()
+
+
+def write_junit(
+    suite_name: str,
+    grades: Iterable[Grade],
+    file: TextIO,
+    settle: Callable[[Grade], Sequence[Settlement]] = lambda _: (),
+) -> None:
+    """Writes the document; of the grades, one at a time is held in memory.
+
+    What people get in the end, as `settle` tells it, is in the properties.
+    """
+    file.write('<?xml version="1.0" encoding="utf-8"?>\n')
+    file.write(f"<testsuites name={quoteattr(plain(suite_name))}>\n")
+    for grade in grades:
+        suite = _suite(grade, settle(grade))
+        ET.indent(suite, level=1)
+        file.write(f"  {ET.tostring(suite, encoding='unicode').rstrip()}\n")
+    file.write("</testsuites>\n")
+
+
+def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
+    found = {
+        (test.exercise, test.id): cause for cause in causes_of(grade.tests) for test in cause.tests
+    }
+    cases = [_case(verdict, found.get((verdict.exercise, verdict.id))) for verdict in grade.tests]
+    cases = cases or [*_case_without_tests(grade)]
+    outcomes = Counter(child.tag for case in cases for child in case)
+    suite = _element(
+        "testsuite",
+        name=grade.submission,
+        errors=str(outcomes["error"]),
+        failures=str(outcomes["failure"]),
+        skipped=str(outcomes["skipped"]),
+        tests=str(len(cases)),
+        time=_seconds(grade.duration_s),
+    )
+    properties = {"status": str(grade.status), "seed": str(grade.seed)}
+    if grade.is_complete:
+        properties |= {"score": points(grade.score), "max_score": points(grade.max_score)}
+    if grade.message:
+        properties["message"] = grade.message
+    for own in settled:
+        properties |= _final(own, of_whom=len(settled) > 1)
+    suite.append(_properties(properties))
+    suite.extend(cases)
+    return suite
+
+
+def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
+    """The final points and why they are others than the machine's, where they are."""
+    if not own.changes and not own.excused:
+        return {}
+    whose = f" ({', '.join(map(author_in_words, own.people))})" if of_whom else ""
+    final = "excused" if own.final is None else points(own.final)
+    changes = {
+        f"change {number}{whose}": f"{in_words(change)} ({change.source})"
+        for number, change in enumerate(own.changes, 1)
+    }
+    return {f"final{whose}": final} | changes
+
+
+def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
+    """A test, which says all that is known of it: it may be the only one that is read."""
+    case = _element(
+        "testcase",
+        classname=verdict.exercise,
+        name=verdict.id,
+        time=_seconds(verdict.duration_s),
+    )
+    properties = {
+        "aspect": str(verdict.aspect),
+        "visibility": str(verdict.visibility),
+        "max_score": points(verdict.max_score),
+    }
+    if verdict.status is not Status.NOT_GRADED:
+        properties["score"] = points(verdict.score)
+    case.append(_properties(properties))
+    if cause is not None:
+        summary = title(cause, _LONGEST) if cause.id else verdict.message
+        told = "\n".join(_account(verdict, cause))
+        case.append(_outcome(_ELEMENTS[verdict.status], verdict.status, summary, told))
+    elif verdict.message:
+        note = ET.SubElement(case, "system-out")
+        note.text = plain(verdict.message)
+    return case
+
+
+def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
+    """A suite without a case would be shown as one where nothing is wrong."""
+    if grade.status is GradeStatus.GRADED:
+        return
+    case = _element("testcase", classname="submission", name=grade.submission, time="0.000")
+    tag = "error" if grade.status is GradeStatus.UNREADABLE else "skipped"
+    case.append(_outcome(tag, grade.status, grade.message, grade.message))
+    yield case
+
+
+def _outcome(
+    tag: str, status: Status | GradeStatus, summary: str | None, told: str | None
+) -> ET.Element:
+    said = one_line(summary or "", _LONGEST) or str(status).replace("_", " ")
+    element = _element(tag, type=str(status), message=said)
+    element.text = plain(told) if told else None
+    return element
+
+
+def _account(verdict: Verdict, cause: Cause) -> Iterator[str]:
+    if verdict.message:
+        yield verdict.message
+    if where := verdict.where:
+        yield f"at {where.file}, line {where.line}" + (f": {where.step}" * bool(where.step))
+    if cause.mistake is not None:
+        yield title(cause, _LONGEST)
+        yield f"Hint: {cause.hint}"
+    if cause.exercises[0] != verdict.exercise:
+        yield f"Follows from {cause.exercises[0]}: mend that first."
+
+
+def _properties(values: Mapping[str, str]) -> ET.Element:
+    properties = ET.Element("properties")
+    for name, value in values.items():
+        properties.append(_element("property", name=name, value=value))
+    return properties
+
+
+def _element(tag: str, **attributes: str) -> ET.Element:
+    """An element whose attributes XML can hold: control characters have no escape in it."""
+    return ET.Element(tag, {name: plain(value) for name, value in attributes.items()})
+
+
+def _seconds(duration: float) -> str:
+    return f"{duration:.3f}"

@@ -1,0 +1,55 @@
+"""PrairieLearn's `results.json` (PrairieLearn's documentation, "External grading")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.core.plain_text import plain
+from grader.core.points import hundredths
+from grader.core.text import one_line
+from grader.core.verdict import Grade, GradeStatus
+from grader.reports.account import causes_of
+from grader.reports.complaints import complaints
+from grader.reports.exercise_feedback import feedback, shortened
+from grader.reports.standing import by_exercise, standing_of
+
+# The file may have 1 MB; escaped for JSON, a character takes up to twelve bytes.
+_ALL_OUTPUTS = 900_000 // 12
+_MESSAGE = 2000
+
+
+def prairielearn_results(grade: Grade) -> dict[str, Any]:
+    """The results as an object: every test has its points, or there is no test.
+
+    What could not be graded is not gradable, which costs no attempt.
+    """
+    if not grade.is_complete:
+        reason = shortened(plain(grade.message or "the grader does not say why"), _MESSAGE)
+        fault = f"Not graded, by the machine's fault or the grader's: {reason}"
+        return {"gradable": False, "message": fault}
+    if grade.status is GradeStatus.UNREADABLE:
+        reason = shortened(plain(grade.message or "nothing is known of why"), _MESSAGE)
+        return {"gradable": False, "format_errors": [reason]}
+    exercises, found = by_exercise(grade.tests), causes_of(grade.tests)
+    longest = _ALL_OUTPUTS // max(len(exercises), 1)
+    return {
+        "gradable": True,
+        "score": _share(grade),
+        "message": plain(complaints(grade, found)),
+        "tests": [
+            {
+                "name": one_line(exercise),
+                "description": standing_of(verdicts).words,
+                "points": standing_of(verdicts).score,
+                "max_points": standing_of(verdicts).max_score,
+                "output": shortened(feedback(verdicts, found), longest),
+            }
+            for exercise, verdicts in exercises.items()
+        ],
+    }
+
+
+def _share(grade: Grade) -> float:
+    """Of the points, in hundredths of a percent: all of them only if there are no others."""
+    most = hundredths(grade.max_score)
+    return hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0

@@ -1,0 +1,97 @@
+"""What an instructor must be told about an export: who is not in it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from grader.core.refusal import Refusal
+from grader.core.submission import Author
+from grader.core.text import one_line
+from grader.reports.export.scores import ClassScores
+
+
+class ExportRefused(Refusal):
+    """Nothing can be exported; the text is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence, and whom it is about; `lost` if points of theirs are not in the export."""
+
+    text: str
+    about: tuple[str, ...] = ()
+    lost: bool = False
+
+    def __str__(self) -> str:
+        lines = [f"{self.text}: {len(self.about)}" if self.about else self.text]
+        return "\n".join([*lines, *(f"  {one_line(who, 300)}" for who in self.about)])
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The text of an export, and what is to be said about it."""
+
+    text: str
+    remarks: tuple[Remark, ...] = ()
+
+
+def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, ...]:
+    """What has to be said about a class whatever the format."""
+    said = (_not_graded(scores), _undecided(scores), _absent(scores, absent_zero), _mixed(scores))
+    return tuple(remark for remarks in said for remark in remarks)
+
+
+def described(person: Author) -> str:
+    """A person as far as known: "Jane Doe (123, jane@uni.example)"."""
+    known = [text for text in (person.name, person.id, person.email) if text]
+    first, *others = known or ["somebody without a name"]
+    return f"{first} ({', '.join(others)})" if others else first
+
+
+def handed_in(person: Author, submission: str) -> str:
+    """A person and the submission that speaks for them, if its name says more."""
+    who = described(person)
+    return who if submission == who else f"{who}, submission {submission}"
+
+
+def _not_graded(scores: ClassScores) -> Iterable[Remark]:
+    without = [
+        f"{handed_in(person, score.submission)}: {score.words}"
+        for score in scores.scores
+        if score.total is None and not score.settlement.excused
+        for person in score.people
+    ]
+    if without:
+        why = "not graded, by the machine's fault or the grader's, and without points here"
+        yield Remark(f"{why} (run `grader batch` again)", tuple(without), lost=True)
+
+
+def _undecided(scores: ClassScores) -> Iterable[Remark]:
+    about = [
+        f"{handed_in(person, score.submission)}: {score.settlement.undecided}"
+        for score in scores.scores
+        if score.settlement.undecided
+        for person in score.people
+    ]
+    if about:
+        yield Remark("late, but nothing is taken off until you decide", tuple(about))
+
+
+def _absent(scores: ClassScores, zero: bool) -> Iterable[Remark]:
+    absent = [person for person in scores.absentees if person not in scores.excused]
+    if absent:
+        what = "with 0 points" if zero else "left blank"
+        names = tuple(map(described, absent))
+        yield Remark(f"on the roster, but handed in nothing, {what}", names)
+    elif zero:
+        yield Remark("nobody gets 0 points: no roster told of anybody who handed in nothing")
+
+
+def _mixed(scores: ClassScores) -> Iterable[Remark]:
+    suites = {score.suite for score in scores.scores if score.total}
+    if len(suites) > 1:
+        yield Remark(
+            f"these grades are of {len(suites)} versions of the tests: "
+            "run `grader batch` again before you hand them on"
+        )

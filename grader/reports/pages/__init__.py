@@ -1,0 +1,1 @@
+"""The report as static pages that open from disk: the class, each submission, two batches."""

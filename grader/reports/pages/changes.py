@@ -1,0 +1,257 @@
+"""Two batches over one class compared: who went up or down, where, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from grader.core.causes import without_numbers
+from grader.core.text import first_line, one_line, points
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict
+from grader.reports.pages.submission_page.graded import Graded
+from grader.reports.standing import standings
+
+_LONGEST = 160
+_LONGEST_NAME = 80
+_REASONS = 3
+_EPSILON = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a comparison needs of a verdict that is not simply a pass.
+
+    `sentence` is what a person reads of it: the mistake with its id beside it, or the message.
+    """
+
+    status: Status
+    score: float
+    max_score: float
+    mistake: str
+    message: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What a comparison needs of the grade that there was before."""
+
+    status: GradeStatus
+    score: float | None
+    exercises: Mapping[str, float]
+    tests: Mapping[str, Verdict]
+
+    @classmethod
+    def of(cls, grade: Grade) -> Earlier:
+        """What it needs of this grade, which has no score if it is not complete."""
+        exercises = {each.exercise: each.score for each in standings(grade)}
+        tests = {test.id: test for test in grade.tests}
+        return cls(grade.status, _score(grade, grade.is_complete), exercises, tests)
+
+
+@dataclass(frozen=True, slots=True)
+class ExerciseChange:
+    """An exercise in which a submission has other points than before, with the reasons."""
+
+    exercise: str
+    before: float
+    after: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A submission whose grade is another than before; a score is None where there is no grade."""
+
+    name: str
+    page: str
+    before: float | None
+    after: float | None
+    exercises: tuple[ExerciseChange, ...]
+    reason: str = ""
+
+    @property
+    def difference(self) -> float:
+        """The points that it gained, or lost where it is negative."""
+        return (self.after or 0.0) - (self.before or 0.0)
+
+
+@dataclass(slots=True)
+class TestCount:
+    """How a test ended otherwise than before, and for how many submissions."""
+
+    exercise: str
+    test: str
+    ways: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def count(self) -> int:
+        """The submissions for which it did."""
+        return self.ways.total()
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is other than in an earlier batch, filled by one grade of the later after the other."""
+
+    same: int = 0
+    up: list[Change] = field(default_factory=list)
+    down: list[Change] = field(default_factory=list)
+    alike: list[Change] = field(default_factory=list)
+    regraded: list[Change] = field(default_factory=list)
+    new: list[Change] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    exercises: dict[str, Counter[str]] = field(default_factory=dict)
+    tests: dict[str, TestCount] = field(default_factory=dict)
+    _scores: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, graded: Graded, earlier: Grade | None) -> None:
+        """Adds a grade of the later batch, with that which there was before, if there was one."""
+        grade, page = graded.grade, graded.page
+        name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade, graded.complete)
+        if earlier is None:
+            self.new.append(Change(name, page, None, score, ()))
+            return
+        before = Earlier.of(earlier)
+        self._count_tests(grade, before)
+        found = tuple(self._exercises(graded, before))
+        change = Change(name, page, before.score, score, found, _reason(grade, before))
+        if score is None or before.score is None:
+            self._add_regraded(change)
+            return
+        self._scores.append((before.score, score))
+        if abs(change.difference) > _EPSILON:
+            (self.up if change.difference > 0 else self.down).append(change)
+        elif found or change.reason:
+            self.alike.append(change)
+        else:
+            self.same += 1
+
+    def add_gone(self, names: Iterable[str]) -> None:
+        """Adds submissions that are in the earlier batch only."""
+        self.gone += [one_line(name, _LONGEST_NAME) for name in names]
+
+    def extend(self, later: Changes) -> None:
+        """Adds a later stretch of the class: it is then as if each had been added here."""
+        self.same += later.same
+        self.up += later.up
+        self.down += later.down
+        self.alike += later.alike
+        self.regraded += later.regraded
+        self.new += later.new
+        self.gone += later.gone
+        for exercise, counts in later.exercises.items():
+            self.exercises.setdefault(exercise, Counter()).update(counts)
+        for test, count in later.tests.items():
+            own = self.tests.setdefault(test, TestCount(count.exercise, count.test))
+            own.ways.update(count.ways)
+        self._scores += later._scores
+
+    @property
+    def means(self) -> tuple[float, float] | None:
+        """The mean before and after, of those that have a grade in both."""
+        if not self._scores:
+            return None
+        before, after = zip(*self._scores, strict=True)
+        return sum(before) / len(before), sum(after) / len(after)
+
+    def _add_regraded(self, change: Change) -> None:
+        """A submission without a grade in one of the two: no score went up or down."""
+        if change.before is None and change.after is None:
+            self.same += 1
+        else:
+            self.regraded.append(change)
+
+    def _count_tests(self, grade: Grade, before: Earlier) -> None:
+        for test in grade.tests:
+            was = before.tests.get(test.id)
+            if was is not None and was.status is not test.status:
+                name = one_line(test.id.partition("::")[2] or test.id, _LONGEST)
+                exercise = one_line(test.exercise)
+                count = self.tests.setdefault(test.id, TestCount(exercise, name))
+                count.ways[f"{_said(was.status)} → {_said(test.status)}"] += 1
+
+    def _exercises(self, graded: Graded, before: Earlier) -> Iterator[ExerciseChange]:
+        now = {each.exercise: each.score for each in graded.exercises}
+        for exercise in dict.fromkeys((*before.exercises, *now)):
+            was, got = before.exercises.get(exercise, 0.0), now.get(exercise, 0.0)
+            reasons = tuple(_reasons(graded.tests.get(exercise, ()), before))
+            if abs(got - was) > _EPSILON:
+                counts = self.exercises.setdefault(one_line(exercise), Counter())
+                counts["up" if got > was else "down"] += 1
+                reasons = reasons or ("it has other tests than before",)
+            if reasons:
+                yield ExerciseChange(one_line(exercise), was, got, reasons)
+
+
+def _score(grade: Grade, complete: bool) -> float | None:
+    return grade.score if complete else None
+
+
+def _outcome(test: Verdict) -> Outcome:
+    mistake = sentence = ""
+    message = one_line(first_line(test.message), _LONGEST)
+    if test.diagnosis:
+        mistake = one_line(test.diagnosis.mistake)
+        sentence = f"{one_line(test.diagnosis.explanation, _LONGEST)} [{mistake}]"
+    return Outcome(test.status, test.score, test.max_score, mistake, message, sentence or message)
+
+
+def _reason(grade: Grade, before: Earlier) -> str:
+    """Why the submission as a whole stands otherwise."""
+    if grade.status is before.status:
+        return ""
+    message = f": {one_line(first_line(grade.message), _LONGEST)}" if grade.message else ""
+    return f"{_said(before.status)} → {_said(grade.status)}{message}"
+
+
+def _reasons(tests: Iterable[Verdict], before: Earlier) -> Iterator[str]:
+    """Why an exercise stands otherwise, each reason once: the commonest first."""
+    reasons = Counter(
+        reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
+    )
+    for reason, count in reasons.most_common(_REASONS):
+        yield f"{reason} ({count} tests)" if count > 1 else reason
+    if len(reasons) > _REASONS:
+        yield f"and {len(reasons) - _REASONS} other reasons"
+
+
+def _reasons_of(test: Verdict, earlier: Verdict | None) -> Iterable[str]:
+    if earlier is not None and _are_alike(earlier, test):
+        return []
+    now = _outcome(test)
+    if earlier is None:
+        return [f"a test that there was not: {_said(now.status)}{_because(now)}"]
+    was = _outcome(earlier)
+    if was.status is not now.status:
+        return [f"{_said(was.status)} → {_said(now.status)}{_because(now)}"]
+    if was.mistake != now.mistake:
+        return [f"{was.mistake or 'no known mistake'} → {now.mistake or 'no known mistake'}"]
+    if abs(was.score - now.score) > _EPSILON and was.max_score != now.max_score:
+        return [f"worth {points(was.max_score)} → {points(now.max_score)} points"]
+    if abs(was.score - now.score) > _EPSILON:
+        return [f"{points(was.score)} → {points(now.score)} points{_because(now)}"]
+    if not now.mistake and without_numbers(was.message) != without_numbers(now.message):
+        return [f"“{was.message}” → “{now.message}”"]
+    return []
+
+
+def _are_alike(one: Verdict, other: Verdict) -> bool:
+    """Whether nothing that a comparison looks at is different: most verdicts are as they were."""
+    return (
+        one.status is other.status
+        and one.score == other.score
+        and one.max_score == other.max_score
+        and one.message == other.message
+        and one.diagnosis == other.diagnosis
+    )
+
+
+def _because(now: Outcome) -> str:
+    said = now.sentence
+    return f": {said}" if said and now.status is not Status.PASSED else ""
+
+
+def _said(status: Status | GradeStatus) -> str:
+    return status.value.replace("_", " ")

@@ -1,0 +1,115 @@
+"""What a class got wrong, and how many made each mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from grader.core.causes import Cause, FailedTest
+from grader.core.plain_text import plain
+from grader.core.points import OF_THE_VALUES
+from grader.core.text import one_line
+from grader.reports.notes import notes
+from grader.reports.pages.submission_page.graded import Graded
+from grader.reports.standing import ExerciseStanding, Standing
+
+_LONGEST = 300
+# A submission can raise whatever it likes: kinds beyond this many are only counted.
+_MOST = 60
+
+
+@dataclass(slots=True)
+class Kind:
+    """One thing that went wrong: what it is, in which exercises, and in whose submissions.
+
+    `who` are the submissions' places in the class. A known mistake has an explanation and a hint.
+    """
+
+    words: str
+    explanation: str = ""
+    hint: str = ""
+    exercises: dict[str, int] = field(default_factory=dict)
+    who: list[int] = field(default_factory=list)
+
+    def add(self, place: int, exercises: Iterable[str]) -> None:
+        """Adds a submission, once, with the exercises in which it happened to it."""
+        self.who.append(place)
+        for exercise in exercises:
+            self.exercises[exercise] = self.exercises.get(exercise, 0) + 1
+
+    def extend(self, later: Kind, place: int) -> None:
+        """Adds the submissions of a later stretch of the class, which begins at `place`."""
+        self.who += [place + own for own in later.who]
+        for exercise, count in later.exercises.items():
+            self.exercises[exercise] = self.exercises.get(exercise, 0) + count
+
+
+@dataclass(slots=True)
+class Tally:
+    """Known mistakes, what else went wrong, and what was remarked on tests that passed."""
+
+    mistakes: dict[str, Kind] = field(default_factory=dict)
+    others: dict[str, Kind] = field(default_factory=dict)
+    remarks: dict[str, Kind] = field(default_factory=dict)
+
+    def add(self, place: int, graded: Graded) -> None:
+        """Adds a graded submission."""
+        explained = self._add_mistakes(place, graded.causes)
+        found: dict[str, list[str]] = {}
+        for each in graded.exercises:
+            if each.standing is not Standing.FULL and each.exercise not in explained:
+                found.setdefault(_kind_of(each), []).append(each.exercise)
+        for words, names in found.items():
+            self.others.setdefault(words, Kind(words)).add(place, names)
+        remarked: dict[str, set[str]] = {}
+        for note, verdicts in notes(graded.grade.tests).items():
+            if note.endswith(OF_THE_VALUES):
+                continue  # that values are wrong is told already
+            words = one_line(note, _LONGEST)
+            remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
+        for words, noted in remarked.items():
+            self.remarks.setdefault(words, Kind(words)).add(place, sorted(noted))
+
+    def extend(self, later: Tally, place: int) -> None:
+        """Adds a later stretch of the class, which begins at `place`."""
+        for kinds, found in (
+            (self.mistakes, later.mistakes),
+            (self.others, later.others),
+            (self.remarks, later.remarks),
+        ):
+            for words, kind in found.items():
+                own = kinds.setdefault(words, Kind(words, kind.explanation, kind.hint))
+                own.extend(kind, place)
+
+    def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
+        """Adds the known mistakes; the exercises that they, and what follows from them, fail."""
+        made: dict[str, dict[str, None]] = {}
+        for cause in causes:
+            exercises = dict.fromkeys(cause.exercises)
+            for mistake in dict.fromkeys(test.mistake for test in cause.tests if test.mistake):
+                name = one_line(mistake.mistake)
+                made.setdefault(name, {}).update(exercises)
+                if name not in self.mistakes:
+                    # The first is at the root: others only say that it is the same.
+                    told = plain(mistake.explanation), plain(mistake.hint)
+                    self.mistakes[name] = Kind(name, *told)
+        for name, exercises in made.items():
+            self.mistakes[name].add(place, exercises)
+        return {exercise for exercises in made.values() for exercise in exercises}
+
+
+def ranked(kinds: Iterable[Kind]) -> tuple[list[Kind], int]:
+    """The kinds that most submissions share, first, and how many more there are."""
+    ordered = sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))
+    return ordered[:_MOST], max(len(ordered) - _MOST, 0)
+
+
+def _kind_of(exercise: ExerciseStanding) -> str:
+    """What an exercise has in common with others that went wrong in the same way."""
+    telling = exercise.telling
+    if exercise.standing is Standing.ERROR and telling is not None:
+        return one_line(f"error {FailedTest.of(telling).outcome}")
+    if exercise.standing is Standing.PARTIAL:
+        # The first aspect alone: a line for each combination would hide what they share.
+        return f"values right, {exercise.lacking[0]} not yet"
+    return exercise.words

@@ -1,0 +1,122 @@
+"""Submissions' pages written by several processes at a time.
+
+They are fresh interpreters, not forks, for who writes a report may have threads. `multiprocessing`
+would start such ones as well, but has each run the main script once more, and leaves them waiting
+where their parent is killed: these end with the pipe that they are asked by.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from grader.core.processors import processors
+from grader.reports.pages.stretch import Stretch, Writing, write_stretch
+
+_COMMAND = (sys.executable, "-P", "-m", "grader.reports.pages.process")
+# What one process is asked for at a time. What was found in it comes back whole.
+_STRETCH = 50
+# To start a process costs half a second, a tenth of what these pages do.
+_WORTH_A_PROCESS = 1000
+
+
+@contextlib.contextmanager
+def stretches(
+    writing: Writing, names: Sequence[str], processes: int | None = None
+) -> Iterator[Iterator[Stretch]]:
+    """The stretches of a class, in its order, each when its pages are written.
+
+    By default there are as many processes as processors, none for a small class. They are gone
+    when this ends, however it ends.
+
+    Raises:
+        OSError: if a page cannot be written, or a process is lost.
+        StoreError: if results cannot be read.
+    """
+    parts = [tuple(names[first : first + _STRETCH]) for first in range(0, len(names), _STRETCH)]
+    if processes is None:
+        processes = min(processors(), len(names) // _WORTH_A_PROCESS)
+    if processes < 2:
+        yield (write_stretch(writing, part) for part in parts)
+        return
+    with contextlib.ExitStack() as ending:
+        # Left from last to first: a thread ends once the process that it waits for is gone.
+        threads = ending.enter_context(ThreadPoolExecutor(processes))
+        idle: queue.SimpleQueue[_Writer] = queue.SimpleQueue()
+        for _ in range(processes):
+            idle.put(ending.enter_context(_Writer(writing)))
+        ending.callback(threads.shutdown, wait=False, cancel_futures=True)
+
+        def write(part: Sequence[str]) -> Stretch:
+            writer = idle.get()
+            try:
+                return writer.write(part)
+            finally:
+                idle.put(writer)
+
+        yield threads.map(write, parts)
+
+
+class _Writer:
+    """One process that writes pages; a context manager, at whose end it is gone."""
+
+    def __init__(self, writing: Writing) -> None:
+        # In a session of its own no Ctrl-C reaches it: it ends with this process, in silence.
+        self._process = subprocess.Popen(
+            _COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=_environment(),
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._asked, self._answers = self._process.stdin, self._process.stdout
+        self._unasked: list[object] = [writing]
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._asked, self._answers):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+    def write(self, names: Sequence[str]) -> Stretch:
+        """Has it write the pages of a stretch."""
+        self._unasked.append(names)
+        try:
+            for question in self._unasked:
+                pickle.dump(question, self._asked)
+            self._asked.flush()
+            self._unasked.clear()
+            answer: Stretch | Exception = pickle.load(self._answers)
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
+            raise self._lost() from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _lost(self) -> ChildProcessError:
+        code = self._process.wait()
+        ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        why = f"a process that wrote pages was lost ({ended}); run grader report again"
+        return ChildProcessError(errno.ECHILD, why)
+
+
+def _environment() -> dict[str, str]:
+    """That of this process, in which the engine is found wherever it lies."""
+    engine = str(Path(__file__).resolve().parents[3])
+    paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

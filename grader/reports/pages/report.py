@@ -1,0 +1,116 @@
+"""The folder of pages, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import grader
+from grader.reports.pages.changes import Changes
+from grader.reports.pages.changes_page import changes_page
+from grader.reports.pages.class_page.class_data import ClassData
+from grader.reports.pages.class_page.page import class_page
+from grader.reports.pages.page_names import ALIKE, ALIKE_ANONYMOUS
+from grader.reports.pages.pool import stretches
+from grader.reports.pages.stretch import Writing
+from grader.reports.pages.whole_folder import HEAD, INDEX, whole_folder
+from grader.results.anonymous import AnonymousResults
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import Settling
+from grader.results.results import Results
+
+CHANGES = "changes.html"
+SUBMISSIONS = "submissions"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report that was written: its first page, and what changed if two batches were compared."""
+
+    index: Path
+    changes: Changes | None = None
+
+
+def write_report(
+    results: Results, folder: Path, against: Results | None = None, processes: int | None = None
+) -> Report:
+    """Writes the pages of a batch in place of an earlier report in `folder`.
+
+    With `against`, another batch over the same class, a page says what changed since. Only
+    `folder` is written to. The pages are the same however many `processes` write them: by default
+    as many as there are processors, where the class is large enough to be worth it.
+
+    Raises:
+        BadDecisions: if what was decided of these grades cannot be used.
+        NotWritten: if something else than a report lies there, or the disk refuses.
+        StoreError: if results cannot be read.
+    """
+    settling = open_settling(results)
+    with whole_folder(folder) as partial:
+        changes = _write(results, settling, partial, against, processes, _alike(results, folder))
+    return Report(folder / INDEX, changes)
+
+
+def is_current(results: Results, folder: Path) -> bool:
+    """Whether the report that lies there was made of these very results, by this grader.
+
+    Raises:
+        BadDecisions: if what was decided of them cannot be used.
+    """
+    wanted = _made_of(results, open_settling(results), _alike(results, folder)).encode()
+    try:
+        with (folder / INDEX).open("rb") as page:
+            is_ours = b'content="%b"' % wanted in page.read(HEAD)
+        pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
+    except OSError:
+        return False
+    return bool(wanted) and is_ours and pages == len(results.outlines())
+
+
+def _made_of(results: Results, settling: Settling, alike: str) -> str:
+    beside = " alike" if alike else ""
+    said = f"{results.state} {settling.digest} {grader.__version__}{beside}"
+    return said if results.state else ""
+
+
+def _alike(results: Results, folder: Path) -> str:
+    """Where the page of who has code in common lies, seen from `folder`, if there is one."""
+    name = ALIKE_ANONYMOUS if isinstance(results, AnonymousResults) else ALIKE
+    index = results.folder / name / INDEX
+    return os.path.relpath(index, folder) if index.is_file() else ""
+
+
+def _write(
+    results: Results,
+    settling: Settling,
+    folder: Path,
+    against: Results | None,
+    processes: int | None,
+    alike: str,
+) -> Changes | None:
+    pages = folder / SUBMISSIONS
+    pages.mkdir()
+    names = _names(results)
+    found, changes = ClassData(), Changes() if against else None
+    with stretches(Writing(results, settling, pages, against), names, processes) as written:
+        for stretch in written:
+            found.extend(stretch.found)
+            if changes is not None and stretch.changes is not None:
+                changes.extend(stretch.changes)
+    if changes is not None and against is not None:
+        still = frozenset(names)
+        changes.add_gone(name for name in _names(against) if name not in still)
+        content = changes_page(results.assignment, changes)
+        (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
+    imports = results.class_imports()
+    # Of what was compared with another batch there is more to see than of these results.
+    made_of = "" if changes else _made_of(results, settling, alike)
+    content = class_page(results, found, imports, bool(changes), made_of, alike)
+    (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
+    return changes
+
+
+def _names(results: Results) -> list[str]:
+    """The submissions in the order of the class."""
+    return [outline.submission for outline in results.outlines()]

@@ -1,0 +1,109 @@
+"""The pairs of submissions that have most in common of what few have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.reports.similarity.sources import Numbers
+
+# Beside this share of the class's median, what is little code weighs less: a stub of ten lines is
+# wholly like many others.
+_EVEN = 0.3
+_COLUMNS = 4096
+_Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two submissions, by their places; how alike they are, from 0 to 1.
+
+    `share_of_one` is how much of the first one's code the second one has as well, in fingerprints
+    that count the more the fewer have them; `share_of_other` the same of the second one's.
+    """
+
+    one: int
+    other: int
+    alikeness: float
+    share_of_one: float
+    share_of_other: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The most alike pairs, and for each of the class's submissions how alike its nearest is.
+
+    `commonness` tells for each fingerprint that is not unique how many have it.
+    """
+
+    pairs: tuple[Pair, ...]
+    nearest: tuple[float, ...]
+    commonness: dict[int, int]
+
+
+def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ranking:
+    """The `most` alike pairs of submissions of which at least one is of the class.
+
+    `prints` are the fingerprints of each submission; the first `own` of them are the class's, the
+    others are compared with these only. What was `given` to all is left out. A fingerprint weighs
+    the logarithm of how rare it is, so that what nearly all have weighs nothing.
+    """
+    without = [np.setdiff1d(found, given, assume_unique=True) for found in prints]
+    place = np.repeat(np.arange(len(prints)), [len(found) for found in without])
+    every = np.concatenate([*without, np.empty(0, np.int64)])
+    known, column, counts = np.unique(every, return_inverse=True, return_counts=True)
+    weights = np.log((len(prints) + 1) / counts) if len(counts) else np.empty(0)
+    whole = np.bincount(place, weights[column], minlength=len(prints))
+    common = _in_common(place, column, counts, weights, own, len(prints))
+    smaller = np.minimum(whole[:own, None], whole[None, :])
+    floor = _EVEN * float(np.median(whole[:own])) if own else 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alikeness = np.nan_to_num(common / (smaller + floor))
+    np.fill_diagonal(alikeness, 0.0)
+    pairs = [
+        Pair(one, other, value, common[one, other] / whole[one], common[one, other] / whole[other])
+        for one, other, value in _highest(alikeness, own, most)
+    ]
+    shared = counts > 1
+    commonness = dict(zip(known[shared].tolist(), counts[shared].tolist(), strict=True))
+    nearest = alikeness.max(axis=1) if alikeness.size else np.zeros(own)
+    return Ranking(tuple(pairs), tuple(nearest.tolist()), commonness)
+
+
+def _in_common(
+    place: Numbers, column: Numbers, counts: Numbers, weights: _Weights, own: int, count: int
+) -> _Weights:
+    """By pairs of one of the class and any one, the weight of the fingerprints that both have."""
+    shared = np.flatnonzero(counts > 1)
+    number = np.full(len(counts), -1)
+    number[shared] = np.arange(len(shared))
+    column = number[column]
+    kept = column >= 0
+    place, column = place[kept], column[kept]
+    order = np.argsort(column, kind="stable")
+    place, column = place[order], column[order]
+    roots = np.sqrt(weights[shared]).astype(np.float32)
+    common = np.zeros((own, count))
+    for first in range(0, len(shared), _COLUMNS):
+        begin, end = np.searchsorted(column, (first, first + _COLUMNS))
+        block = np.zeros((count, _COLUMNS), np.float32)
+        here = column[begin:end]
+        block[place[begin:end], here - first] = roots[here]
+        common += block[:own] @ block.T
+    return common
+
+
+def _highest(alikeness: _Weights, own: int, most: int) -> list[tuple[int, int, float]]:
+    """The highest values, each pair once, the highest first; of equals those that come first."""
+    once = alikeness.copy()
+    once[:, :own] = np.triu(once[:, :own])
+    flat = once.ravel()
+    most = min(most, int((flat > 0).sum()))
+    if not most:
+        return []
+    chosen = np.argpartition(-flat, most - 1)[:most]
+    chosen = chosen[np.lexsort((chosen, -flat[chosen]))]
+    return [(*divmod(int(at), once.shape[1]), float(flat[at])) for at in chosen]

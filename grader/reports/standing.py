@@ -1,0 +1,117 @@
+"""How a submission stands in each exercise."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from grader.core.points import total
+from grader.core.verdict import Aspect, Grade, Status, Verdict
+
+
+class Standing(enum.StrEnum):
+    """How an exercise is done; where its values are not right, what most of their tests met."""
+
+    FULL = "full"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    MISSING = "missing"
+    NOT_GRADED = "not_graded"
+
+
+_WORDS = {
+    Standing.FULL: "right",
+    Standing.FAILED: "wrong values",
+    Standing.ERROR: "error",
+    Standing.TIMEOUT: "no answer in time",
+    Standing.CRASHED: "crashed",
+    Standing.MISSING: "missing",
+    Standing.NOT_GRADED: "not graded",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExerciseStanding:
+    """An exercise of one submission.
+
+    `lacking` are the aspects with a test that did not pass, in the order of `Aspect`; `telling` is
+    the verdict that explains the standing best, none if every test passed; `passed` of `tests`
+    tests passed.
+    """
+
+    exercise: str
+    standing: Standing
+    score: float
+    max_score: float
+    passed: int
+    tests: int
+    lacking: tuple[Aspect, ...] = ()
+    telling: Verdict | None = None
+
+    @property
+    def words(self) -> str:
+        """The standing as people say it: "values right, generality not yet"."""
+        if self.standing is Standing.PARTIAL:
+            return f"values right, {enumerated(self.lacking)} not yet"
+        return _WORDS[self.standing]
+
+
+def standings(grade: Grade) -> tuple[ExerciseStanding, ...]:
+    """How the submission stands in each exercise, in the order of the tests."""
+    return tuple(standing_of(tests) for tests in by_exercise(grade.tests).values())
+
+
+def by_exercise(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """The verdicts of each exercise, in the order of the tests."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.exercise, []).append(verdict)
+    return found
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """The names as in a sentence: "a, b and c"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def standing_of(tests: Sequence[Verdict]) -> ExerciseStanding:
+    """How an exercise stands whose verdicts, at least one, are given."""
+    wrong = [test for test in tests if test.status is not Status.PASSED]
+    standing, telling = _outcome(tests, wrong)
+    lacking = {test.aspect for test in wrong}
+    return ExerciseStanding(
+        exercise=tests[0].exercise,
+        standing=standing,
+        score=total(test.score for test in tests),
+        max_score=total(test.max_score for test in tests),
+        passed=len(tests) - len(wrong),
+        tests=len(tests),
+        lacking=tuple(aspect for aspect in Aspect if aspect in lacking),
+        telling=telling,
+    )
+
+
+def _outcome(tests: Sequence[Verdict], wrong: Sequence[Verdict]) -> tuple[Standing, Verdict | None]:
+    if not wrong:
+        return Standing.FULL, None
+    for verdict in wrong:
+        if verdict.status is Status.NOT_GRADED:
+            return Standing.NOT_GRADED, verdict
+    wrong_values = [verdict for verdict in wrong if verdict.aspect is Aspect.VALUES]
+    if not wrong_values and any(verdict.aspect is Aspect.VALUES for verdict in tests):
+        return Standing.PARTIAL, _telling(wrong)
+    decisive = wrong_values or wrong
+    (commonest, _), *_ = Counter(verdict.status for verdict in decisive).most_common(1)
+    same = [verdict for verdict in decisive if verdict.status is commonest]
+    return Standing(commonest.value), _telling(same)
+
+
+def _telling(verdicts: Sequence[Verdict]) -> Verdict:
+    """The first verdict with a diagnosis, or else the first."""
+    return next((verdict for verdict in verdicts if verdict.diagnosis), verdicts[0])

@@ -1,0 +1,169 @@
+"""How near right answers come to each test's tolerance, and how far beyond it wrong ones are."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.core.text import one_line
+from grader.core.verdict import Grade, Measurement, Status
+
+# A tolerance is sound if right answers stay below the first, and wrong ones above the second.
+NEAR, FAR = 0.3, 3.0
+# Powers of ten of error / allowed that have a place of their own in a histogram.
+_LOWEST, _HIGHEST = -4, 4
+_BOUNDS = [10.0**exponent for exponent in range(_LOWEST, _HIGHEST + 1)]
+_BARS = " ▁▂▃▄▅▆▇█"
+_PLAIN_BARS = " .:-=+*#@"
+
+
+@dataclass(slots=True)
+class Spread:
+    """The errors of a class in one test, as multiples of what is allowed.
+
+    `right` is the largest of those that passed, `wrong` the smallest of those that were outside the
+    tolerance; `counts` is how many answers there are by the power of ten, those of the ends with
+    all that lie beyond.
+    """
+
+    exercise: str
+    test: str
+    right: float | None = None
+    wrong: float | None = None
+    counts: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
+
+    def add(self, status: Status, measured: Measurement) -> None:
+        """Adds the verdict of one submission; one that failed for another reason is passed over."""
+        error = measured.error_over_tolerance
+        if status is Status.PASSED:
+            self.right = max(error, self.right or 0.0)
+        elif status is Status.FAILED and error > 1:
+            self.wrong = min(error, math.inf if self.wrong is None else self.wrong)
+        else:
+            return
+        self.counts[_place(error)] += 1
+
+    def extend(self, other: Spread) -> None:
+        """Adds the errors of another class in the same test."""
+        if other.right is not None:
+            self.right = max(other.right, self.right or 0.0)
+        if other.wrong is not None:
+            self.wrong = min(other.wrong, math.inf if self.wrong is None else self.wrong)
+        self.counts = [own + theirs for own, theirs in zip(self.counts, other.counts, strict=True)]
+
+    @property
+    def doubts(self) -> list[str]:
+        """What speaks against the tolerance."""
+        found = []
+        if self.right is not None and self.right > NEAR:
+            found.append(f"a right answer is at {_times(self.right)} of what is allowed")
+        if self.wrong is not None and self.wrong < FAR:
+            found.append(f"a wrong answer is at only {_times(self.wrong)}")
+        return found
+
+
+def spreads(grades: Iterable[Grade]) -> list[Spread]:
+    """The spread of errors in each test that compares numbers, in the order of the tests."""
+    found: dict[str, Spread] = {}
+    for grade in grades:
+        for test in grade.tests:
+            if test.measurement is not None:
+                spread = found.setdefault(test.id, Spread(test.exercise, test.id))
+                spread.add(test.status, test.measurement)
+    exercises = list(dict.fromkeys(spread.exercise for spread in found.values()))
+    return sorted(found.values(), key=lambda spread: exercises.index(spread.exercise))
+
+
+def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
+    """Prints a row for each test, then those whose tolerance is in doubt."""
+    found = spreads(grades)
+    if not found:
+        console.print("no test of these results has compared numbers")
+        return
+    console.print(_table(found, _bars_for(console.encoding)))
+    console.print(Text(_legend()))
+    doubtful = [spread for spread in found if spread.doubts]
+    for line in _verdicts(found, doubtful):
+        console.print(Text(line))
+
+
+def _bars_for(encoding: str) -> str:
+    """Blocks where the terminal's encoding has them, else ASCII."""
+    try:
+        _BARS.encode(encoding)
+    except UnicodeEncodeError:
+        return _PLAIN_BARS
+    return _BARS
+
+
+def _table(found: Sequence[Spread], bars: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("test", overflow="fold")
+    for heading in ("right", "wrong", "gap"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("errors", no_wrap=True)
+    exercise = None
+    for spread in found:
+        if spread.exercise != exercise:
+            exercise = spread.exercise
+            table.add_row(Text(one_line(exercise), style="bold"))
+        style = "red" if spread.doubts else ""
+        name = f"  {one_line(spread.test.partition('::')[2] or spread.test, 80)}"
+        drawn = histogram(spread.counts, bars)
+        cells = (_times(spread.right), _times(spread.wrong), _gap(spread), drawn)
+        table.add_row(Text(name, style=style), *(Text(cell, style=style) for cell in cells))
+    return table
+
+
+def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
+    """A bar for each power of ten, with a line at what is allowed."""
+    most = max(counts, default=0)
+    highest = len(levels) - 1
+    bars = [levels[math.ceil(highest * count / most)] if most else " " for count in counts]
+    allowed = -_LOWEST + 1
+    return f"{''.join(bars[:allowed])}|{''.join(bars[allowed:])}"
+
+
+def _place(error: float) -> int:
+    """The bar of an error: the lowest are below 10^-4, and from 1 on lies what is not allowed."""
+    return bisect.bisect_left(_BOUNDS, error)
+
+
+def _gap(spread: Spread) -> str:
+    """How many times farther off the nearest wrong answer is than the worst right one."""
+    if spread.right is None or spread.wrong is None:
+        return ""
+    if spread.right == 0 or math.isinf(spread.wrong):
+        return "∞"
+    return _times(spread.wrong / spread.right)
+
+
+def _times(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
+    return "∞" if math.isinf(ratio) else f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0e}"
+
+
+def _legend() -> str:
+    return (
+        "right: the worst right answer's error / what is allowed; wrong: the nearest wrong one's; "
+        f"errors: how many answers by powers of ten, 1e{_LOWEST} to 1e{_HIGHEST}, | is what is "
+        "allowed"
+    )
+
+
+def _verdicts(found: Sequence[Spread], doubtful: Sequence[Spread]) -> Iterator[str]:
+    sound = len(found) - len(doubtful)
+    yield (
+        f"{sound} of {len(found)} tests have a sound tolerance: right answers below {NEAR:g}, "
+        f"wrong ones above {FAR:g}"
+    )
+    for spread in doubtful:
+        yield f"in doubt: {one_line(spread.test, 200)}: {', '.join(spread.doubts)}"

@@ -1,0 +1,1 @@
+"""The results of a batch, and what instructors decide about them."""

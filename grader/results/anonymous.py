@@ -1,0 +1,279 @@
+"""The grades in a folder as those see them who are not to know whose they are.
+
+Each submission has a number, drawn at random when it is first asked for, and kept: it tells
+nothing, neither by its size nor by its order, and is the same in every report of the folder.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dataclasses
+import enum
+import json
+import keyword
+import re
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from grader.core.submission import Author
+from grader.core.verdict import Grade, Verdict
+from grader.core.wrong_answers import WrongAnswers
+from grader.results.database import connect, saying, transaction
+from grader.results.people import People
+from grader.results.results import Outline, Results
+
+_KEY = "numbers"
+_SMALLEST = 100
+_WORD = re.compile(r"[\w'’-]+")
+_LONGEST = 8  # words of a name
+_JOINED, _SHORTEST_JOINED = 3, 6  # words that were joined to one, and characters of that
+_SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of what is taken for a name where it stands alone
+# What is said in code and messages is no name there, whoever is called so.
+# Of a file of a download, what the platform put before the name that it was handed in with.
+_BEFORE_A_FILE = re.compile(r".*?_\d+_\d+_|.*?_assignsubmission_[a-z]+_", re.DOTALL)
+_ADAPTERS = "adapters.py"
+_NO_NAMES = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
+_LONGEST_ID = 19
+_Value = TypeVar("_Value")
+
+
+def called(number: int) -> str:
+    """What a submission of a number is called."""
+    return f"Submission {number}"
+
+
+def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
+    """The number of each submission, and of those called `more`; new ones are drawn and kept.
+
+    Raises:
+        StoreError: if they cannot be read, or new ones not be kept.
+    """
+    wanted = [*(outline.submission for outline in results.outlines()), *more]
+    known = results.numbers()
+    if all(name in known for name in wanted):
+        return known
+    with (
+        saying(results.file, "written"),
+        contextlib.closing(connect(results.file, "rw")) as database,
+        transaction(database),
+    ):
+        known = _kept(database)
+        new = [name for name in dict.fromkeys(wanted) if name not in known]
+        taken = {*known.values(), *_ids(results.people)}
+        known |= zip(new, _drawn(len(new), taken), strict=True)
+        row = (_KEY, json.dumps(known))
+        database.execute("INSERT OR REPLACE INTO batch VALUES (?, ?)", row)
+    return known
+
+
+def _ids(people: People) -> Iterator[int]:
+    """The ids of the class that are whole numbers: nobody's id shall be another's number."""
+    everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
+    return (int(one.id) for one in everyone if one.id.isdecimal() and len(one.id) < _LONGEST_ID)
+
+
+def _kept(database: sqlite3.Connection) -> dict[str, int]:
+    row = database.execute("SELECT value FROM batch WHERE key = ?", (_KEY,)).fetchone()
+    return {} if row is None else dict(json.loads(row[0]))
+
+
+def _drawn(count: int, taken: set[int]) -> list[int]:
+    """Numbers that are free, of as many digits as leave most of them free."""
+    top = _SMALLEST
+    while top < 4 * (count + len(taken) + _SMALLEST):
+        top *= 10
+    free = [number for number in range(_SMALLEST, top) if number not in taken]
+    return secrets.SystemRandom().sample(free, count)
+
+
+class Mask:
+    """What submissions and people are called, and texts in which they are called so."""
+
+    def __init__(self, numbers: Mapping[str, int], people: People) -> None:
+        self.labels = {name: called(number) for name, number in numbers.items()}
+        self.names = {label: name for name, label in self.labels.items()}
+        self._known: dict[tuple[str, ...], str] = {}
+        self._firsts: set[str] = set()
+        # Of names that a platform wrote as one word, as Canvas does: "doejane".
+        self._joined: dict[str, str] = {}
+        for name, label in self.labels.items():
+            self.add(name, people.authors.get(name, ()), label)
+        for place, person in enumerate(people.absentees, 1):
+            self.add("", (person,), f"Absent {place}")
+
+    def add_files(self, files: Iterable[str]) -> None:
+        """What people called the files that they handed in: many call them by their own names."""
+        for file in files:
+            own = _BEFORE_A_FILE.sub("", file, count=1)
+            _, dot, suffix = own.rpartition(".")
+            if dot and own != _ADAPTERS:
+                self.add(own, (), f"handed-in.{suffix}")
+
+    def add(self, name: str, people: Sequence[Author], label: str) -> None:
+        """Another submission, and who is behind it: all are called `label`."""
+        for person in people:
+            if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(person.name):
+                self._joined.setdefault(person.name.casefold(), label)
+        for text in (name, *(t for one in people for t in (one.name, one.id, one.email))):
+            words = _words(text)
+            for known in (words, (*words[1:], *words[:1]), (*words[-1:], *words[:-1])):
+                if _is_telling(known):
+                    self._known.setdefault(known, label)
+                    self._firsts.add(known[0])
+
+    def text(self, text: str) -> str:
+        """A text in which names, ids and addresses of this class are labels."""
+        found = [*_WORD.finditer(text)]
+        words = [match[0].casefold() for match in found]
+        if self._firsts.isdisjoint(words) and not self._joined:
+            return text
+        pieces: list[str] = []
+        end, place = 0, 0
+        while place < len(words):
+            length, label = self._found(words, place)
+            if length:
+                pieces += [text[end : found[place].start()], label]
+                end = found[place + length - 1].end()
+            place += length or 1
+        return "".join([*pieces, text[end:]])
+
+    def _found(self, words: Sequence[str], place: int) -> tuple[int, str]:
+        """How many words from a place on are a name, and whose; 0 if none begins there."""
+        if words[place] in self._firsts:
+            for length in range(min(_LONGEST, len(words) - place), 0, -1):
+                if label := self._known.get(tuple(words[place : place + length])):
+                    return length, label
+        if self._joined:
+            for length in range(2, min(_JOINED, len(words) - place) + 1):
+                first, *rest = here = words[place : place + length]
+                last = "".join([here[-1], *here[:-1]])
+                for joined in ("".join(here), "".join([*rest, first]), last):
+                    if label := self._joined.get(joined):
+                        return length, label
+        return 0, ""
+
+    def over(self, value: _Value) -> _Value:
+        """A value of plain data with all of its texts masked."""
+        masked: Any = value
+        if isinstance(value, enum.Enum):
+            return value
+        if isinstance(value, str):
+            masked = self.text(value)
+        elif isinstance(value, tuple) and hasattr(value, "_fields"):
+            masked = type(value)(*map(self.over, value))
+        elif isinstance(value, tuple):
+            masked = (
+                value if value and isinstance(value[0], float) else tuple(map(self.over, value))
+            )
+        elif isinstance(value, Mapping):
+            masked = {key: self.over(inner) for key, inner in value.items()}
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = [field.name for field in dataclasses.fields(value) if field.init]
+            changed = {name: self.over(getattr(value, name)) for name in fields}
+            masked = dataclasses.replace(value, **changed)
+        return masked  # type: ignore[no-any-return]
+
+
+class AnonymousResults(Results):
+    """Results in which each submission is called by its number, in the order of these."""
+
+    def __init__(self, named: Results, mask: Mask) -> None:
+        people = People(
+            late=frozenset(mask.labels[name] for name in named.late if name in mask.labels),
+            absentees=tuple(
+                Author(f"Absent {place}") for place, _ in enumerate(named.absentees, 1)
+            ),
+            times={mask.labels[n]: at for n, at in named.times.items() if n in mask.labels},
+            unsure={
+                mask.labels[name]: mask.text(why)
+                for name, why in named.unsure.items()
+                if name in mask.labels
+            },
+        )
+        super().__init__(named.file, named.assignment, people, named.state)
+        self.named = named
+        self.mask = mask
+
+    @classmethod
+    def of(cls, results: Results) -> AnonymousResults:
+        """These results, with numbers.
+
+        Raises:
+            StoreError: if numbers cannot be read, or not be kept.
+        """
+        mask = Mask(numbered(results), results.people)
+        mask.add_files(file for files in results.downloads().values() for file in files)
+        return cls(results, mask)
+
+    def beside(self, other: Results) -> AnonymousResults:
+        """Another batch over the same class, with the same numbers.
+
+        Raises:
+            StoreError: if numbers cannot be read, or not be kept.
+        """
+        names = [outline.submission for outline in other.outlines()]
+        mask = Mask(numbered(self.named, names), self.named.people)
+        for name in names:
+            mask.add(name, other.authors.get(name, ()), mask.labels[name])
+        return AnonymousResults(other, mask)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AnonymousResults, (self.named, self.mask)
+
+    def outlines(self) -> list[Outline]:
+        """What a table of the class says of each submission, in the order of their numbers."""
+        labelled = [
+            dataclasses.replace(outline, submission=self.mask.labels[outline.submission])
+            for outline in self.named.outlines()
+        ]
+        return sorted(labelled, key=lambda outline: _number(outline.submission))
+
+    def grades(self, first: int = -1) -> Iterator[Grade]:
+        """The grades in the order of their numbers; if only the `first` are wanted, these."""
+        labels = [outline.submission for outline in self.outlines()]
+        return self.grades_of(labels if first < 0 else labels[:first])
+
+    def bare_grades(self) -> Iterator[Grade]:
+        """The grades in the order of their numbers, with no more than settling needs."""
+        found = {self.mask.labels[one.submission]: one for one in self.named.bare_grades()}
+        for outline in self.outlines():
+            if (grade := found.get(outline.submission)) is not None:
+                yield dataclasses.replace(self.mask.over(grade), submission=outline.submission)
+
+    def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
+        """The grades of some submissions, in their order."""
+        names = (self.mask.names.get(label, label) for label in submissions)
+        for grade in self.named.grades_of(names, whole):
+            label = self.mask.labels[grade.submission]
+            yield dataclasses.replace(self.mask.over(grade), submission=label)
+
+    def verdicts(self, submission: str) -> tuple[Verdict, ...]:
+        """The verdicts on a submission."""
+        name = self.mask.names.get(submission, submission)
+        return self.mask.over(self.named.verdicts(name))
+
+    def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
+        """By submission, in the order of their numbers, answers that no known mistake explains."""
+        found = self.named.wrong_answers()
+        masked = {self.mask.labels[name]: self.mask.over(tuple(own)) for name, own in found.items()}
+        return {label: [*masked[label]] for label in sorted(masked, key=_number)}
+
+
+def _number(label: str) -> int:
+    return int(label.rpartition(" ")[2])
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(match.casefold() for match in _WORD.findall(text))
+
+
+def _is_telling(words: Sequence[str]) -> bool:
+    """Whether these words are a name wherever they stand, and not any word or number."""
+    if len(words) != 1:
+        return len(words) > 1
+    (word,) = words
+    least = _SHORTEST_NUMBER if word.isdecimal() else _SHORTEST
+    return len(word) >= least and word not in _NO_NAMES

@@ -1,0 +1,261 @@
+"""The SQLite file: its tables, and whether it is one of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.core.refusal import Refusal
+
+SCHEMA_VERSION = 6
+FILE = "results.sqlite"
+LINES = "results.jsonl"
+
+# A row of `test` is a test as it was when a grade was made: one whose points changed is a new row.
+# An error that is NULL where rtol is not is infinite, as in `results.jsonl`. A submission has its
+# people before it has a grade, hence its name there and not its number. Words are of the verdict at
+# their place, and stand for its message and its errors; what a submission's words say of it as a
+# whole is in `said`.
+_TABLES = """
+CREATE TABLE batch (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE test (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    exercise TEXT NOT NULL,
+    aspect TEXT NOT NULL,
+    max_score REAL NOT NULL,
+    visibility TEXT NOT NULL,
+    UNIQUE (id, exercise, aspect, max_score, visibility)
+);
+CREATE TABLE submission (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    position INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    finished INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    score REAL NOT NULL,
+    max_score REAL NOT NULL,
+    seed INTEGER NOT NULL,
+    submission_hash TEXT NOT NULL,
+    suite_hash TEXT NOT NULL,
+    duration_s REAL NOT NULL,
+    message TEXT,
+    isolation TEXT NOT NULL,
+    said TEXT,
+    unexplained TEXT
+);
+CREATE INDEX submission_in_class_order ON submission (position, name);
+CREATE TABLE verdict (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    test INTEGER NOT NULL REFERENCES test,
+    status TEXT NOT NULL,
+    score REAL NOT NULL,
+    duration_s REAL NOT NULL,
+    message TEXT,
+    max_abs_error REAL,
+    max_rel_error REAL,
+    rtol REAL,
+    atol REAL,
+    error_over_tolerance REAL,
+    wrong INTEGER,
+    total INTEGER,
+    worst TEXT,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE words (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    max_abs_error REAL,
+    max_rel_error REAL,
+    rtol REAL,
+    atol REAL,
+    error_over_tolerance REAL,
+    wrong INTEGER,
+    total INTEGER,
+    worst TEXT,
+    mistake TEXT,
+    explanation TEXT,
+    hint TEXT,
+    file TEXT,
+    line INTEGER,
+    step TEXT,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE author (
+    submission TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL,
+    email TEXT NOT NULL,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE late (submission TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE absentee (
+    place INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL,
+    email TEXT NOT NULL
+);
+CREATE TABLE note (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE carried (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    exercise TEXT NOT NULL,
+    root TEXT NOT NULL,
+    mistake TEXT NOT NULL,
+    points REAL NOT NULL,
+    PRIMARY KEY (submission, exercise)
+) WITHOUT ROWID;
+CREATE TABLE wrong_answers (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (submission, place)
+) WITHOUT ROWID;
+CREATE TABLE evidence (
+    submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,
+    data BLOB NOT NULL
+);
+CREATE TABLE suite_test (
+    suite_hash TEXT NOT NULL,
+    test TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (suite_hash, test)
+) WITHOUT ROWID;
+CREATE TABLE import (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (submission, name)
+) WITHOUT ROWID;
+CREATE TABLE lacking (
+    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    PRIMARY KEY (submission, name)
+) WITHOUT ROWID;
+"""
+
+
+class StoreError(Refusal):
+    """The results cannot be read or written; the text is one sentence that says why."""
+
+
+class ForeignStore(StoreError):
+    """The folder's results are not this assignment's, or not of this version of the grader."""
+
+
+def connect(file: Path, mode: str) -> sqlite3.Connection:
+    """Opens a file (mode `ro` or `rwc`) that any one thread at a time may use."""
+    database = _connected(file, mode)
+    if mode == "ro" and _wants_recovery(database):
+        database.close()
+        # Whoever was killed while it wrote left a change half made: only a writer can undo that.
+        with contextlib.closing(_connected(file, "rw")) as writer:
+            writer.execute("SELECT * FROM sqlite_master").fetchone()
+        database = _connected(file, mode)
+    return database
+
+
+def _connected(file: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{file.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _wants_recovery(database: sqlite3.Connection) -> bool:
+    """Whether the file cannot be read before somebody who may write has opened it."""
+    try:
+        database.execute("SELECT * FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY
+    except sqlite3.DatabaseError:
+        return False  # what it is instead, whoever reads it will say
+    return False
+
+
+@contextlib.contextmanager
+def saying(file: Path, done: str) -> Iterator[None]:
+    """What SQLite raises inside is raised again as a `StoreError`: the file cannot be `done`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{file} cannot be {done}: {error}") from error
+
+
+@contextlib.contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """What is done inside is kept as a whole, or not at all if something is raised."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def tables(database: sqlite3.Connection, file: Path) -> set[str]:
+    """The names of the tables and indices; none in a new file.
+
+    Raises:
+        ForeignStore: if it is no file of SQLite.
+    """
+    try:
+        return {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise ForeignStore(_foreign(file, "is no store of results")) from error
+
+
+def create(database: sqlite3.Connection, assignment: str) -> None:
+    """Makes the tables in an empty file."""
+    with transaction(database):
+        for statement in _TABLES.split(";"):
+            database.execute(statement)
+        meta = {"schema": str(SCHEMA_VERSION), "assignment": assignment}
+        database.executemany("INSERT INTO batch VALUES (?, ?)", meta.items())
+
+
+def check(database: sqlite3.Connection, file: Path, assignment: str | None = None) -> str:
+    """The name of the assignment that the results are of, which must be `assignment` if given.
+
+    Raises:
+        ForeignStore: if they are of another assignment or schema, or no results at all.
+    """
+    if "batch" not in tables(database, file):
+        raise ForeignStore(_foreign(file, "is no store of results"))
+    meta = dict(database.execute("SELECT * FROM batch"))
+    schema, found = meta.get("schema"), str(meta.get("assignment"))
+    if schema != str(SCHEMA_VERSION):
+        what = f"has schema {schema}, where this version of the grader has {SCHEMA_VERSION}"
+        raise ForeignStore(_foreign(file, what))
+    if assignment is not None and found != assignment:
+        what = f"belongs to the assignment {found!r}, not to {assignment!r}"
+        raise ForeignStore(_foreign(file, what))
+    return found
+
+
+def refuse_foreign_lines(folder: Path) -> None:
+    """Refuses a folder whose `results.jsonl` no batch can have written, as it would be replaced.
+
+    Raises:
+        ForeignStore: if there is such a file, or something that is none, and no store beside it.
+    """
+    lines, store = folder / LINES, folder / FILE
+    if os.path.lexists(lines) and not (lines.is_file() and store.is_file()):
+        raise ForeignStore(_foreign(lines, f"was not written by a batch ({FILE} is missing)"))
+
+
+def _foreign(file: Path, what: str) -> str:
+    return f"{file} {what}: name another folder with --out, or move that file away"

@@ -1,0 +1,221 @@
+"""One person's points in one submission, changed step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from grader.core.points import hundredths, points_of
+from grader.core.submission import Author
+from grader.core.verdict import Grade, GradeStatus, Verdict
+from grader.results.decisions.class_list import Whom
+from grader.results.decisions.decision import Decision, Excused, PointsChanged, TakenOut
+from grader.results.decisions.exercises import (
+    counting,
+    earned,
+    excused_points,
+    verdicts_by_exercise,
+    worth,
+)
+from grader.results.decisions.late import RULE, HandingIn, Lateness, lateness, more_time
+from grader.results.decisions.settlement import Change, ExercisePoints, Kind, Settlement
+
+if TYPE_CHECKING:
+    from grader.results.decisions.settling import Settling, Target
+
+CARRY_OVER = "[tool.grader] carry_over"
+_Kind = TypeVar("_Kind", bound=Decision)
+
+
+@dataclass(slots=True)
+class _Exercise:
+    """An exercise as it stands: points and worth in hundredths, and the tests that do not count."""
+
+    tests: list[Verdict]
+    machine: int
+    points: int
+    worth: int
+    taken_out: frozenset[str] = frozenset()
+    bonus: frozenset[str] = frozenset()
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Its tests."""
+        return frozenset(test.id for test in self.tests)
+
+    @property
+    def counts(self) -> bool:
+        """Whether some of its tests do."""
+        return not self.ids <= self.taken_out | self.bonus
+
+    def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
+        """The points that it has when some of its tests do not count, or only for who passes."""
+        before = counting(self.tests, self.taken_out, self.bonus)
+        self.taken_out = self.taken_out - tests if as_bonus else self.taken_out | tests
+        self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
+        after = counting(self.tests, self.taken_out, self.bonus)
+        self.worth = self.worth if self.counts else 0
+        most = self.worth + earned([test for test in self.tests if test.id in self.bonus])
+        return min(max(self.points + after - before, 0), most)
+
+    def with_tests_at(self, points: int, tests: frozenset[str]) -> int:
+        """The points that it has when some of its tests are given so many.
+
+        What the tests had lost may have come back already, from another exercise: nothing is given
+        twice, and more than the exercise is worth only if the tests are given more than they are.
+        """
+        own = [test for test in self.tests if test.id in tests]
+        most = max(self.worth, self.points) + max(points - worth(own), 0)
+        return min(self.points + points - earned(own), most)
+
+
+class PersonsPoints:
+    """Begins with the machine's points; each step adds changes, and none takes one back.
+
+    The order is part of what is promised: what is carried over from other exercises, then what does
+    not count for anybody, then what was decided of tests and exercises, then what a person is
+    excused from, then lateness, and last what was decided of the whole, from which nothing is taken
+    any more.
+    """
+
+    def __init__(self, settling: Settling, grade: Grade, person: Author) -> None:
+        self._settling = settling
+        self._grade = grade
+        self._person = person
+        self._is_complete = grade.is_complete
+        judged = verdicts_by_exercise(grade) if self._is_complete else {}
+        self._exercises = {
+            name: _Exercise(tests, got := earned(tests), got, worth(tests))
+            for name, tests in judged.items()
+        }
+        self._whole = 0  # what was changed beside the exercises
+        self._changes: list[Change] = []
+
+    def settled(self) -> Settlement:
+        """All steps, in their order."""
+        self._carry_over()
+        self._take_out()
+        self._decide_parts()
+        is_excused = self._excuse()
+        late = self._deduct()
+        self._decide_the_whole()
+        grade, exercises = self._grade, self._exercises.values()
+        return Settlement(
+            submission=grade.submission,
+            people=(self._person,),
+            status=grade.status if self._is_complete else GradeStatus.NOT_GRADED,
+            late=late.late,
+            machine=sum(each.machine for each in exercises) if self._is_complete else None,
+            worth=sum(each.worth for each in exercises) or hundredths(grade.max_score),
+            exercises={
+                name: ExercisePoints(each.machine, each.points, each.worth)
+                for name, each in self._exercises.items()
+            },
+            changes=tuple(self._changes),
+            comments=self._settling.comments(grade.submission, self._person),
+            excused=is_excused,
+            undecided=late.undecided,
+            sources=self._sources(),
+            timed_by=self._settling.timed_by.get(grade.submission, ""),
+        )
+
+    def _sources(self) -> frozenset[str]:
+        """The decisions that name these people, or by which this submission is theirs."""
+        naming = {one.source for one, target in self._of(Decision) if target.whom != Whom()}
+        return self._settling.taken.get(self._grade.submission, frozenset()) | naming
+
+    def _carry_over(self) -> None:
+        for carried in self._grade.carried:
+            if (exercise := self._exercises.get(carried.exercise)) is not None:
+                more = hundredths(carried.points)
+                exercise.points += more
+                self._add(Kind.CARRIED, carried.exercise, more, carried.sentence, CARRY_OVER)
+
+    def _take_out(self) -> None:
+        for decision, target in self._of(TakenOut):
+            if (exercise := self._exercises.get(target.exercise)) is None:
+                continue
+            tests = target.tests & exercise.ids if target.tests else exercise.ids
+            left = exercise.take_out(tests, decision.bonus)
+            is_whole = tests == exercise.ids
+            what = "it" if is_whole else "1 test" if len(tests) == 1 else f"{len(tests)} tests"
+            does = "does" if len(tests) == 1 or is_whole else "do"
+            said = f"{what} {does} not count for anybody"
+            if decision.bonus:
+                said = f"{what} {'count' if does == 'do' else 'counts'} as a bonus"
+            self._set(Kind.TAKEN_OUT, target.exercise, left, f"{said}: {decision.reason}", decision)
+
+    def _decide_parts(self) -> None:
+        for decision, target in self._of(PointsChanged):
+            exercise = self._exercises.get(target.exercise)
+            if exercise is None:
+                continue
+            left = exercise.points + (decision.by or 0) if decision.to is None else decision.to
+            if target.tests and decision.to is not None:
+                left = exercise.with_tests_at(decision.to, target.tests)
+            why = decision.reason + _more_than(left, exercise.points, exercise.worth)
+            self._set(Kind.DECIDED, target.exercise, left, why, decision)
+
+    def _excuse(self) -> bool:
+        """Lets exercises count as the others do; whether the person is excused from all."""
+        everything = False
+        for decision, target in self._of(Excused):
+            if not target.exercise:
+                everything = True
+                self._add(Kind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source)
+            if target.exercise in self._exercises:
+                points = {name: (each.points, each.worth) for name, each in self._exercises.items()}
+                left = excused_points(points, target.exercise)
+                why = f"excused, so that it counts as the others do{_reason(decision)}"
+                self._set(Kind.EXCUSED, target.exercise, left, why, decision)
+        return everything
+
+    def _deduct(self) -> Lateness:
+        name, settling = self._grade.submission, self._settling
+        reached = sum(each.points for each in self._exercises.values())
+        possible = sum(each.worth for each in self._exercises.values())
+        handing_in = HandingIn(settling.times.get(name), name in settling.marked)
+        allowance = settling.allowance(name, self._person)
+        late = lateness(settling.rule, handing_in, allowance, reached, possible)
+        for one in allowance.extensions:
+            said = f"{more_time(settling.rule, allowance)}{_reason(one)}"
+            self._add(Kind.LATE, None, 0, said, one.source)
+        if late.sentence and self._is_complete:
+            source = ", ".join(filter(None, (RULE, settling.timed_by.get(name))))
+            self._add(Kind.LATE, None, -late.cost, late.sentence, source)
+        return late
+
+    def _decide_the_whole(self) -> None:
+        for decision, target in self._of(PointsChanged):
+            if target.exercise:
+                continue
+            now = self._whole + sum(each.points for each in self._exercises.values())
+            left = now + (decision.by or 0) if decision.to is None else decision.to
+            possible = sum(each.worth for each in self._exercises.values())
+            why = decision.reason + _more_than(left, now, possible)
+            self._add(Kind.DECIDED, None, max(left, 0) - now, why, decision.source)
+
+    def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, Target]]:
+        return self._settling.of(kind, self._grade.submission, self._person)
+
+    def _set(self, kind: Kind, exercise: str, left: int, sentence: str, decision: Decision) -> None:
+        """Gives an exercise so many hundredths, never fewer than none."""
+        more = max(left, 0) - self._exercises[exercise].points
+        self._exercises[exercise].points += more
+        self._add(kind, exercise, more, sentence, decision.source)
+
+    def _add(self, kind: Kind, exercise: str | None, more: int, sentence: str, source: str) -> None:
+        self._whole += 0 if exercise else more
+        self._changes.append(Change(kind, more, exercise, sentence, source))
+
+
+def _more_than(left: int, before: int, worth: int) -> str:
+    """That a decision gives more than there is to be had: it counts, and everybody reads it."""
+    if not 0 < worth < left or left <= before:
+        return ""
+    return f", which makes {points_of(left):.10g} of {points_of(worth):.10g}"
+
+
+def _reason(decision: Decision) -> str:
+    return f": {decision.reason}" if decision.reason else ""

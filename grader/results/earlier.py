@@ -1,0 +1,135 @@
+"""What an earlier grade leaves to the next one: verdicts that stand, and words for them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.core.verdict import Carried, GradeStatus, Status, Verdict
+from grader.core.words import PENDING
+from grader.results.rows import (
+    ADD_EVIDENCE,
+    ADD_WORDS,
+    CARRIED,
+    OF_WORDS,
+    REACHED,
+    Test,
+    verdict_of,
+    well_formed,
+)
+from grader.results.wrong import ADD_WRONG, OF_ONE
+
+_ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierGrade:
+    """A complete grade of which no word is said of the submission as a whole.
+
+    `key` stands for all that it depended on, `verdicts` are as the judge reached them, without
+    words. `late_import` is what was said of a submission whose import took longer than it may: no
+    test was run, and none has another verdict.
+    """
+
+    key: str
+    suite_hash: str
+    verdicts: tuple[Verdict, ...]
+    carried: tuple[Carried, ...] = ()
+    late_import: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierWords:
+    """The words for a grade, as rows of the tables: those of tests by the tests' ids.
+
+    `wrong` are the answers that nothing explains, each at its place; `missing` says why there are
+    no more words, if there are not.
+    """
+
+    tests: Mapping[str, tuple[Any, ...]]
+    said: str | None
+    evidence: bytes | None
+    wrong: tuple[tuple[int, str], ...]
+    missing: str | None = None
+
+
+def read_earlier(
+    database: sqlite3.Connection, tests: Mapping[int, Test], name: str
+) -> EarlierGrade | None:
+    """The grade of a submission, if verdicts of it can stand without the others."""
+    row = database.execute(
+        "SELECT number, key, suite_hash, status, message FROM submission WHERE name = ? "
+        "AND finished AND (status = 'graded' AND message IS NULL OR status = 'unreadable')",
+        (well_formed(name),),
+    ).fetchone()
+    if row is None:
+        return None
+    number, key, suite_hash, status, message = row
+    reached = database.execute(REACHED, (number,))
+    verdicts = tuple(verdict_of(tests, it) for it in reached)
+    carried = tuple(Carried(*it) for it in database.execute(CARRIED, (number,)))
+    if status == GradeStatus.GRADED:
+        return EarlierGrade(key, suite_hash, verdicts, carried)
+    is_late = {verdict.status for verdict in verdicts} == {Status.TIMEOUT}
+    return EarlierGrade(key, suite_hash, verdicts, late_import=message) if is_late else None
+
+
+def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
+    """The words for the grade of a submission, if it was explained, as far as that went."""
+    row = database.execute(
+        "SELECT number, said, unexplained FROM submission WHERE name = ?", (well_formed(name),)
+    ).fetchone()
+    if row is None or row[2] == PENDING:
+        return None
+    number, said, missing = row
+    of_tests = database.execute(
+        f"SELECT id, {', '.join(f'words.{name}' for name in OF_WORDS)} FROM words "
+        "JOIN verdict USING (submission, place) JOIN test ON test.number = verdict.test "
+        "WHERE submission = ?",
+        (number,),
+    )
+    words = {test: tuple(told) for test, *told in of_tests}
+    seen = database.execute("SELECT data FROM evidence WHERE submission = ?", (number,)).fetchone()
+    wrong = tuple(database.execute(OF_ONE, (number,)))
+    return EarlierWords(words, said, None if seen is None else seen[0], wrong, missing)
+
+
+def write_words(
+    database: sqlite3.Connection, number: int, tests: Iterable[str], words: EarlierWords
+) -> None:
+    """Writes earlier words for the grade of the submission with a number, which has these tests."""
+    rows = [
+        (number, place, *words.tests[test])
+        for place, test in enumerate(tests)
+        if test in words.tests
+    ]
+    database.executemany(ADD_WORDS, rows)
+    if words.evidence is not None:
+        database.execute(ADD_EVIDENCE, (number, words.evidence))
+    database.executemany(ADD_WRONG, [(number, *one) for one in words.wrong])
+    said = "UPDATE submission SET said = ?, unexplained = ? WHERE number = ?"
+    database.execute(said, (words.said, words.missing, number))
+
+
+def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
+    """Which tests went wrong, and in which way: what words are for."""
+    return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
+
+
+def read_test_hashes(database: sqlite3.Connection, suite_hash: str) -> dict[str, str]:
+    """By test, the hash of all that its verdicts depended on in an earlier suite."""
+    of_one = "SELECT test, hash FROM suite_test WHERE suite_hash = ?"
+    return dict(database.execute(of_one, (suite_hash,)))
+
+
+def write_test_hashes(
+    database: sqlite3.Connection, suite_hash: str, hashes: Mapping[str, str]
+) -> None:
+    """Remembers a suite for the next one, and forgets those of which no grade is left."""
+    database.execute(
+        "DELETE FROM suite_test WHERE suite_hash NOT IN (SELECT suite_hash FROM submission)"
+    )
+    rows = [(suite_hash, test, digest) for test, digest in hashes.items()]
+    database.executemany(_ADD_HASH, rows)

@@ -1,0 +1,376 @@
+"""The grades in a folder, for reading."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from grader.core.evidence import Evidence
+from grader.core.imports import ClassImports
+from grader.core.late_rule import LateRule
+from grader.core.submission import Author
+from grader.core.verdict import Grade, GradeStatus, Verdict
+from grader.core.wrong_answers import WrongAnswers
+from grader.results.database import StoreError, connect, saying
+from grader.results.imported import read_class_imports
+from grader.results.lines import Lines
+from grader.results.people import People
+from grader.results.rows import (
+    CARRIED,
+    OF_A_SUBMISSION,
+    OF_A_TEST,
+    OUTCOMES,
+    PLACED_OUTCOMES,
+    REMARKABLE,
+    VERDICTS,
+    Test,
+    grade_of,
+    outcome_of,
+    test_of,
+    verdict_of,
+    well_formed,
+)
+from grader.results.wrong import read_wrong
+
+_NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
+_EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
+_SUBMISSIONS = f"SELECT number, {OF_A_SUBMISSION} FROM submission"
+_IN_CLASS_ORDER = f"{_SUBMISSIONS} ORDER BY position, name"
+_OUTLINES = (
+    "SELECT name, CASE WHEN finished THEN status ELSE 'not_graded' END, score, max_score "
+    "FROM submission ORDER BY position, name"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A grade without its verdicts; not graded is also one of which a test was not."""
+
+    submission: str
+    status: GradeStatus
+    score: float
+    max_score: float
+
+
+class Results:
+    """The grades in a folder, for reading; while a batch runs, those that have arrived.
+
+    `state` is a name for all that was there when it was opened: results of one state are the same.
+    Where it is not known, it is empty.
+    """
+
+    def __init__(self, file: Path, assignment: str, people: People, state: str) -> None:
+        self._file = file
+        self._people = people
+        self.assignment = assignment
+        self.state = state
+
+    def __reduce__(self) -> tuple[type[Results], tuple[Path, str, People, str]]:
+        """Another process opens the file by itself, for reading."""
+        return Results, (self._file, self.assignment, self._people, self.state)
+
+    @property
+    def file(self) -> Path:
+        """The store that they are in."""
+        return self._file
+
+    @property
+    def people(self) -> People:
+        """Who handed in what, and who nothing."""
+        return self._people
+
+    @property
+    def folder(self) -> Path:
+        """The folder that they are in."""
+        return self._file.parent
+
+    @property
+    def authors(self) -> Mapping[str, tuple[Author, ...]]:
+        """Who handed each submission in, by its name; those of unknown authors are left out."""
+        return self._people.authors
+
+    @property
+    def late(self) -> frozenset[str]:
+        """The names of the submissions that were handed in late, as far as a platform told."""
+        return self._people.late
+
+    @property
+    def times(self) -> Mapping[str, datetime.datetime]:
+        """When submissions were handed in, by their names, as far as a platform told."""
+        return self._people.times
+
+    @property
+    def unsure(self) -> Mapping[str, str]:
+        """Why it is not certain whose some submissions are, by their names."""
+        return self._people.unsure
+
+    @property
+    def absentees(self) -> tuple[Author, ...]:
+        """Who is on the roster and handed in nothing; nobody where no roster was given."""
+        return self._people.absentees
+
+    def grades(self, first: int = -1) -> Iterator[Grade]:
+        """The grades in the order of the class, one at a time: as they are when this begins.
+
+        If only the `first` of them are wanted, these.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            tests = numbered_tests(db)
+            for row in db.execute(f"{_IN_CLASS_ORDER} LIMIT ?", (first,)):
+                yield _grade(db, tests, row)
+
+    def bare_grades(self) -> Iterator[Grade]:
+        """The grades in the order of the class, with no more of each verdict than settling needs.
+
+        That is outcome and points, in a third of the time that whole ones take.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            tests = numbered_tests(db)
+            known: dict[tuple[int, str, float], Verdict] = {}
+            for number, *row in db.execute(_IN_CLASS_ORDER):
+                bare = db.execute(OUTCOMES, (number,)).fetchall()
+                for one in bare:
+                    if one not in known:
+                        known[one] = outcome_of(tests, *one)
+                verdicts = tuple([known[one] for one in bare])
+                yield grade_of(row, verdicts, (), db.execute(CARRIED, (number,)))
+
+    def told_grades(self) -> Iterator[Grade]:
+        """The grades in the order of the class, with all that there is to say of each verdict.
+
+        Of a test that was passed in silence, how long it took and what it measured is left out:
+        that is most of what reading a store costs.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            tests = numbered_tests(db)
+            known: dict[tuple[int, str, float], Verdict] = {}
+            for number, *row in db.execute(_IN_CLASS_ORDER):
+                said = {
+                    place: verdict_of(tests, verdict)
+                    for place, *verdict in db.execute(REMARKABLE, (number,))
+                }
+                verdicts = []
+                for place, *ended in db.execute(PLACED_OUTCOMES, (number,)):
+                    one = said.get(place) or known.get(key := tuple(ended))
+                    if one is None:
+                        one = known[key] = outcome_of(tests, *key)
+                    verdicts.append(one)
+                notes = tuple(text for (text,) in db.execute(_NOTES_OF_ONE, (number,)))
+                yield grade_of(row, tuple(verdicts), notes, db.execute(CARRIED, (number,)))
+
+    def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
+        """The grades of some submissions, in their order; those that have none are left out.
+
+        If they are wanted `whole`, with what there is to see beside the verdicts.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        named = f"{_SUBMISSIONS} WHERE name = ?"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            tests = numbered_tests(db)
+            for name in submissions:
+                row = db.execute(named, (well_formed(name),)).fetchone()
+                if row is not None:
+                    grade = _grade(db, tests, row)
+                    yield replace(grade, evidence=_evidence(db, row[0])) if whole else grade
+
+    def grade(self, submission: str) -> Grade | None:
+        """The grade of a submission, if it has one.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        return next(self.grades_of([submission]), None)
+
+    def outlines(self) -> list[Outline]:
+        """What a table of the class says of each submission, in the order of the class.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return [
+                Outline(name, GradeStatus(status), score, max_score)
+                for name, status, score, max_score in db.execute(_OUTLINES)
+            ]
+
+    def verdicts(self, submission: str) -> tuple[Verdict, ...]:
+        """The verdicts on a submission; none, if it has no grade.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        numbered = "SELECT number FROM submission WHERE name = ?"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            row = db.execute(numbered, (well_formed(submission),)).fetchone()
+            if row is None:
+                return ()
+            tests = numbered_tests(db)
+            of_one = db.execute(VERDICTS, row)
+            return tuple(verdict_of(tests, row) for row in of_one)
+
+    def late_rule(self) -> LateRule | None:
+        """What handing in late costs, as the assignment said when the batch ran.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        query = "SELECT value FROM batch WHERE key = 'late'"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            row = db.execute(query).fetchone()
+        found = json.loads(row[0]) if row else None
+        return LateRule.from_json(found) if found else None
+
+    def tests(self) -> dict[str, str]:
+        """The exercise of each test that some grade has a verdict of, by the test's id.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        used = "SELECT id, exercise FROM test WHERE number IN (SELECT test FROM verdict)"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return dict(db.execute(f"{used} ORDER BY number"))
+
+    def count_unexplained(self) -> int:
+        """How many submissions lack words, or some of them.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        counted = "SELECT COUNT(*) FROM submission WHERE unexplained IS NOT NULL"
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return int(db.execute(counted).fetchone()[0])
+
+    def class_imports(self) -> ClassImports:
+        """What the submissions import of installed packages, and which are not there.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return read_class_imports(db)
+
+    def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
+        """By submission, in the order of the class, answers that no known mistake explains.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            return read_wrong(db)
+
+    def options(self) -> dict[str, Any] | None:
+        """The options of the batch, as `Store.set_options` was given them, if it was.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("options")
+        return None if value is None else dict(json.loads(value))
+
+    def paths(self) -> list[str]:
+        """Where the submissions lay when they were graded last.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("paths")
+        return [] if value is None else list(json.loads(value))
+
+    def downloads(self) -> dict[str, tuple[str, ...]]:
+        """What a platform's download calls what belongs to each submission, by its name.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("downloads")
+        found = {} if value is None else json.loads(value)
+        return {name: tuple(files) for name, files in found.items()}
+
+    def numbers(self) -> dict[str, int]:
+        """The numbers that submissions were given in place of their names, as far as they were.
+
+        Raises:
+            StoreError: if the file is damaged.
+        """
+        value = self._of_the_batch("numbers")
+        return {} if value is None else dict(json.loads(value))
+
+    def _of_the_batch(self, key: str) -> str | None:
+        """What is remembered of the batch as a whole."""
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            row = db.execute("SELECT value FROM batch WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def write_jsonl(self, path: Path) -> None:
+        """Writes `results.jsonl`: one line for each submission; all of it or nothing.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            with partial.open("w", encoding="utf-8", newline="\n") as lines:
+                for line in self._lines():
+                    lines.write(line + "\n")
+                lines.flush()
+                os.fsync(lines.fileno())
+            partial.replace(path)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written: {error.strerror}") from error
+
+    def _lines(self) -> Iterator[str]:
+        """The lines of `results.jsonl`, one at a time."""
+        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+            db.execute("BEGIN")
+            lines = Lines(numbered_tests(db))
+            for number, *row in db.execute(_IN_CLASS_ORDER):
+                grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
+                yield lines.line(grade, db.execute(VERDICTS, (number,)))
+
+
+def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
+    """The tests by their numbers."""
+    rows = database.execute(f"SELECT number, {OF_A_TEST} FROM test")
+    return {number: test_of(test) for number, *test in rows}
+
+
+def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequence[Any]) -> Grade:
+    """The grade of a row of `_SUBMISSIONS`."""
+    number, *of_the_submission = row
+    verdicts = database.execute(VERDICTS, (number,))
+    notes = database.execute(_NOTES_OF_ONE, (number,))
+    return grade_of(
+        of_the_submission,
+        tuple([verdict_of(tests, verdict) for verdict in verdicts]),
+        tuple(text for (text,) in notes),
+        database.execute(CARRIED, (number,)),
+    )
+
+
+def _evidence(database: sqlite3.Connection, number: int) -> Evidence:
+    """What there is to see of the submission with a number."""
+    row = database.execute(_EVIDENCE_OF_ONE, (number,)).fetchone()
+    return Evidence() if row is None else Evidence.unpacked(row[0])

@@ -1,0 +1,364 @@
+"""The results of a batch that is running."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.core.evidence import Evidence
+from grader.core.late_rule import LateRule
+from grader.core.submission import Author
+from grader.core.verdict import Grade, Status
+from grader.core.words import Words
+from grader.results.database import (
+    FILE,
+    StoreError,
+    check,
+    connect,
+    create,
+    refuse_foreign_lines,
+    saying,
+    tables,
+    transaction,
+)
+from grader.results.earlier import (
+    EarlierGrade,
+    read_earlier,
+    read_test_hashes,
+    read_words,
+    went_wrong,
+    write_test_hashes,
+    write_words,
+)
+from grader.results.imported import read_lacking, write_imports
+from grader.results.lock import lock_folder
+from grader.results.people import People, read_people, write_people
+from grader.results.results import Results, numbered_tests
+from grader.results.rows import (
+    ADD_CARRIED,
+    ADD_EVIDENCE,
+    ADD_NOTE,
+    ADD_SUBMISSION,
+    ADD_TEST,
+    ADD_VERDICT,
+    ADD_WORDS,
+    OF_A_TEST,
+    TestRow,
+    carried_row,
+    row_of_test,
+    submission_row,
+    verdict_row,
+    well_formed,
+    words_row,
+)
+from grader.results.state import are_current, draw_state, note_lines, state_of
+from grader.results.wrong import Named, write_names, write_wrong
+
+_NO_TIMES: Mapping[str, datetime.datetime] = {}
+_NOTHING_UNSURE: Mapping[str, str] = {}
+_OF_GRADES = (
+    "suite_test", "import", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
+    "verdict", "submission", "test",
+)  # fmt: skip
+
+
+class Store(Results):
+    """The results of a batch that is running: the only writer to its folder; a context manager.
+
+    Every method may be called from any thread. Each change is one transaction: after a `kill -9`
+    it is there as a whole or not at all.
+    """
+
+    def __init__(
+        self, file: Path, assignment: str, database: sqlite3.Connection, lock: int
+    ) -> None:
+        super().__init__(file, assignment, read_people(database), state_of(database))
+        self._database = database
+        self._folder_lock = lock
+        self._one_at_a_time = threading.Lock()
+        rows = database.execute(f"SELECT {OF_A_TEST}, number FROM test")
+        self._tests: dict[TestRow, int] = {row[:5]: row[5] for row in rows}
+
+    @classmethod
+    def open(cls, folder: Path, assignment: str) -> Store:
+        """The store in a folder, which is made if there is none; no other batch may write to it.
+
+        Raises:
+            ForeignStore: if the folder holds other results than this assignment's, or a file that
+                is called like ours and is not.
+            StoreInUse: if another batch is running over it.
+            StoreError: if it cannot be written.
+        """
+        file = folder / FILE
+        refuse_foreign_lines(folder)
+        lock = lock_folder(folder)
+        with contextlib.ExitStack() as undo:
+            undo.callback(os.close, lock)
+            with saying(file, "opened"):
+                database = undo.enter_context(contextlib.closing(connect(file, "rwc")))
+                if not tables(database, file):
+                    create(database, assignment)
+                check(database, file, assignment)
+                database.execute("PRAGMA journal_mode = WAL")
+                database.execute("PRAGMA synchronous = NORMAL")
+                database.execute("PRAGMA foreign_keys = ON")
+                store = cls(file, assignment, database, lock)
+            undo.pop_all()
+        return store
+
+    @staticmethod
+    def read(folder: Path) -> Results:
+        """The results in a folder, for reports; a batch may be writing to it.
+
+        Raises:
+            ForeignStore: if they are not results of this version of the grader.
+            StoreError: if there are none.
+        """
+        file = folder / FILE
+        if not file.exists():
+            raise StoreError(f"{folder} holds no {FILE}: give the folder that --out named")
+        with saying(file, "opened"), contextlib.closing(connect(file, "ro")) as database:
+            if not tables(database, file):
+                raise StoreError(f"{file} is empty: its batch was stopped before it began")
+            assignment = check(database, file)
+            return Results(file, assignment, read_people(database), state_of(database))
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A file that needs no companions can be copied, and read where nothing can be written.
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._database.execute("PRAGMA busy_timeout = 0")
+            self._database.execute("PRAGMA journal_mode = DELETE")
+        self._database.close()
+        os.close(self._folder_lock)
+
+    def set_options(self, options: Mapping[str, Any]) -> None:
+        """Remembers the options of the batch, its seed among them, for when it is taken up again.
+
+        They are whatever JSON can hold.
+        """
+        value = json.dumps(dict(options))
+        if json.loads(value) == self.options():
+            return
+        with self._change() as database:
+            database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
+
+    def set_paths(self, paths: Sequence[str]) -> None:
+        """Remembers where the submissions lie, for who wants to look at them again."""
+        if self.paths() != list(paths):
+            with self._change() as database:
+                value = json.dumps(list(paths))
+                database.execute("INSERT OR REPLACE INTO batch VALUES ('paths', ?)", (value,))
+
+    def set_downloads(self, names: Mapping[str, Sequence[str]]) -> None:
+        """Remembers what a platform's download calls what belongs to each submission."""
+        if self.downloads() != {name: tuple(files) for name, files in names.items()}:
+            with self._change() as database:
+                value = json.dumps({name: list(files) for name, files in names.items()})
+                database.execute("INSERT OR REPLACE INTO batch VALUES ('downloads', ?)", (value,))
+
+    def submission_hashes(self) -> dict[str, str]:
+        """The hash of each submission that has a grade, by its name."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return dict(self._database.execute("SELECT name, submission_hash FROM submission"))
+
+    def unexplained(self) -> dict[str, str]:
+        """By the names of submissions that lack words: why, in the class's order."""
+        query = (
+            "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
+            "ORDER BY position, name"
+        )
+        with self._one_at_a_time, saying(self._file, "read"):
+            return dict(self._database.execute(query))
+
+    def submissions(self) -> list[str]:
+        """The names of the submissions that have a grade, whatever it is, in the class's order."""
+        query = "SELECT name FROM submission ORDER BY position, name"
+        with self._one_at_a_time, saying(self._file, "read"):
+            return [name for (name,) in self._database.execute(query)]
+
+    def finished(self) -> dict[str, str]:
+        """The cache key of each submission that needs no grading, by its name."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
+
+    def earlier(self, submission: str) -> EarlierGrade | None:
+        """A submission's grade, if verdicts of it can stand without the others."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return read_earlier(self._database, numbered_tests(self._database), submission)
+
+    def test_hashes(self, suite_hash: str) -> dict[str, str]:
+        """What `set_test_hashes` was given for a suite; nothing, where it is not known."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return read_test_hashes(self._database, suite_hash)
+
+    def set_test_hashes(self, suite_hash: str, hashes: Mapping[str, str]) -> None:
+        """Remembers what the verdicts on each test of a suite depend on."""
+        if self.test_hashes(suite_hash) != hashes:
+            with self._change() as database:
+                write_test_hashes(database, suite_hash, hashes)
+
+    def lacking(self) -> dict[str, set[str]]:
+        """The packages that were not installed for a submission, by its name."""
+        with self._one_at_a_time, saying(self._file, "read"):
+            return read_lacking(self._database)
+
+    def add(
+        self, grade: Grade, key: str, position: int, wrong: Mapping[str, Status] | None = None
+    ) -> None:
+        """Writes a grade in place of the submission's earlier one, if there was one.
+
+        `key` stands for all that the grade depends on; `position` is the submission's place in the
+        class. If the same went `wrong` as in the earlier grade, the words for that stand.
+        """
+        name = well_formed(grade.submission)
+        is_same = wrong is not None and went_wrong(grade.tests) == wrong
+        with self._change() as database:
+            words = read_words(database, name) if is_same else None
+            database.execute("DELETE FROM submission WHERE name = ?", (name,))
+            tail = (position, key, grade.is_complete)
+            number = database.execute(ADD_SUBMISSION, submission_row(grade) + tail).lastrowid
+            rows = [
+                (number, place, self._number_of(row_of_test(verdict)), *verdict_row(verdict))
+                for place, verdict in enumerate(grade.tests)
+            ]
+            database.executemany(ADD_VERDICT, rows)
+            notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
+            database.executemany(ADD_NOTE, notes)
+            database.executemany(ADD_CARRIED, [(number, *carried_row(it)) for it in grade.carried])
+            assert number is not None
+            write_imports(database, number, grade.imports)
+            if words is not None:
+                write_words(database, number, [test.id for test in grade.tests], words)
+
+    def add_words(self, submission: str, words: Words) -> None:
+        """Writes what explains a submission's grade, in place of what was said before.
+
+        Of a submission that has no grade, and of tests that its grade does not have, nothing is
+        kept; no outcome and no score is changed.
+        """
+        numbered = "SELECT number FROM submission WHERE name = ?"
+        placed = "SELECT id, place FROM verdict JOIN test ON number = test WHERE submission = ?"
+        said = "UPDATE submission SET said = ?, unexplained = ? WHERE number = ?"
+        with self._change() as database:
+            found = database.execute(numbered, (well_formed(submission),)).fetchone()
+            if found is None:
+                return
+            (number,) = found
+            places = dict(database.execute(placed, (number,)))
+            database.execute("DELETE FROM words WHERE submission = ?", (number,))
+            rows = [
+                (number, places[test], *words_row(told))
+                for test, told in words.tests.items()
+                if test in places
+            ]
+            database.executemany(ADD_WORDS, rows)
+            database.execute("DELETE FROM evidence WHERE submission = ?", (number,))
+            if words.evidence != Evidence():
+                database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
+            write_wrong(database, number, words.wrong)
+            message, missing = well_formed(words.message), well_formed(words.missing)
+            database.execute(said, (message, missing, number))
+
+    def set_names(self, named: Sequence[Named]) -> None:
+        """Writes what an instructor says of answers that nothing else explains, and nothing else.
+
+        It is told by submission and exercise; what was said so before is forgotten.
+        """
+        with self._change() as database:
+            write_names(database, named)
+
+    def set_people(
+        self,
+        authors: Mapping[str, Sequence[Author]],
+        late: Iterable[str] = (),
+        absentees: Sequence[Author] = (),
+        times: Mapping[str, datetime.datetime] = _NO_TIMES,
+        unsure: Mapping[str, str] = _NOTHING_UNSURE,
+    ) -> None:
+        """Writes who handed in what, in place of what was known before.
+
+        `authors` are those of each submission, by its name; `late` the names of late ones; `times`
+        are when submissions were handed in; `unsure` says why it is not certain whose some are.
+        """
+        known = {name: tuple(people) for name, people in authors.items() if people}
+        people = People(known, frozenset(late), tuple(absentees), dict(times), dict(unsure))
+        if people == self._people:
+            return
+        with self._change() as database:
+            write_people(database, people)
+            self._people = read_people(database)
+
+    def set_late_rule(self, rule: LateRule | None) -> None:
+        """Remembers what handing in late costs, for who settles grades elsewhere."""
+        if rule == self.late_rule():
+            return
+        value = json.dumps(rule.as_json() if rule else None)
+        with self._change() as database:
+            database.execute("INSERT OR REPLACE INTO batch VALUES ('late', ?)", (value,))
+
+    def keep_only(self, names: Sequence[str]) -> None:
+        """Forgets submissions that are not among `names`, the class as it is now, in its order."""
+        positions = {well_formed(name): position for position, name in enumerate(names)}
+        with self._change() as database:
+            known = database.execute("SELECT name, position FROM submission").fetchall()
+            gone = [(name,) for name, _ in known if name not in positions]
+            moved = [
+                (positions[name], name)
+                for name, position in known
+                if positions.get(name, position) != position
+            ]
+            database.executemany("DELETE FROM submission WHERE name = ?", gone)
+            database.executemany("UPDATE submission SET position = ? WHERE name = ?", moved)
+
+    def clear(self) -> None:
+        """Forgets every grade, and the options."""
+        with self._change() as database:
+            for table in _OF_GRADES:
+                database.execute(f"DELETE FROM {table}")
+            database.execute("DELETE FROM batch WHERE key = 'options'")
+            self._tests.clear()
+
+    def update_jsonl(self, path: Path) -> None:
+        """Writes `results.jsonl`, unless it lies there as it was written of the same grades.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        with self._one_at_a_time, saying(self._file, "read"):
+            if are_current(self._database, path):
+                return
+            state = state_of(self._database)
+        self.write_jsonl(path)
+        with self._one_at_a_time, saying(self._file, "written"), transaction(self._database):
+            note_lines(self._database, path, state)
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        with self._one_at_a_time, saying(self._file, "written"):
+            tests = dict(self._tests)
+            try:
+                with transaction(self._database):
+                    before = self._database.total_changes
+                    yield self._database
+                    if self._database.total_changes > before:
+                        draw_state(self._database)
+            except BaseException:
+                self._tests = tests
+                raise
+
+    def _number_of(self, test: TestRow) -> int:
+        if test not in self._tests:
+            number = self._database.execute(ADD_TEST, test).lastrowid
+            assert number is not None
+            self._tests[test] = number
+        return self._tests[test]

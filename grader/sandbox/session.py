@@ -1,0 +1,367 @@
+"""One submission's sitting: its worker, its time, and what it may still be asked."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.core.causes import NOT_CALLED, USED_UP
+from grader.core.replies import Reply, Sealed, Unremarkable, opened
+from grader.core.settings import CPU, WALL_FACTOR
+from grader.core.submission import Submission
+from grader.core.verdict import Status
+from grader.core.wire.calls import Call, Raised
+from grader.core.wire.trials import Outcomes, Trials
+from grader.core.wire.values import Value
+from grader.sandbox.allowance import Allowance, Patience
+from grader.sandbox.environment import Environment
+from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.missed import with_what_was_missed
+from grader.sandbox.redaction import redacted, without_places
+from grader.sandbox.worker import Worker, WorkerLost
+from grader.testing.outcome import StudentFault
+from grader.testing.two_processes import TwoProcesses, in_two_processes
+from grader.testing.wording import Wording
+
+_LOSSES = 2
+# So many calls may take all their time. Who hangs as often has one part that is asked by many.
+_HANGS = 4
+_SHARE_AFTER_HANGS = 0.25
+_SPARE_SECONDS = 10
+_PRINTED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a submission may use: seconds in all, bytes of memory, a device.
+
+    And the seconds for one call, which may take `call_wall` seconds on the wall while the machine
+    is busy, and for the import, if these are fewer than all. If one `tells_where`, a worker is
+    asked where it is when they are over.
+    """
+
+    submission_seconds: float
+    call_seconds: float
+    call_wall: float
+    memory: int
+    device: str = CPU
+    import_seconds: float = math.inf
+    tells_where: bool = False
+
+
+class Workbench:
+    """A worker in which edits are tried; `seconds` are those that it took for that."""
+
+    def __init__(self, worker: Worker, spare: float, familiar: Unremarkable) -> None:
+        self._worker = worker
+        self._spare = spare
+        self._familiar = familiar
+        self.seconds = 0.0
+
+    def ask(self, call: Call) -> Reply:
+        """The answer of the program as it is edited now; nothing is noted of it.
+
+        Raises:
+            StudentFault: if there is none.
+        """
+        patience = Patience(self._spare, WALL_FACTOR * self._spare)
+        try:
+            return self._worker.ask(call, patience, self._familiar)
+        except WorkerLost as lost:
+            raise StudentFault(lost.status, lost.message) from None
+        finally:
+            self.seconds += self._worker.taken.own
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials.
+
+        Raises:
+            WorkerLost: if the worker does not tell.
+        """
+        own = trials.seconds + self._spare
+        try:
+            return self._worker.try_edits(trials, Patience(own, WALL_FACTOR * own))
+        finally:
+            self.seconds += self._worker.taken.own
+
+
+class Sitting:
+    """Asks one submission, and starts a new worker after one was lost.
+
+    Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
+    the submission's own process takes is counted, and none in which it waits for this machine. An
+    exercise that lost two workers is not asked again, and after a few calls that took too long the
+    next may take less, so that one endless loop does not use up the others' time; and none is asked
+    where another one left too little memory. `whereabouts` is the
+    traceback of what took too long last, as far as its worker told it: a claim.
+    """
+
+    def __init__(
+        self,
+        server: Callable[[], ForkServer],
+        submission: Submission,
+        limits: Limits,
+        scratch: Path,
+        uses: Uses,
+        environment: Environment,
+        familiar: Unremarkable,
+        wording: Wording,
+    ) -> None:
+        self._server = server
+        self._submission = submission
+        self._limits = limits
+        self._scratch = scratch
+        self._uses = uses
+        self._environment = environment
+        self._familiar = familiar
+        self._wording = wording
+        self._worker: Worker | None = None
+        self._used = 0.0
+        self._wall = 0.0
+        self._beside = 0.0
+        self._bench: Workbench | None = None
+        self._asked = ""
+        self._losses: Counter[str] = Counter()
+        self._hangs = 0
+        self._closed: dict[str, StudentFault] = {}
+        self._printed = ""
+        self.problem: StudentFault | None = None
+        self.whereabouts = ""
+        self.isolation: Mapping[str, str] = {}
+        self.cell_errors: tuple[Raised, ...] = ()
+        self.import_seconds: Mapping[str, float] = {}
+        self.not_run: tuple[str, ...] = ()
+        self._missed: tuple[str, ...] = ()
+        self._handed_on: tuple[TwoProcesses, Value] | None = None
+
+    def open(self) -> StudentFault | None:
+        """Has a worker import the submission; what went wrong if it cannot be imported.
+
+        Raises:
+            ForkServerLost: if no worker could be had.
+        """
+        with contextlib.suppress(StudentFault):
+            self._running_worker()
+        return self.problem
+
+    def ask(self, call: Call, seconds: float = math.inf) -> Reply:
+        """The submission's answer to a call; one that came before may be sealed.
+
+        It may take so many `seconds` if these are fewer than those of any call. What a script does
+        with a file that it hands on is asked of a new worker.
+
+        Raises:
+            StudentFault: if there is none.
+            ForkServerLost: if no worker could be had.
+        """
+        parts = in_two_processes(call)
+        if parts is None:
+            self._handed_on = None
+            return self._ask(call, seconds)
+        if self._handed_on is None or not parts.follows(self._handed_on[0]):
+            self._handed_on = None
+            answer = opened(self._ask(parts.first, seconds))
+            if answer.raised is not None:
+                return answer
+            self._handed_on = parts, answer.value
+            self.close()
+        return self._ask(parts.second(self._handed_on[1]), seconds)
+
+    def _ask(self, call: Call, seconds: float) -> Reply:
+        self.whereabouts = ""
+        if call.adapter in self._closed:
+            raise self._closed[call.adapter].again()
+        if call.adapter != self._asked and self._worker is not None and self._worker.hoards:
+            self.close()
+        self._asked = call.adapter
+        worker = self._running_worker()
+        limits = self._limits
+        share = 1.0 if self._hangs < _HANGS else _SHARE_AFTER_HANGS
+        seconds = min(seconds, share * limits.call_seconds)
+        patience, whole = self._patience(seconds, share * limits.call_wall)
+        try:
+            answer = worker.ask(call, patience, self._familiar)
+            if isinstance(answer, Sealed):
+                return answer
+            self._uses.note_call(call.adapter, answer.uses)
+            if answer.raised is None:
+                if answer.digest is not None and not answer.uses:
+                    self._familiar.add(answer.digest)
+                return answer
+            raised = self._redact(answer.raised, worker, asked=True)
+            fault = self._environment.fault(raised)
+            if fault is not None:
+                raise fault
+            digest = hashlib.sha256(repr(raised).encode("utf-8", "backslashreplace")).digest()
+            return dataclasses.replace(answer, raised=raised, digest=digest)
+        except WorkerLost as lost:
+            self.whereabouts = self._whereabouts(lost, worker)
+            fault = self._fault(lost, whole, worker, hurried=share < 1)
+            self._lose(call.adapter, fault)
+            raise fault from None
+        finally:
+            self._note(worker)
+
+    @property
+    def used(self) -> float:
+        """The seconds of its time that are gone."""
+        return self._used
+
+    @property
+    def spent(self) -> float:
+        """The seconds that all of its workers took, those in which edits were tried as well."""
+        return self._used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
+
+    def charge(self, seconds: float) -> None:
+        """Takes the seconds that its answers cost the judge from the time that it has."""
+        self._used += seconds
+        self._wall += seconds
+
+    @contextlib.contextmanager
+    def bench(self) -> Iterator[Workbench]:
+        """A worker of its own in which edits of the submission can be tried, and which then ends.
+
+        None of its time is the submission's, and nothing that it prints is kept.
+
+        Raises:
+            WorkerLost: if it cannot import the submission, or is lost later on.
+            ForkServerLost: if no worker could be had.
+        """
+        self.close()
+        worker = self._new_worker()
+        try:
+            seconds = self._limits.call_seconds
+            patience = Patience(seconds, WALL_FACTOR * seconds)
+            loaded = worker.load(self._submission, patience)
+            self._beside += worker.taken.own
+            if loaded.problem is not None:
+                raise WorkerLost(Status.ERROR, "the submission was imported once, and not again")
+            self._bench = Workbench(worker, seconds, self._familiar)
+            yield self._bench
+        finally:
+            self._beside += 0.0 if self._bench is None else self._bench.seconds
+            self._bench = None
+            self._end(worker)
+
+    @property
+    def printed(self) -> str:
+        """The end of what the submission has printed so far."""
+        return without_places(self._printed, self._submission.root, self._scratch)
+
+    def close(self) -> None:
+        """Ends the worker, if one is running."""
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            self._end(worker)
+
+    def _note(self, worker: Worker) -> None:
+        """Notes what time an exchange with a worker took, and what was printed."""
+        taken = worker.taken
+        self._used += taken.own
+        self._wall += taken.wall
+        if worker.printed:
+            self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
+
+    def _running_worker(self) -> Worker:
+        if self.problem is not None:
+            raise self.problem.again()
+        if self._worker is None:
+            self._worker = self._start()
+        return self._worker
+
+    def _start(self) -> Worker:
+        seconds = min(self._limits.import_seconds, self._limits.submission_seconds)
+        patience, whole = self._patience(seconds, WALL_FACTOR * seconds)
+        worker = self._new_worker()
+        try:
+            loaded = worker.load(self._submission, patience, self._uses.forbidden)
+            self._uses.note_import(loaded.uses)
+            self.import_seconds = loaded.seconds
+            self.not_run, self._missed = loaded.not_run, loaded.missed
+            self._environment.note_absent(loaded.absent, bool(loaded.adapters))
+        except WorkerLost as lost:
+            self.whereabouts = self._whereabouts(lost, worker)
+            self._end(worker)
+            self.problem = self._fault(lost, whole, worker)
+            raise self.problem.again() from None
+        except ForkServerLost:
+            self._end(worker)
+            raise
+        finally:
+            self._note(worker)
+            self.isolation = worker.isolation
+        if loaded.problem is not None:
+            self._end(worker)
+            raised = self._redact(loaded.problem, worker)
+            fault = self._environment.fault(raised)
+            self.problem = fault or self._wording.raised(raised, self._submission.adapters)
+            raise self.problem.again()
+        root, scratch = self._submission.root, self._scratch
+        self.cell_errors = tuple(
+            redacted(
+                with_what_was_missed(self._environment.checked(one), self._missed), root, scratch
+            )
+            for one in loaded.cell_errors
+        )
+        return worker
+
+    def _new_worker(self) -> Worker:
+        seconds = int(self._limits.submission_seconds) + _SPARE_SECONDS
+        allowance = Allowance(self._limits.memory, cpu_seconds=seconds, device=self._limits.device)
+        return Worker.in_new_folder(self._server(), self._scratch, allowance)
+
+    def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
+        """What was raised, and printed before, without the folders of this machine."""
+        raised = dataclasses.replace(raised, printed=worker.printed_text)
+        checked = with_what_was_missed(self._environment.checked(raised, asked), self._missed)
+        return redacted(checked, self._submission.root, self._scratch)
+
+    def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
+        """How long it is waited for now, and whether that is the last of its time."""
+        seconds = self._limits.submission_seconds
+        left, wall_left = seconds - self._used, WALL_FACTOR * seconds - self._wall
+        if min(left, wall_left) <= 0:
+            raise StudentFault(
+                Status.TIMEOUT,
+                f"the submission's {seconds:.4g}{USED_UP}",
+            )
+        return Patience(min(wanted, left), min(wall, wall_left)), left <= wanted
+
+    def _whereabouts(self, lost: WorkerLost, worker: Worker) -> str:
+        asked = self._limits.tells_where and lost.status is Status.TIMEOUT
+        return worker.whereabouts() if asked else ""
+
+    def _fault(
+        self, lost: WorkerLost, whole: bool, worker: Worker, hurried: bool = False
+    ) -> StudentFault:
+        message = lost.message
+        if lost.status is Status.TIMEOUT and whole:
+            message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
+        elif lost.status is Status.TIMEOUT and hurried:
+            message += f" ({_HANGS} calls before had {self._limits.call_seconds:.4g} s)"
+        printed = without_places(worker.printed_text, self._submission.root, self._scratch)
+        return StudentFault(lost.status, "\n".join([message, *self._wording.printed(printed)]))
+
+    def _lose(self, adapter: str, fault: StudentFault) -> None:
+        if self._worker is not None:
+            self._end(self._worker)
+            self._worker = None
+        self._hangs += fault.status is Status.TIMEOUT
+        self._losses[adapter] += 1
+        if self._losses[adapter] >= _LOSSES:
+            message = f"{adapter}{NOT_CALLED}{fault.headline}"
+            self._closed[adapter] = StudentFault(fault.status, message)
+
+    def _end(self, worker: Worker) -> None:
+        try:
+            worker.end()
+        except ForkServerLost:
+            # Only this submission's processes ran below it, and they are gone with it.
+            return

@@ -1,0 +1,1 @@
+"""The assertions that tests make, and the words for what they find."""

@@ -1,0 +1,248 @@
+"""Says in words how an answer differs from what was expected: how much, where, and the worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from grader.core.wire.calls import Traced
+from grader.core.wire.records import Line
+from grader.testing.assertions.comparison import (
+    Comparison,
+    all_within,
+    place_of,
+    place_of_largest,
+    tolerance_for,
+)
+from grader.testing.outcome import known_of, place_in_words
+
+# What an answer is called that nobody gave a name.
+RESULT = "the result"
+_ROWS = 5
+# Of dropped numbers and of others; how far factors may be apart that are one.
+_TELLING = 3
+_ROUNDED = 1e-2
+_DIGITS = {torch.float16: 3, torch.bfloat16: 2}
+_UNWRITTEN = "torch.empty, whose numbers are whatever was in memory"
+_NAN = (
+    "NaN can come of 0 / 0, inf - inf, the root or logarithm of a negative number, a softmax over "
+    f"nothing but -inf, and of {_UNWRITTEN}."
+)
+_INFINITE = (
+    "Infinity can come of a division by 0, of numbers too large for the dtype, like exp(89) in "
+    f"float32, and of {_UNWRITTEN}."
+)
+# Of tolerances, and of the largest number: what strays less is right but for its numbers.
+_NEAR_TIMES, _NEAR = 5000, 5e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A result of another dtype than the inputs: which, at which line, and what it accounts for.
+
+    It `explains` an answer that is as near as numbers of that dtype can be.
+    """
+
+    dtype: torch.dtype
+    asked_in: torch.dtype
+    line: Line | None
+    explains: bool
+    by_inputs: bool = True
+
+    @classmethod
+    def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
+        """That of an answer of the submission's; None if it has the dtype of the inputs."""
+        known = known_of(actual)
+        if known is None or not actual.is_floating_point() or actual.dtype is known.asked_in:
+            return None
+        explains = all_within(actual, expected, tolerance_for(actual.dtype))
+        line = known.trace(Traced.DTYPE)
+        return cls(actual.dtype, known.asked_in, line, explains, known.by_inputs)
+
+    def in_words(self, what: str) -> Iterator[str]:
+        """What the dtypes are, and where it was changed."""
+        dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.asked_in))
+        digits = _DIGITS.get(self.dtype)
+        coarse = f" {dtype} holds {digits} digits of a number." if digits else ""
+        must = f"and the inputs are {asked}: it must stay" if self.by_inputs else "and must be"
+        yield f"{what} is {dtype}, {must} {asked}.{coarse}"
+        if self.line is not None:
+            yield f"It becomes {dtype} in {place_in_words(self.line)}"
+
+
+def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
+    """How many numbers are wrong and by how much, and where they are; a sentence each."""
+    if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
+        lines = [f"all {comparison.measurement.total} numbers in {what} are NaN", _NAN]
+    elif bool(comparison.strange.any()):
+        lines = [f"{_amount(what, comparison)}: {_strange(comparison)}"]
+        lines += _rows_without_a_number(comparison, axes)
+    elif comparison.boolean:
+        lines = [f"{_amount(what, comparison)}: {_untrue(comparison)}"]
+    elif not comparison.got.ndim:
+        lines = [f"{what} is {_number(float(comparison.got))}; it{_farthest(comparison)}"]
+    else:
+        lines = [f"{_amount(what, comparison)}; the worst{_farthest(comparison)}"]
+    return [*lines, *_where(comparison.ratio > 1, axes)]
+
+
+def nearness_in_words(comparison: Comparison) -> Iterator[str]:
+    """How near an answer is of which all numbers are nearly right, and what that may come of."""
+    got, want = comparison.got, comparison.want
+    times = comparison.measurement.error_over_tolerance
+    if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
+        return
+    share = 100 * float((got - want).abs().max() / want.abs().max())
+    one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest at most")
+    yield (
+        f"{one} near: off by {share:.2g} %{of}. Rounded numbers, a constant or a dtype on the way "
+        "may be why."
+    )
+
+
+def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
+    """Whether all numbers are right but for a small share of the largest."""
+    if got.shape != want.shape or not want.numel():
+        return False
+    off = (got.to(torch.float64) - want.to(torch.float64)).abs().max()
+    return bool(off <= _NEAR * want.to(torch.float64).abs().max())
+
+
+def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
+    """What is behind answers in half precision that are all 0, infinite or NaN where wrong."""
+    got, wrong = comparison.got, comparison.ratio > 1
+    if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
+        yield (
+            "float16 holds no number above 65504: does a square or a sum on the way become "
+            "infinite? Compute in float32 (x.float()), and give only the result the input's dtype."
+        )
+
+
+def dropout_in_words(comparison: Comparison) -> Iterator[str]:
+    """That some numbers are 0, and the others too large by one factor: inverted dropout is on."""
+    got, want = comparison.got, comparison.want
+    dropped, kept = int(((got == 0) & (want != 0)).sum()), got != 0
+    factors = got[kept] / want[kept]
+    if dropped < _TELLING or len(factors) < _TELLING or not bool(factors.isfinite().all()):
+        return
+    least = float(factors.min())
+    if least > 1 + _ROUNDED and float(factors.max()) < least * (1 + _ROUNDED):
+        yield f"{dropped} of them are 0, and all others too large by one factor: is dropout on?"
+
+
+def as_before(what: str, kind: str) -> str:
+    """That a parameter, or a gradient, which a step should have changed is what it was."""
+    is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
+    return (
+        f"{is_it} was before the step: nothing was written into it "
+        "(p = … makes a new tensor, p.add_(…) or p.copy_(…) change it)"
+    )
+
+
+def _amount(what: str, comparison: Comparison) -> str:
+    measurement = comparison.measurement
+    things = "truth values" if comparison.boolean else "numbers"
+    return f"{measurement.wrong} of {measurement.total} {things} in {what} are wrong"
+
+
+def _farthest(comparison: Comparison) -> str:
+    worst = comparison.measurement.worst
+    off = float((comparison.got[worst] - comparison.want[worst]).abs())
+    at = f" at index {list(worst)}" if worst else ""
+    times = _times(comparison.measurement.error_over_tolerance)
+    return f"{at} is off by {off:.3g}, {times} what is allowed"
+
+
+def _untrue(comparison: Comparison) -> str:
+    """How many are True that must not be, and how many False."""
+    if comparison.measurement.wrong == comparison.measurement.total:
+        return "each is the opposite of what it must be"
+    wrong = comparison.ratio > 1
+    untrue, unfalse = (int((wrong & (comparison.got == kind)).sum()) for kind in (1, 0))
+    counted = [(untrue, "True and must be False"), (unfalse, "False and must be True")]
+    return ", ".join(f"{count} are {which}" for count, which in counted if count)
+
+
+def _strange(comparison: Comparison) -> str:
+    """How many numbers are NaN, and how many infinite."""
+    strange, got = comparison.strange, comparison.got
+    kinds = [
+        (int((strange & got.isnan()).sum()), "NaN"),
+        (int((strange & got.isinf()).sum()), "infinite"),
+    ]
+    first = place_of_largest(strange.int())
+    told = " and ".join(f"{count} are {kind}" for count, kind in kinds if count)
+    return f"{told}, the first at index {list(first)}" if first else told
+
+
+def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
+    """Whether the numbers that are none fill whole rows, and from which on."""
+    nan = comparison.strange & comparison.got.isnan()
+    if not bool(nan.any()):
+        if bool(comparison.strange.any()):
+            yield _INFINITE
+        return
+    if nan.ndim and nan.shape[-1] > 1 and torch.equal(nan.any(-1), nan.all(-1)):
+        rows = nan.all(-1)
+        first = list(place_of_largest(rows.int()))
+        count = int(rows.sum())
+        are = "1 whole row is" if count == 1 else f"{count} whole rows are"
+        yield f"{are} NaN, all along {axes[-1]}, the first of them {first}."
+    yield _NAN
+
+
+def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
+    """Along which axes the wrong numbers keep to some places, where that is simply said."""
+    said = []
+    for place, axis in enumerate(axes):
+        others = [other for other in range(wrong.ndim) if other != place]
+        along = wrong.any(dim=others) if others else wrong
+        places = [int(i) for i in along.nonzero().flatten()]
+        words = _simply(places, len(along)) if 0 < len(places) < len(along) else None
+        if words:
+            said.append(f"{axis} = {words} (of {len(along)})")
+    if said:
+        yield f"All of them are at {', '.join(said)}; the rest is right."
+
+
+def _simply(places: Sequence[int], size: int) -> str | None:
+    """`0`, `2 to 4`, `1, 3, 5, …`; None for a choice that is not simply said."""
+    first, last = places[0], places[-1]
+    if first == last:
+        return str(first)
+    if list(places) == list(range(first, last + 1)):
+        return f"{first} to {last}"
+    if size > 3 and list(places) == list(range(first % 2, size, 2)):
+        return ", ".join([*map(str, places[:3]), *(["…"] if len(places) > 3 else [])])
+    return None
+
+
+def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[str]:
+    """The worst few, if they are numbers: index, perhaps what was expected, got, off by."""
+    if comparison.boolean or bool(comparison.strange.any()):
+        return
+    header = ["index", *(["expected"] if shows_expected else []), "got", "off by"]
+    rows = [header]
+    order = comparison.ratio.reshape(-1).argsort(descending=True, stable=True)
+    for number in order[: min(_ROWS, comparison.measurement.wrong)]:
+        place = place_of(number, comparison.ratio.shape)
+        want, got = float(comparison.want[place]), float(comparison.got[place])
+        off = abs(got - want)
+        shown = [_number(want)] if shows_expected else []
+        rows.append([str(list(place)), *shown, _number(got), _number(off, 3)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for index, *numbers in rows:
+        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        yield "    " + "  ".join([index.ljust(widths[0]), *aligned])
+
+
+def _number(value: float, digits: int = 6) -> str:
+    # Added to zero, -0.0 is 0.0.
+    return f"{value + 0.0:.{digits}g}" if math.isfinite(value) else str(value)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"

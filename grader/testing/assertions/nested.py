@@ -1,0 +1,181 @@
+"""Where two values first differ: by key, index and position."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+
+from grader.core.wire.values import Value, in_words
+from grader.testing.contract.kinds import with_article
+
+_SHOWN = 3
+_AROUND = 12
+_NEAR = 6
+_INDEX = re.compile(r"\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A part of a value that is not as expected: where it is, as in Python, and how it differs.
+
+    Of two tensors of one shape the numbers are still to be compared. `words` tell nothing of what
+    was expected beyond its type and size, `expected` does.
+    """
+
+    place: str
+    words: str = ""
+    expected: str = ""
+    tensors: tuple[torch.Tensor, torch.Tensor] | None = None
+
+
+def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Difference]:
+    """The parts in which two values differ, or may: tensors of one shape always are among them."""
+    if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray | torch.Tensor):
+        actual, expected = torch.as_tensor(actual), torch.as_tensor(expected)
+    both = actual, expected
+    if isinstance(actual, torch.Tensor) and isinstance(expected, torch.Tensor):
+        yield _of_tensors(actual, expected, place)
+    elif isinstance(actual, float) and isinstance(expected, int | float):
+        wanted = torch.tensor(float(expected), dtype=torch.float64)
+        yield Difference(place, tensors=(torch.tensor(actual, dtype=torch.float64), wanted))
+    elif type(actual) is not type(expected):
+        yield Difference(place, f"is {_kind(actual)}, where {_kind(expected)} was wanted")
+    elif isinstance(actual, dict) and isinstance(expected, dict):
+        yield from _of_dicts(actual, expected, place)
+    elif isinstance(actual, tuple) and hasattr(actual, "_fields"):
+        for name in actual._fields:
+            yield from differences(
+                getattr(actual, name), getattr(expected, name), f"{place}.{name}"
+            )
+    elif _is_short(actual) and _is_short(expected):
+        if actual != expected:
+            yield Difference(place, f"is {actual!r}", f"{expected!r} was expected")
+    elif isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+        yield from _of_sequences(actual, expected, place)
+    elif isinstance(actual, set | frozenset) and isinstance(expected, set | frozenset):
+        yield from _of_sets(actual, expected, place)
+    elif isinstance(actual, str | bytes) and actual != expected:
+        yield _of_texts(*both, place)  # type: ignore[arg-type]
+    elif actual != expected:
+        yield Difference(place, f"is {in_words(actual)}", f"{in_words(expected)} was expected")
+
+
+def side_by_side(actual: Value, expected: Value, place: str) -> tuple[str, str]:
+    """Two values in a line each: of long lists what stands near the place that differs."""
+    found = _INDEX.match(place)
+    if found:
+        at = int(found[1])
+    else:
+        at = min((len(one) for one in (actual, expected) if isinstance(one, list)), default=0)
+    return _around(actual, at), _around(expected, at)
+
+
+def _around(value: Value, at: int) -> str:
+    if not isinstance(value, list):
+        return in_words(value)
+    start, end = max(at - _NEAR, 0), at + _NEAR + 1
+    before, after = ["…"] * (start > 0), ["…"] * (end < len(value))
+    return f"[{', '.join([*before, *map(in_words, value[start:end]), *after])}]"
+
+
+def _of_tensors(actual: torch.Tensor, expected: torch.Tensor, place: str) -> Difference:
+    if actual.shape != expected.shape:
+        shapes = list(actual.shape), list(expected.shape)
+        return Difference(place, f"has shape {shapes[0]}, where {shapes[1]} was wanted")
+    return Difference(place, tensors=(actual, expected))
+
+
+def _of_dicts(
+    actual: dict[Any, Value], expected: dict[Any, Value], place: str
+) -> Iterator[Difference]:
+    absent = [key for key in expected if key not in actual]
+    beyond = [key for key in actual if key not in expected]
+    if absent or beyond:
+        yield _of_members("key", absent, beyond, len(actual), len(expected), place)
+        return
+    for key, own in expected.items():
+        yield from differences(actual[key], own, f"{place}[{in_words(key)}]")
+
+
+def _of_sets(actual: Iterable[Any], expected: Iterable[Any], place: str) -> Iterator[Difference]:
+    one, other = set(actual), set(expected)
+    absent, beyond = sorted(other - one, key=in_words), sorted(one - other, key=in_words)
+    if absent or beyond:
+        yield _of_members("element", absent, beyond, len(one), len(other), place)
+
+
+def _of_members(
+    noun: str, absent: list[Any], beyond: list[Any], got: int, wanted: int, place: str
+) -> Difference:
+    words = [f"has {_counted(got, noun)}, where {wanted} were wanted"] if got != wanted else []
+    if beyond:
+        words.append(f"{_listed(beyond)} {_is(beyond)} too much")
+    if absent and not words:
+        words.append(f"lacks {_counted(len(absent), noun)}")
+    missing = f"{_listed(absent)} {_is(absent)} missing" if absent else ""
+    return Difference(place, "; ".join(words), missing)
+
+
+def _of_sequences(
+    actual: list[Value] | tuple[Value, ...], expected: list[Value] | tuple[Value, ...], place: str
+) -> Iterator[Difference]:
+    shared = min(len(actual), len(expected))
+    for number in range(shared):
+        yield from differences(actual[number], expected[number], f"{place}[{number}]")
+    if len(actual) != len(expected):
+        words = f"has {_counted(len(actual), 'element')}, where {len(expected)} were wanted"
+        if len(actual) > shared:
+            yield Difference(
+                place, f"{words}: {in_words(actual[shared])} at [{shared}] is too much"
+            )
+        else:
+            missing = f"{in_words(expected[shared])} at [{shared}] is missing"
+            yield Difference(place, words, missing)
+
+
+def _is_short(value: Value) -> bool:
+    """Whether a value is a few short texts, which are said together: a merge, a key."""
+    if not isinstance(value, tuple) or not 0 < len(value) <= _SHOWN:
+        return False
+    return all(isinstance(one, str | bytes) and len(one) <= 2 * _AROUND for one in value)
+
+
+def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Difference:
+    shared = next(
+        (at for at, (a, b) in enumerate(zip(actual, expected, strict=False)) if a != b),
+        min(len(actual), len(expected)),
+    )
+    start = max(shared - _AROUND, 0)
+    got, wanted = (f"{text[start : shared + _AROUND]!r}" for text in (actual, expected))
+    noun = "byte" if isinstance(actual, bytes) else "character"
+    if max(len(actual), len(expected)) <= 2 * _AROUND:
+        return Difference(place, f"is {actual!r}", f"{expected!r} was expected")
+    words = f"is right up to its {noun} {shared}, where it goes on with {got}"
+    return Difference(place, words, f"there {wanted} was expected")
+
+
+def _kind(value: Value) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, torch.Tensor | numpy.ndarray):
+        return f"a tensor of shape {list(value.shape)}"
+    return "bytes" if isinstance(value, bytes) else with_article(type(value).__name__)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(members: list[Any]) -> str:
+    words = ", ".join(in_words(one) for one in members[:_SHOWN])
+    more = len(members) - _SHOWN
+    return f"{words} and {more} more" if more > 0 else words
+
+
+def _is(members: list[Any]) -> str:
+    return "is" if len(members) == 1 else "are"

@@ -1,0 +1,1 @@
+"""The adapters' contract: which kind of value each annotation asks for."""

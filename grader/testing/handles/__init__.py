@@ -1,0 +1,1 @@
+"""Handles: what a test calls and uses in place of a submission's functions and objects."""

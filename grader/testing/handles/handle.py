@@ -1,0 +1,421 @@
+"""Handles: what a test calls in place of the student's function and of the reference."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from grader.core.counting import WorkCounter
+from grader.core.verdict import Status
+from grader.core.wire.calls import MOST_LINES, Answer, Call, Traced, Work
+from grader.core.wire.records import Line
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Elsewhere, Named, Value, mapped
+from grader.testing.assertions.answers import checked
+from grader.testing.cases import Case, seed_of
+from grader.testing.contract.contract import Adapter, axis_names
+from grader.testing.contract.kinds import TensorType
+from grader.testing.handles.makers import Maker
+from grader.testing.handles.objects import as_value, joined, script_of, stays
+from grader.testing.handles.remarks import Came, remarked
+from grader.testing.handles.scripts import EndOfItems, Script, call_of
+from grader.testing.handles.telling import note_source, untouched
+from grader.testing.outcome import (
+    Returned,
+    StudentFault,
+    looking,
+    place_in_words,
+    returned,
+    where_of,
+)
+from grader.testing.wording import Wording
+from grader.worker.interpreter import Living
+from grader.worker.marshalling import copied, portable
+
+Ask = Callable[[Call], Answer]
+Observe = Callable[[Call, Any, bool], None]
+
+# What stands among expected values where an iterator has ended.
+_END = Named("StopIteration", {})
+
+
+class BrokenReference(Exception):
+    """A reference is missing or raised: nobody can be graded on it."""
+
+
+class Student(Maker):
+    """The student's adapter of one exercise: a call travels as data, and so does its answer.
+
+    Whatever comes back is checked against the annotations of the adapters before a test sees it.
+    `others` are the adapters of the whole contract.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        ask: Ask,
+        seed: int,
+        observe: Observe,
+        wording: Wording,
+        device: str = "cpu",
+        others: Mapping[str, Adapter] | None = None,
+    ) -> None:
+        super().__init__(adapter, others or {})
+        self._ask = ask
+        self._seed = seed
+        self._observe = observe
+        self._wording = wording
+        self._device = device
+
+    def __call__(self, *args: Value, **kwargs: Value) -> Any:
+        """The adapter's result: a tensor, or a number where the annotations say so.
+
+        Raises:
+            StudentFault: if nothing came, or something of another type or shape.
+        """
+        return self.asked(self.adapter, args, kwargs)
+
+    def seeded(self, number: int) -> Student:
+        """The same adapter with other random numbers: those of this `number`."""
+        seed = seed_of(self._seed, str(number))
+        given = (self._observe, self._wording, self._device, self._others)
+        return Student(self.adapter, self._ask, seed, *given)
+
+    def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
+        """The answer to the last step of a script, of the kind that `adapter` says.
+
+        Raises:
+            StudentFault: if nothing came, or something of another kind.
+        """
+        call = call_of(script.steps, self.adapter.name)
+        is_own = call.adapter == self.adapter.name
+        exercise = "" if is_own else self.adapter.name
+        call = replace(call, seed=self._seed, device=self._device, exercise=exercise)
+        answer = self._ask(call)
+        if answer.raised is not None:
+            if answer.raised.kind == "StopIteration" and call.asks_for_an_item:
+                raise EndOfItems
+            step = call.last
+            name = step.name if step and step.doing is Doing.ASK else call.adapter
+            raised = remarked(answer.raised, step, script.came.get(step.on) if step else None)
+            raise self._wording.raised(raised, name or adapter.name, call)
+        try:
+            said = Call(adapter.name, arguments)
+            trace = functools.partial(self._origin, call)
+            with looking():
+                result = checked(adapter, answer.value, said, self._wording, trace)
+        except StudentFault:
+            # A known mistake may be why the shape is another one.
+            if is_own:
+                self._observe(call, answer.value, True)
+            raise
+        if isinstance(result, Elsewhere):
+            raise StudentFault(
+                Status.FAILED,
+                f"{adapter.name} must return a tensor on {self._place}, where its inputs are, "
+                "not on another device",
+            )
+        if stays(adapter.result):
+            script.came[len(script.steps) - 1] = Came(adapter.name, adapter.result, result)
+        if is_own:
+            self._observe(call, result, False)
+        self._remember(result, adapter.result, arguments, call, script.steps)
+        note_source(result, call.last)
+        return result
+
+    def fault(self, text: str) -> Exception:
+        """The fault of a submission that left something otherwise than it must be."""
+        return StudentFault(Status.FAILED, text)
+
+    def gradients(
+        self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
+    ) -> dict[str, torch.Tensor]:
+        """Vector-Jacobian products of the result with `cotangent`, by the name of the input."""
+        answer = self.ask(inputs, wrt=wrt, cotangent=cotangent)
+        self.result(answer, inputs)
+        for name in wrt:
+            gradient = answer.gradients.get(name)
+            if gradient is None:
+                raise self._without_gradient(name, cotangent, wrt, inputs)
+            wanted = inputs[name]
+            if isinstance(wanted, torch.Tensor) and gradient.shape != wanted.shape:
+                raise StudentFault(Status.FAILED, f"the gradient of {name} has another shape")
+            self._remember(gradient, self.adapter.tensors.get(name), inputs)
+        return dict(answer.gradients)
+
+    def _without_gradient(
+        self,
+        name: str,
+        cotangent: torch.Tensor,
+        wrt: tuple[str, ...],
+        inputs: Mapping[str, Value],
+    ) -> StudentFault:
+        """The fault for an input that the result does not depend on, as far as autograd knows."""
+        trace = functools.partial(self._origin, self._call(inputs, wrt=wrt, cotangent=cotangent))
+        line = self._wording.origin(trace, Traced.GRADIENT)
+        said = (
+            f"no gradient reaches {name}: the result must depend on it through torch operations "
+            "only (no .detach(), .item(), .data, numpy, torch.tensor(...) of a tensor, or "
+            "torch.no_grad())"
+        )
+        ends = [] if line is None else [f"It ends in {place_in_words(line)}"]
+        return StudentFault(Status.FAILED, "\n".join([said, *ends]), where_of(line))
+
+    def count_work(self, **inputs: Value) -> Work:
+        """How many torch operations the call makes, and its largest tensor's elements."""
+        answer = self.ask(inputs, count_work=True)
+        self.result(answer, inputs)
+        return answer.work or Work(0, 0)
+
+    def count_lines(self, *args: Value, **kwargs: Value) -> int:
+        """How many lines of Python the call executes, those of libraries among them.
+
+        Steps that a test took before with the same things are part of the call. A module that
+        the call imports counts as well: let a call that is not counted go before.
+
+        Raises:
+            StudentFault: if something stopped the counting, or there is no end of lines.
+        """
+        script = joined(script_of(args, kwargs) or Script(self), args, kwargs)
+        bound = self.adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
+        steps = [*script.steps, Step(0, Doing.ASK, self.adapter.name, (), bound)]
+        call = replace(
+            call_of(steps, self.adapter.name),
+            seed=self._seed,
+            device=self._device,
+            count_lines=True,
+        )
+        answer = self._ask(call)
+        if answer.raised is not None:
+            raise self._wording.raised(answer.raised, self.adapter.name, call)
+        trace = functools.partial(self._origin, replace(call, count_lines=False))
+        checked(self.adapter, answer.value, Call(self.adapter.name, bound), self._wording, trace)
+        if answer.work is None or answer.work.lines >= MOST_LINES:
+            raise self.fault(
+                f"{self.adapter.name} executes {MOST_LINES:,} lines of Python or more, or stops "
+                "the grader from counting them (sys.settrace, for example)"
+            )
+        return answer.work.lines
+
+    def ask(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
+        """The answer to a call, with what `observe` (fields of `Call`) adds to it.
+
+        Raises:
+            StudentFault: if the submission raised, or gave no answer.
+        """
+        call = self._call(arguments, **observe)
+        answer = self._ask(call)
+        if answer.raised is not None:
+            raise self._wording.raised(answer.raised, self.adapter.name, call)
+        return answer
+
+    def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
+        """The value in an answer, once it is of the type and shape that the contract says.
+
+        Raises:
+            StudentFault: if it is not.
+        """
+        call = Call(self.adapter.name, arguments)
+        trace = functools.partial(self._origin, self._call(arguments))
+        return checked(self.adapter, answer.value, call, self._wording, trace)
+
+    def _origin(self, call: Call, what: Traced) -> Line | None:
+        """The line behind a result, found by the same call once more; None if it is not plain."""
+        try:
+            return self._ask(replace(call, trace=what)).origin
+        except StudentFault:
+            return None
+
+    def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
+        device = {"device": self._device}
+        return Call(self.adapter.name, arguments, seed=self._seed, **(device | observe))
+
+    @property
+    def _place(self) -> str:
+        return "the CPU" if self._device == "cpu" else f"the device {self._device}"
+
+    def _remember(
+        self,
+        tensor: Any,
+        annotated: object,
+        arguments: Mapping[str, Value],
+        call: Call | None = None,
+        steps: Sequence[Step] = (),
+    ) -> None:
+        """Remembers where a tensor comes from, for what may have to be said about it.
+
+        Its line is found by its `call`, if that is told; `steps` are those that were taken. Of
+        tensors in something else it is remembered in which dtype they were asked for.
+        """
+        if isinstance(tensor, list | tuple | dict):
+            for part in tensor.values() if isinstance(tensor, dict) else tensor:
+                self._remember(part, None, arguments)
+        if not isinstance(tensor, torch.Tensor):
+            return
+
+        def trace(what: Traced) -> Line | None:
+            if call is None:
+                return None
+            return self._wording.origin(functools.partial(self._origin, call), what)
+
+        # At home the adapters may be a student's own, without annotations.
+        axes = (
+            axis_names(annotated, tensor.ndim)
+            if isinstance(annotated, TensorType)
+            else tuple(f"axis {place}" for place in range(tensor.ndim))
+        )
+        is_as_before = untouched(tensor, call.last if call else None, steps)
+        asked_in, by_inputs = _asked_in(arguments), bool(_dtypes_of(arguments))
+        returned(Returned(tensor, axes, asked_in, trace, is_as_before, by_inputs))
+
+
+class Reference(Maker):
+    """The hidden right solution of one exercise, computed in float64.
+
+    Where there is no solution (at home), the answers are those that were frozen with the case.
+    `functions` are all references, `others` the adapters of the whole contract.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        functions: Mapping[str, Callable[..., Any]],
+        case: Case,
+        others: Mapping[str, Adapter] | None = None,
+    ) -> None:
+        super().__init__(adapter, others or {})
+        self._functions = functions
+        self._function = functions.get(adapter.name)
+        self._case = case
+
+    def __call__(self, *args: Value, **kwargs: Value) -> Any:
+        """What a right solution returns, in float64, or a handle of it."""
+        return self.asked(self.adapter, args, kwargs)
+
+    def answer(self, script: Script, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
+        """The next expected value, computed if it is not known; of what stays there is none.
+
+        Raises:
+            EndOfItems: if it is the end of an iterator.
+        """
+        if stays(adapter.result):
+            return None
+        value = self._case.expect(lambda: {"": self._carried_out(script)})[""]
+        if isinstance(value, Named) and value.name == _END.name:
+            raise EndOfItems
+        return adapter.result.taken(value)
+
+    def fault(self, text: str) -> Exception:
+        """That of a reference is nobody else's."""
+        return BrokenReference(f"the reference of {self.adapter.name}: {text}")
+
+    def _carried_out(self, script: Script) -> Value:
+        """What the last step of a script gives."""
+        script.kept = script.kept or Living(self._functions)
+        exactly = call_of(_steps_in_float64(script), self.adapter.name)
+        function = self._functions.get(exactly.adapter)
+        if function is None and exactly.adapter:
+            raise BrokenReference(f"solutions/ has no {exactly.adapter}")
+        try:
+            value = script.kept.result(function, exactly.arguments, exactly)
+            # What lives on is changed by later steps.
+            result: Value = copied(portable(value)) if exactly.is_script else value
+        except StopIteration:
+            return _END
+        except Exception as error:
+            raise BrokenReference(f"the reference of {exactly.adapter} raised {error!r}") from error
+        if not exactly.is_script:
+            script.kept.forget()
+        return result
+
+    def gradients(
+        self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
+    ) -> dict[str, torch.Tensor]:
+        """Vector-Jacobian products of the reference with `cotangent`, in float64."""
+        products: Any = self._case.expect(lambda: self._products(cotangent, wrt, inputs))
+        return dict(products)
+
+    def count_work(self, **inputs: Value) -> Work:
+        """How many torch operations the reference makes, and its largest tensor's elements."""
+        counted: Any = self._case.expect(lambda: {"": self._count(inputs)})[""]
+        return Work(*(int(number) for number in counted))
+
+    def _compute(self, arguments: Mapping[str, Value]) -> Value:
+        if self._function is None:
+            raise BrokenReference(f"solutions/ has no {self.adapter.name}")
+        try:
+            result: Value = self._function(**{k: in_float64(v) for k, v in arguments.items()})
+        except Exception as error:
+            raise BrokenReference(
+                f"the reference of {self.adapter.name} raised {error!r}"
+            ) from error
+        return result
+
+    def _products(
+        self, cotangent: torch.Tensor, wrt: tuple[str, ...], inputs: Mapping[str, Value]
+    ) -> dict[str, torch.Tensor]:
+        arguments = {name: in_float64(value) for name, value in inputs.items()}
+        wanted = {name: arguments[name].detach().requires_grad_() for name in wrt}
+        result = self._compute(arguments | wanted)
+        if not isinstance(result, torch.Tensor):
+            raise BrokenReference(f"{self.adapter.name} has gradients only where it is a tensor")
+        products = torch.autograd.grad(result, list(wanted.values()), cotangent.to(result.dtype))
+        return dict(zip(wanted, products, strict=True))
+
+    def _count(self, inputs: Mapping[str, Value]) -> torch.Tensor:
+        with WorkCounter() as counter:
+            self._compute(inputs)
+        return torch.tensor([counter.operations, counter.largest])
+
+
+def in_float64(value: Value) -> Any:
+    """A value as references get it: floating-point tensors in float64."""
+    return mapped(value, _in_float64)
+
+
+def call_in_float64(call: Call) -> Call:
+    """A call as a reference gets it."""
+    arguments = {name: in_float64(value) for name, value in call.arguments.items()}
+    before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
+    return replace(call, arguments=arguments, before=before, then=then)
+
+
+def _steps_in_float64(script: Script) -> Sequence[Step]:
+    """The steps of a script as a reference gets them; each is made once."""
+    same = (one is step for (one, _), step in zip(script.exact, script.steps, strict=False))
+    del script.exact[sum(itertools.takewhile(bool, same)) :]
+    rest = script.steps[len(script.exact) :]
+    script.exact += [(step, step_in_float64(step)) for step in rest]
+    return [exact for _, exact in script.exact]
+
+
+def step_in_float64(step: Step) -> Step:
+    """A step of a script as a reference gets it."""
+    keywords = {name: in_float64(value) for name, value in step.keywords.items()}
+    return replace(step, positional=in_float64(step.positional), keywords=keywords)
+
+
+def _in_float64(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.to(torch.float64)
+    return value
+
+
+def _asked_in(arguments: Mapping[str, Value]) -> torch.dtype:
+    """The dtype in which torch computes with these arguments; its default if none holds floats."""
+    dtypes = _dtypes_of(arguments)
+    return functools.reduce(torch.promote_types, dtypes) if dtypes else torch.get_default_dtype()
+
+
+def _dtypes_of(arguments: Mapping[str, Value]) -> list[torch.dtype]:
+    """The dtypes of arguments that are tensors of floating point."""
+    return [
+        value.dtype
+        for value in arguments.values()
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+    ]

@@ -1,0 +1,238 @@
+"""Handles of what stays in the worker: a test calls methods, reads attributes, takes items.
+
+A handle offers what the contract declares of its kind, and nothing else. Whatever is done becomes a
+step of a script (`grader/testing/handles/scripts.py`), which is carried out where the object lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from grader.core.verdict import Status
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Local, Value, mapped
+from grader.testing.contract.contract import Adapter
+from grader.testing.contract.kinds import Anything, Kind, OneOf, PlainType
+from grader.testing.contract.object_kinds import (
+    OBJECT,
+    PARAMETER,
+    ClassType,
+    IteratorType,
+    NumbersType,
+    ObjectType,
+    ParameterType,
+    Signature,
+)
+from grader.testing.handles.scripts import EndOfItems, Script, Thing
+from grader.testing.outcome import StudentFault
+
+NUMBERS = NumbersType()
+_MOST_ITEMS = 100_000
+
+
+def handle(kind: Kind, value: Any, thing: Thing, name: str) -> Any:
+    """What a test gets of a kind: a value as it is, or a handle of what stays where it is.
+
+    `name` is what messages call it.
+    """
+    if isinstance(kind, ObjectType):
+        return ObjectHandle(kind, thing, name)
+    if isinstance(kind, ClassType):
+        return ClassHandle(kind, thing, name)
+    if isinstance(kind, ParameterType):
+        return ParameterHandle(thing, name)
+    if isinstance(kind, IteratorType):
+        return iter(value) if isinstance(value, list | tuple) else _items(kind, thing, name)
+    return value
+
+
+def stays(kind: Kind) -> bool:
+    """Whether what is of this kind stays in the worker."""
+    return isinstance(kind, ObjectType | ClassType | ParameterType | IteratorType)
+
+
+def asked(
+    script: Script, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    """What a call of an adapter gives, as one more step; its arguments may hold handles."""
+    script = joined(script, args, kwargs)
+    bound = adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
+    return _taken(script, Step(0, Doing.ASK, adapter.name, (), bound), adapter, bound)
+
+
+def joined(script: Script, *values: Any) -> Script:
+    """The script of a step that takes these values, of which each handle's script is a part."""
+    for one in _handles_in(values):
+        other = one._thing.script
+        if other is not script:
+            script.join(other)
+    return script
+
+
+def script_of(*values: Any) -> Script | None:
+    """The script of the first handle among values."""
+    first = next(_handles_in(values), None)
+    return None if first is None else first._thing.script
+
+
+def as_value(value: Any) -> Any:
+    """A handle as it stands in the arguments of a step, which is to be of the same script."""
+    return value._local() if isinstance(value, Handle) else value
+
+
+class Handle:
+    """Something that stays where it was made; `_what` says what it is, in a word or two.
+
+    What an object has by itself is private here: it may be declared to have anything.
+    """
+
+    _what = OBJECT
+    _thing: Thing
+    _name: str
+
+    def __init__(self, thing: Thing, name: str) -> None:
+        vars(self).update(_thing=thing, _name=name)
+
+    def _local(self) -> Local:
+        """It, in the arguments of a step."""
+        return Local(self._thing.place, self._what)
+
+    def _called(self, method: str, name: str, signature: Signature, args: Any, kwargs: Any) -> Any:
+        adapter = Adapter(name, signature.kinds, signature.result)
+        script = joined(self._thing.script, args, kwargs)
+        positional, keywords = mapped(args, as_value), mapped(kwargs, as_value)
+        bound = adapter.bind(positional, keywords)
+        step = Step(self._thing.place, Doing.CALL, method, positional, keywords)
+        return _taken(script, step, adapter, bound)
+
+    def _read(self, attribute: str, kind: Kind) -> Any:
+        name = f"{self._name}.{attribute}" if attribute else self._name
+        step = Step(self._thing.place, Doing.READ, attribute)
+        return _taken(self._thing.script, step, Adapter(name, {}, kind), {})
+
+    def _write(self, attribute: str, value: Any) -> None:
+        script = joined(self._thing.script, value)
+        written = (mapped(value, as_value),)
+        script.take(Step(self._thing.place, Doing.WRITE, attribute, written))
+
+
+class ObjectHandle(Handle):
+    """An object: its declared methods are called, its declared attributes read and written."""
+
+    def __init__(self, kind: ObjectType, thing: Thing, name: str) -> None:
+        super().__init__(thing, name)
+        vars(self).update(_kind=kind)
+
+    def __getattr__(self, name: str) -> Any:
+        kind: ObjectType = vars(self)["_kind"]
+        if name in kind.attributes:
+            return self._read(name, kind.attributes[name])
+        if name not in kind.methods:
+            raise AttributeError(f"adapters.py declares no {name} of {kind}")
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            said = f"{self._name}.{name}"
+            return self._called(name, said, kind.methods[name], args, kwargs)
+
+        return method
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind: ObjectType = vars(self)["_kind"]
+        if name not in kind.attributes:
+            raise AttributeError(f"adapters.py declares no attribute {name} of {kind}")
+        self._write(name, value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        signature = vars(self)["_kind"].methods["__call__"]
+        return self._called("", self._name, signature, args, kwargs)
+
+    def __len__(self) -> int:
+        signature = Signature({}, PlainType(int))
+        length: int = self._called("__len__", f"len of {self._name}", signature, (), {})
+        return length
+
+
+class ClassHandle(Handle):
+    """A class: a call makes an object."""
+
+    _what = "a class"
+
+    def __init__(self, kind: ClassType, thing: Thing, name: str) -> None:
+        super().__init__(thing, name)
+        self._kind = kind
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ObjectHandle:
+        made = self._kind.made
+        declared = made.methods.get("__init__")
+        names = [*(f"argument {number}" for number in range(len(args))), *kwargs]
+        kinds = declared.kinds if declared else dict.fromkeys(names, Anything())
+        found: ObjectHandle = self._called("", self._name, Signature(kinds, made), args, kwargs)
+        return found
+
+
+class ParameterHandle(Handle):
+    """A parameter: its numbers, and the gradient that is put into it."""
+
+    _what = PARAMETER
+
+    @property
+    def value(self) -> torch.Tensor:
+        """Its numbers as they are now."""
+        numbers: torch.Tensor = self._read("", NUMBERS)
+        return numbers
+
+    @property
+    def grad(self) -> torch.Tensor | None:
+        """Its gradient as it is now."""
+        gradient: torch.Tensor | None = self._read("grad", OneOf((NUMBERS, PlainType(type(None)))))
+        return gradient
+
+    @grad.setter
+    def grad(self, gradient: torch.Tensor | None) -> None:
+        self._write("grad", gradient)
+
+
+def _taken(script: Script, step: Step, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
+    """What a step gives, as a test sees it."""
+    thing = script.take(step)
+    value = script.answer(adapter, arguments)
+    return handle(adapter.result, value, thing, adapter.name)
+
+
+def _handles_in(value: Any) -> Iterator[Handle]:
+    found: list[Handle] = []
+
+    def note(one: Any) -> Any:
+        if isinstance(one, Handle):
+            found.append(one)
+        return one
+
+    mapped(value, note)
+    return iter(found)
+
+
+def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
+    """The items, each asked for when it is wanted."""
+    source = thing.script.take(Step(thing.place, Doing.ITERATE))
+    adapter = Adapter(f"an item of {name}", {}, kind.item, is_item=True)
+    for _ in range(_MOST_ITEMS):
+        steps = source.script.steps
+        if steps[-1].doing is Doing.NEXT and steps[-1].on == source.place:
+            steps[-1] = replace(steps[-1], times=steps[-1].times + 1)
+        else:
+            steps.append(Step(source.place, Doing.NEXT))
+        try:
+            yield source.script.answer(adapter, {})
+        except EndOfItems:
+            # Whoever takes the steps anew must not ask for more than there is.
+            last = steps.pop()
+            if last.times > 1:
+                steps.append(replace(last, times=last.times - 1))
+            return
+    raise StudentFault(
+        Status.FAILED, f"{name} gave {_MOST_ITEMS} items, and was not at its end even then"
+    )

@@ -1,0 +1,168 @@
+"""What came of tests when the same answers were given before: a test is a function of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from grader.core.replies import Reply, opened
+from grader.core.verdict import Status
+from grader.core.wire.calls import Answer, Call, encode_call
+from grader.core.wire.delta import Sending
+from grader.testing.outcome import StudentFault
+
+Outcome = TypeVar("Outcome")
+Ask = Callable[[Call], Reply]
+Digests = tuple[bytes, ...]
+# Bytes of answers: to one test, and to all failed ones of a submission. Honest ones need thousands.
+MOST_HELD = 64 << 20
+_MOST_KEPT = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that was made to a submission, and its answer or why there is none."""
+
+    call: Call
+    answer: Reply | StudentFault
+
+    @property
+    def digest(self) -> bytes | None:
+        """The answer's digest, if there is an answer and it has one."""
+        return None if isinstance(self.answer, StudentFault) else self.answer.digest
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the answer holds."""
+        return 0 if isinstance(self.answer, StudentFault) else self.answer.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached(Generic[Outcome]):
+    """The outcome of a test, once all of its calls were answered."""
+
+    outcome: Outcome
+
+
+class Interview:
+    """The calls that one test makes to a submission; some answers may be known in advance.
+
+    `asked` are the calls that were made, in their order. Their answers are bounded together.
+    """
+
+    def __init__(self, ask: Ask, known: Sequence[Asked]) -> None:
+        self._ask = ask
+        self._known = deque(known)
+        self.asked: list[Asked] = []
+        self._held = 0
+        self._expected, self._wanted = Sending(), Sending()
+
+    def ask(self, call: Call) -> Answer:
+        """The answer to the test's next call.
+
+        Raises:
+            StudentFault: if there is none.
+        """
+        known = self._known.popleft() if self._known else None
+        if known is None or not self._is_for(known.call, call):
+            self._known.clear()
+            known = asked_for(call, self._ask)
+        self._held += known.size
+        if self._held > MOST_HELD:
+            said = f"its answers to one test take more than {MOST_HELD >> 20} MB"
+            known = Asked(call, StudentFault(Status.FAILED, said))
+        self.asked.append(Asked(call, known.answer))
+        if isinstance(known.answer, StudentFault):
+            raise known.answer
+        return opened(known.answer)
+
+    def _is_for(self, expected: Call, wanted: Call) -> bool:
+        """Whether two calls ask for the very same, to the last bit, as those before them did."""
+        frames = self._expected.frame(expected), self._wanted.frame(wanted)
+        return expected is wanted or frames[0] == frames[1]
+
+
+class FailedTests:
+    """The calls and answers of one submission's failed tests: so many bytes, the latest."""
+
+    def __init__(self, most: int = _MOST_KEPT) -> None:
+        self._most = most
+        self._asked: OrderedDict[str, Sequence[Asked]] = OrderedDict()
+
+    def __contains__(self, test: object) -> bool:
+        return test in self._asked
+
+    def clear(self) -> None:
+        """Forgets all, before the next submission."""
+        self._asked.clear()
+
+    def keep(self, test: str, asked: Sequence[Asked]) -> None:
+        """Keeps what a test was answered, and no earlier ones for which no room is left."""
+        self._asked[test] = asked
+        while self._size > self._most:
+            self._asked.popitem(last=False)
+
+    def asked(self, test: str) -> Sequence[Asked]:
+        """What a test was answered; nothing if that is not kept."""
+        return self._asked.get(test, ())
+
+    @property
+    def _size(self) -> int:
+        return sum(one.size for asked in self._asked.values() for one in asked)
+
+
+def asked_for(call: Call, ask: Ask) -> Asked:
+    """A call, once it was made."""
+    try:
+        return Asked(call, ask(call))
+    except StudentFault as fault:
+        return Asked(call, fault)
+
+
+class Memory(Generic[Outcome]):
+    """Answers, by their digests, lead to a test's next call or to its outcome.
+
+    Only answers that have a digest are remembered, and of each test only so many, the latest.
+    """
+
+    def __init__(self, most: int = 48) -> None:
+        self._most = most
+        self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
+
+    def follow(self, test: str, ask: Ask) -> tuple[Sequence[Asked], Outcome | None]:
+        """Makes the calls that a test is known to make, as far as that is known, or to its end."""
+        known = self._known.get(test, OrderedDict())
+        digests: Digests = ()
+        asked: list[Asked] = []
+        while (step := known.get(digests)) is not None:
+            known.move_to_end(digests)
+            if isinstance(step, _Reached):
+                return asked, step.outcome
+            asked.append(asked_for(step, ask))
+            if (digest := asked[-1].digest) is None:
+                break
+            digests = (*digests, digest)
+        return asked, None
+
+    def learn(self, test: str, asked: Sequence[Asked], outcome: Outcome) -> None:
+        """Remembers the calls that a test made, and where their answers led.
+
+        Not of a test that made more than are kept: what leads to its first answer would be gone.
+        """
+        if len(asked) >= self._most:
+            return
+        known = self._known.setdefault(test, OrderedDict())
+        digests: Digests = ()
+        for one in asked:
+            if digests not in known:
+                # What a script adds to the call before it is soon encoded, and all of it is much.
+                frame = None if one.call.is_script else encode_call(one.call)
+                known[digests] = replace(one.call, frame=frame)
+            if one.digest is None:
+                return
+            digests = (*digests, one.digest)
+        known[digests] = _Reached(outcome)
+        while len(known) > self._most:
+            known.popitem(last=False)

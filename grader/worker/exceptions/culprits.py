@@ -1,0 +1,188 @@
+"""Finds the line that is to be mended where what was raised is only what came of it.
+
+A line is told only if it is plain. Source is read, and nothing of the submission is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FunctionType, TracebackType
+
+import torch
+
+from grader.core.wire.calls import Frame
+from grader.worker.exceptions.expression import expression_and_statement, syntax_of, value_of
+from grader.worker.exceptions.odd_operands import origin_of_odd_operand
+from grader.worker.exceptions.passed_devices import origin_of_number_as_device
+from grader.worker.exceptions.places import function_at, line_at
+from grader.worker.exceptions.signature import callee
+from grader.worker.own_files import own_file
+
+_MISSPELT = 0.75
+_UNMADE = re.compile(r"has no attribute '_\w+(?:hooks\w*|parameters|buffers|modules)'")
+_KEYS = re.compile(r"(Missing|Unexpected) key\(s\) in state_dict: ([^\n]*)")
+
+
+def culprit(exception: BaseException, traces: Sequence[TracebackType], root: Path) -> Frame | None:
+    """The line behind an exception that was raised elsewhere; None if that is not plain."""
+    if not traces:
+        return None
+    for look in (
+        *(_misspelt_method, _no_super, _other_attribute, _state_key),
+        *(origin_of_odd_operand, origin_of_number_as_device),
+    ):
+        found = look(exception, traces, root)
+        if found is not None:
+            return found
+    return None
+
+
+def _misspelt_method(
+    exception: BaseException, traces: Sequence[TracebackType], root: Path
+) -> Frame | None:
+    """The method that is nearly called as Python or torch would call it."""
+    message = str(exception)
+    wanted = next(
+        (
+            name
+            for said, name in (
+                ("() takes no arguments", "__init__"),
+                ("object is not callable", "__call__"),
+                ('missing the required "forward" function', "forward"),
+            )
+            if said in message
+        ),
+        None,
+    )
+    kind = _class_in(traces[-1]) if wanted else None
+    if kind is None or wanted is None:
+        return None
+    own = {name: one for name, one in vars(kind).items() if isinstance(one, FunctionType)}
+    near = [name for name in own if name != wanted and _is_like(name, wanted)]
+    if wanted == "__call__" and "forward" in own and not issubclass(kind, torch.nn.Module):
+        near = ["forward"]
+    return _definition(own[near[0]], root) if len(near) == 1 else None
+
+
+def _is_like(name: str, wanted: str) -> bool:
+    one, other = name.strip("_").lower(), wanted.strip("_")
+    return difflib.SequenceMatcher(None, one, other).ratio() >= _MISSPELT
+
+
+def _no_super(exception: BaseException, _: Sequence[TracebackType], root: Path) -> Frame | None:
+    """The constructor of a module that does not call that of torch's."""
+    if not isinstance(exception, AttributeError) or not _UNMADE.search(str(exception)):
+        return None
+    for kind in type(exception.obj).__mro__:
+        own = vars(kind).get("__init__")
+        if isinstance(own, FunctionType) and own_file(own.__code__.co_filename, root):
+            is_calling = "super" in own.__code__.co_names
+            return None if is_calling else _definition(own, root)
+    return None
+
+
+def _other_attribute(
+    exception: BaseException, traces: Sequence[TracebackType], root: Path
+) -> Frame | None:
+    """Where an attribute of torch's own modules was set under nearly its name."""
+    if not isinstance(exception, AttributeError) or not exception.name:
+        return None
+    if not type(exception.obj).__module__.startswith("torch."):
+        return None
+    own = [name for name in getattr(exception.obj, "__dict__", {}) if isinstance(name, str)]
+    near = difflib.get_close_matches(exception.name, own, 1, cutoff=0.8)
+    if not near:
+        return None
+    setting = [
+        (file, node)
+        for file in dict.fromkeys(trace.tb_frame.f_code.co_filename for trace in traces)
+        for node in ast.walk(syntax_of(file))
+        if isinstance(node, ast.Attribute)
+        and node.attr == near[0]
+        and isinstance(node.ctx, ast.Store)
+    ]
+    return line_at(*_only(setting), root) if len(setting) == 1 else None
+
+
+def _only(places: Sequence[tuple[str, ast.Attribute]]) -> tuple[str, int]:
+    ((file, node),) = places
+    return file, node.lineno
+
+
+def _state_key(
+    exception: BaseException, traces: Sequence[TracebackType], root: Path
+) -> Frame | None:
+    """Where a key is written that a module does not have, or a layer is made that no key is for."""
+    if "in loading state_dict for" not in str(exception):
+        return None
+    keys = {
+        which: re.findall(r'"([^"\n]{1,200})"', listed)
+        for which, listed in _KEYS.findall(str(exception))
+    }
+    file = traces[-1].tb_frame.f_code.co_filename
+    unexpected = keys.get("Unexpected", [])
+    written = [
+        node.lineno
+        for node in ast.walk(syntax_of(file))
+        if isinstance(node, ast.Constant) and node.value in unexpected
+    ]
+    if len(unexpected) == len(written) == 1:
+        return line_at(file, written[0], root)
+    missing = {key.split(".")[0] for key in keys.get("Missing", [])}
+    if unexpected or len(missing) != 1:
+        return None
+    module = _names_in(traces[-1], torch.nn.Module)
+    return _made_layer(type(module), missing.pop(), root) if module is not None else None
+
+
+def _names_in(trace: TracebackType, kind: type) -> object | None:
+    """What the first name in the line that raised stands for that is of a kind."""
+    for nodes in expression_and_statement(trace):
+        for node in (inner for outer in nodes for inner in ast.walk(outer)):
+            if isinstance(node, ast.Name) and isinstance(
+                value := value_of([node.id], trace.tb_frame), kind
+            ):
+                return value
+    return None
+
+
+def _made_layer(kind: type, name: str, root: Path) -> Frame | None:
+    for base in kind.__mro__:
+        own = vars(base).get("__init__")
+        if not isinstance(own, FunctionType) or not own_file(own.__code__.co_filename, root):
+            continue
+        file = own.__code__.co_filename
+        for node in ast.walk(function_at(file, own.__code__.co_firstlineno) or ast.Module([], [])):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr == name
+                and isinstance(node.ctx, ast.Store)
+            ):
+                return line_at(file, node.lineno, root)
+    return None
+
+
+def _class_in(trace: TracebackType) -> type | None:
+    """The class of the object that the expression which raised called."""
+    for nodes in expression_and_statement(trace):
+        for node in (inner for outer in nodes for inner in ast.walk(outer)):
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func.func if isinstance(node.func, ast.Call) else node.func
+            value = callee(called, trace.tb_frame)
+            if isinstance(value, type):
+                return value
+            if isinstance(value, object) and type(value).__module__ not in ("builtins", "torch"):
+                return type(value)
+    return None
+
+
+def _definition(function: Callable[..., object], root: Path) -> Frame | None:
+    code = inspect.unwrap(function).__code__
+    found = function_at(code.co_filename, code.co_firstlineno)
+    return line_at(code.co_filename, found.lineno if found else code.co_firstlineno, root)

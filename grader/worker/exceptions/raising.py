@@ -1,0 +1,176 @@
+"""Describes what a submission raised: kind, message and the submission's own lines, bounded."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from grader.core.wire.calls import Frame, Operand, Raised
+from grader.worker.exceptions.culprits import culprit
+from grader.worker.exceptions.operands import operands_of
+from grader.worker.exceptions.signature import called_by, function_behind, signature_in_words
+from grader.worker.exceptions.suggesting import suggestion
+from grader.worker.own_files import own_file
+
+_MESSAGE = 4000
+_FRAMES = 20
+_FILES = 3
+# A debugger without a terminal gives up at the line after the one that called it.
+_DEBUGGERS = ("breakpoint(", "set_trace(")
+_NEAR = 10
+_NULL_BYTES = "source code string cannot contain null bytes"
+
+Found = TypeVar("Found")
+
+
+def describe_exception(
+    exception: BaseException, root: Path, called: Callable[..., Any] | None = None
+) -> Raised:
+    """An exception as text; `frames` are those of files below `root`, innermost last.
+
+    `called` is the function from whose call it came, which may not even have begun.
+    """
+    debugging = _is_debugger(exception.__traceback__)
+    kind = "BdbQuit" if debugging else type(exception).__name__
+    traces = _own_traces(exception.__traceback__, root)
+    frames = _own_frames(exception, traces, root, debugging)
+    innermost = traces[-1] if traces else None
+    not_text = _attempted(lambda: _not_text(exception, root), "")
+    return Raised(
+        kind=kind[:100],
+        message="" if debugging else (_message(exception) + not_text)[:_MESSAGE],
+        frames=frames,
+        missing=isinstance(exception, NotImplementedError) and _is_deliberate(frames),
+        operands=_attempted(lambda: _operands(exception, innermost), ()),
+        culprit=_attempted(lambda: culprit(exception, traces, root), None),
+        column=_column(exception),
+        accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
+        suggestion=_attempted(lambda: _meant(exception, root), "")[:100],
+        lacks=_attempted(lambda: _lacks(exception), ""),
+    )
+
+
+def _attempted(look: Callable[[], Found], otherwise: Found) -> Found:
+    """What is found by a look into a submission's objects, which may do anything at all."""
+    try:
+        return look()
+    except BaseException:
+        return otherwise
+
+
+def _is_debugger(trace: TracebackType | None) -> bool:
+    """Whether a debugger raised it, for want of a terminal."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+        if trace.tb_frame.f_globals.get("__name__") in ("bdb", "pdb"):
+            return True
+    return False
+
+
+def _is_deliberate(frames: tuple[Frame, ...]) -> bool:
+    """Whether the submission raised it itself; torch raises the same where a kernel is missing."""
+    return bool(frames) and frames[-1].source.startswith("raise")
+
+
+def _message(exception: BaseException) -> str:
+    try:
+        if isinstance(exception, SyntaxError):
+            return exception.msg or "invalid syntax"
+        return str(exception)
+    except BaseException as second:
+        return f"(its text cannot be shown: printing it raised {type(second).__name__})"
+
+
+def _not_text(exception: BaseException, root: Path) -> str:
+    """Which files Python cannot read as text, where its own message does not name one."""
+    if not _is_of_null_bytes(exception):
+        return ""
+    files = (own_file(str(path), root) for path in sorted(root.rglob("*.py")) if path.is_file())
+    binary = [file for file in files if file and b"\0" in (root / file).read_bytes()]
+    if not binary:
+        return ""
+    names = " or ".join(binary[:_FILES])
+    return f"; {names} is no text in UTF-8 (in UTF-16, perhaps): save it as UTF-8"
+
+
+def _is_of_null_bytes(exception: BaseException) -> bool:
+    """Whether source was not compiled for its null bytes: a ValueError until Python 3.11.3."""
+    if isinstance(exception, SyntaxError):
+        return exception.filename is None
+    return isinstance(exception, ValueError) and exception.args == (_NULL_BYTES,)
+
+
+def _operands(exception: BaseException, innermost: TracebackType | None) -> tuple[Operand, ...]:
+    is_syntax = isinstance(exception, SyntaxError)
+    return () if innermost is None or is_syntax else operands_of(innermost)
+
+
+def _accepts(
+    exception: BaseException,
+    innermost: TracebackType | None,
+    root: Path,
+    called: Callable[..., Any] | None,
+) -> str:
+    if not isinstance(exception, TypeError):
+        return ""
+    function = function_behind(called) if innermost is None else called_by(innermost)
+    return "" if function is None else signature_in_words(function, root)
+
+
+def _meant(exception: BaseException, root: Path) -> str:
+    return suggestion(exception, exception.__traceback__, root)
+
+
+def _lacks(exception: BaseException) -> str:
+    """The package, not a module of one, whose import found nothing."""
+    name = exception.name if isinstance(exception, ModuleNotFoundError) else None
+    return name[:100] if type(name) is str and "." not in name else ""
+
+
+def _column(exception: BaseException) -> int:
+    """Where in its line, without the indentation, the syntax is wrong; 0 if that is not known."""
+    if not isinstance(exception, SyntaxError) or not exception.offset or not exception.text:
+        return 0
+    indentation = len(exception.text) - len(exception.text.lstrip())
+    return min(max(exception.offset - indentation, 1), 301)
+
+
+def _own_frames(
+    exception: BaseException, traces: list[TracebackType], root: Path, debugging: bool
+) -> tuple[Frame, ...]:
+    frames = []
+    for trace in traces:
+        code = trace.tb_frame.f_code
+        line, file = trace.tb_lineno, own_file(code.co_filename, root) or ""
+        if debugging and trace is traces[-1]:
+            line = _line_of_debugger(code.co_filename, line)
+        frames.append(Frame(file, line, code.co_name[:100], _source(code.co_filename, line)))
+    if isinstance(exception, SyntaxError) and exception.filename:
+        own = own_file(exception.filename, root)
+        if own is not None:
+            text = (exception.text or "").strip()[:300]
+            frames.append(Frame(own, exception.lineno or 0, "", text))
+    return tuple(frames[-_FRAMES:])
+
+
+def _own_traces(trace: TracebackType | None, root: Path) -> list[TracebackType]:
+    found = []
+    while trace is not None:
+        if own_file(trace.tb_frame.f_code.co_filename, root) is not None:
+            found.append(trace)
+        trace = trace.tb_next
+    return found[-_FRAMES:]
+
+
+def _line_of_debugger(file: str, line: int) -> int:
+    for earlier in range(line, max(line - _NEAR, 0), -1):
+        if any(name in linecache.getline(file, earlier) for name in _DEBUGGERS):
+            return earlier
+    return line
+
+
+def _source(file: str, line: int) -> str:
+    return linecache.getline(file, line).strip()[:300]

@@ -1,0 +1,204 @@
+"""The warm process that workers are forked from: torch is loaded, and no secret is.
+
+It obeys the judge over one socket: `spawn` forks a worker that gets the two descriptors sent along
+as its channel and for what it prints; `end` kills whatever the last worker and its descendants left
+running. When the judge hangs up, everything here dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.core.parentage import end_with_parent
+from grader.worker.confinement.file_tree import enter_file_tree
+from grader.worker.confinement.identity import unprivileged_user
+from grader.worker.confinement.layers import prepare_confinement
+from grader.worker.confinement.namespaces import enter_other_namespaces
+from grader.worker.inherited import Heritage, Mapped
+from grader.worker.packages import load_ahead, package_folders
+
+_MESSAGE = 4096
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def serve_judges(
+    order: Mapping[str, Any],
+    control: socket.socket,
+    number: int,
+    namespaces: list[str],
+    not_preloaded: Mapping[str, str],
+) -> None:
+    """Says that it is there, and serves the judge until it hangs up; the process is warm.
+
+    The `number` is no other fork server's; some `namespaces` were entered before.
+    """
+    with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
+        adopt_descendants()
+        if order["namespaces"]:
+            namespaces = [*namespaces, *enter_other_namespaces()]
+        mapped = Mapped.by_this_process()
+        if order["namespaces"] and enter_file_tree(Path(order["scratch"])):
+            namespaces = [*namespaces, "files"]
+        user = unprivileged_user(number)
+        control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
+        granted = tuple(order["granted"])
+        _obey(control, Heritage(user, tuple(namespaces), engine_modules(), mapped, granted))
+    end_descendants()
+    os._exit(0)
+
+
+def _obey(control: socket.socket, heritage: Heritage) -> None:
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
+        if not message:
+            return
+        if json.loads(message)["do"] == "spawn":
+            channel, output = descriptors
+            pid = _fork(channel, output, heritage)
+            os.close(channel)
+            os.close(output)
+            control.send(json.dumps({"pid": pid}).encode())
+        else:
+            control.send(json.dumps({"codes": end_descendants()}).encode())
+
+
+def _fork(channel: int, output: int, heritage: Heritage) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        end_with_parent(parent)
+        from grader.worker.serving import serve
+
+        serve(socket.socket(fileno=channel), output, heritage)
+    except (EOFError, ConnectionError):
+        pass
+    finally:
+        os._exit(0)
+
+
+def engine_modules() -> tuple[str, ...]:
+    """The engine's modules. A worker that went through all modules would copy the pages of all."""
+    return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
+
+
+def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[str, str]:
+    """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
+
+    Returns why modules of `preload` could not be loaded, by their names. Modules leave no garbage
+    worth looking for among them, which would take a third of the time.
+
+    A backward pass is left to the workers: autograd's threads do not survive a fork. What it
+    imports on its first use is loaded here, and so is what computes on the meta device.
+    """
+    gc.disable()
+    import beartype
+    import einops
+    import jaxtyping
+    import numpy
+    import torch
+    import torch.fx.experimental.symbolic_shapes
+
+    import grader.worker.serving
+    from grader.core.counting import WorkCounter
+
+    loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
+    jaxtyping.config.update("jaxtyping_disable", True)
+    torch.set_num_threads(1)
+    with WorkCounter(), torch.device("meta"):
+        halves = torch.ones(2, 2) / 2
+        einops.rearrange(torch.einsum("i j, j -> i", halves, torch.ones(2)), "a -> a 1")
+    del loaded, halves
+    forget_the_project()
+    failed = load_ahead(preload)
+    prepare_confinement(granted)
+    gc.freeze()
+    gc.enable()
+    return failed
+
+
+def forget_the_project() -> None:
+    """Makes only the standard library and installed packages importable.
+
+    The grader itself is often installed in place, from the folder that also holds the references.
+    """
+    paths = sysconfig.get_paths()
+    allowed = [paths["stdlib"], paths["platstdlib"], *package_folders()]
+    archives = {path for path in sys.path if path.endswith(".zip")}
+    dynamic = {path for path in sys.path if path.endswith("lib-dynload")}
+    sys.path[:] = [
+        path for path in sys.path if path in archives | dynamic or path in map(str, allowed)
+    ]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not _is_editable(finder)]
+    sys.path_hooks[:] = [hook for hook in sys.path_hooks if not _is_editable(hook)]
+    sys.path_importer_cache.clear()
+
+
+def _is_editable(finder: object) -> bool:
+    module = getattr(finder, "__module__", type(finder).__module__)
+    return str(module).startswith("__editable__")
+
+
+def adopt_descendants() -> None:
+    """Orphans of a worker become this process's children, so that they can be ended (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def is_init() -> bool:
+    """Whether this is the first process of a process namespace: all others there end with it.
+
+    Its parent is in another one; so it cannot be the machine's.
+    """
+    return os.getpid() == 1
+
+
+def end_descendants() -> dict[int, int]:
+    """Kills and reaps every descendant; the exit codes (negative: the signal) by process id.
+
+    In a process namespace of its own, the kernel reaches all of them at once.
+    """
+    codes: dict[int, int] = {}
+    while True:
+        with contextlib.suppress(ProcessLookupError):
+            if is_init():
+                os.kill(-1, signal.SIGKILL)
+            else:
+                _kill_children()
+        try:
+            pid, status = os.waitpid(-1, 0)
+        except ChildProcessError:
+            return codes
+        codes[pid] = os.waitstatus_to_exitcode(status)
+
+
+def _kill_children() -> None:
+    for pid in children():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+            if sys.platform != "linux":
+                os.killpg(pid, signal.SIGKILL)
+
+
+def children() -> list[int]:
+    """The process ids of this process's children."""
+    here = os.getpid()
+    try:
+        return [int(pid) for pid in Path(f"/proc/{here}/task/{here}/children").read_text().split()]
+    except OSError:
+        import subprocess
+
+        listed = subprocess.run(["pgrep", "-P", str(here)], capture_output=True, check=False)
+        return [int(pid) for pid in listed.stdout.split()]

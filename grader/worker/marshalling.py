@@ -1,0 +1,221 @@
+"""Turns what crossed into what a submission's functions take, and their results into what can."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy
+import torch
+
+from grader.core.wire.payload import MAX_PAYLOAD
+from grader.core.wire.tensors import MAX_AXES, NAMES
+from grader.core.wire.trees import ARRAY_DTYPES, MAX_DEPTH
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value, mapped
+from grader.worker.exceptions.describing import foreign
+
+_INTEGERS = 1 << 63
+_TOO_DEEP = Foreign(f"something in more than {MAX_DEPTH} others")
+_LEFT_OUT = Foreign("one value more than may be handed over")
+MAX_VALUES = 100_000
+_LONGEST = 40
+
+
+def arrived(value: Value, device: str = "cpu") -> Any:
+    """A value as a submission gets it: tensors on `device`, named tuples by their fields."""
+
+    def put(one: Any) -> Any:
+        return one.to(device) if isinstance(one, torch.Tensor) and device != "cpu" else one
+
+    return _with_fields(mapped(value, put))
+
+
+def _with_fields(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_fields(own) for key, own in value.items()}
+    if isinstance(value, Named):
+        made: Callable[..., Any] = namedtuple(value.name, value.fields)  # type: ignore[misc]
+        return made(*map(_with_fields, value.fields.values()))
+    if isinstance(value, list | tuple):
+        return type(value)(map(_with_fields, value))
+    return value
+
+
+def holds_tensor(value: Value) -> bool:
+    """Whether there is a tensor in a value, however deep."""
+    if isinstance(value, dict | Named):
+        owned = value.values() if isinstance(value, dict) else value.fields.values()
+        return any(map(holds_tensor, owned))
+    if isinstance(value, list | tuple):
+        return any(map(holds_tensor, value))
+    return isinstance(value, torch.Tensor)
+
+
+def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
+    """What of a result can cross to the judge: plain data, else a description in its place.
+
+    A tensor crosses from the `device` of the call; from the CPU also where `may_be_on_cpu`, as
+    the inputs of the call are on no device.
+    """
+    handing = _HandingOver(device, may_be_on_cpu)
+    value = handing.value(result, 0)
+    if handing.is_too_much:
+        kind = type(result).__name__[:_LONGEST]
+        return Foreign(f"a {kind} of more than {MAX_VALUES} values, too large to be an answer")
+    return value
+
+
+def _of_odd_making(tensor: torch.Tensor) -> str:
+    """A tensor that cannot cross, in words."""
+    if tensor.layout is not torch.strided:
+        return f"a tensor of layout {tensor.layout}"
+    return f"a tensor of dtype {tensor.dtype}"
+
+
+class _HandingOver:
+    """Goes through one result, and stops at the bounds of what may cross."""
+
+    def __init__(self, device: str, may_be_on_cpu: bool) -> None:
+        self._kinds = {device.partition(":")[0], *(["cpu"] if may_be_on_cpu else [])} - {"meta"}
+        self._left = MAX_VALUES
+        self._bytes = MAX_PAYLOAD
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether values had to be left out."""
+        return self._left < 0
+
+    def value(self, result: object, depth: int) -> Value:
+        self._left -= 1
+        if depth >= MAX_DEPTH or self._left < 0:
+            return _TOO_DEEP if depth >= MAX_DEPTH else _LEFT_OUT
+        if result.__class__ is not type(result):
+            return foreign(result)  # it only says that it is one of those below
+        if result is None or isinstance(result, bool | int | float | str | bytes | numpy.generic):
+            return self._plain(result)
+        if isinstance(result, torch.Tensor):
+            return self._tensor(result)
+        if isinstance(result, numpy.ndarray):
+            return self._array(result)
+        if isinstance(result, torch.dtype):
+            return result if result in NAMES else foreign(result)
+        if isinstance(result, torch.device | Named):
+            return result
+        return self._several(result, depth)
+
+    def _plain(self, result: object) -> Value:
+        """A value of a plain type; of a class that inherits from one, an enum's say, what it is."""
+        if isinstance(result, numpy.generic):
+            result = result.item()
+        if result is None or isinstance(result, bool):
+            return result
+        if isinstance(result, int):
+            whole = int.__int__(result)
+            return whole if abs(whole) < _INTEGERS else Foreign("an int of more than 64 bits")
+        if isinstance(result, float):
+            return float.__float__(result)
+        if isinstance(result, str):
+            return self._of_length("text", str.__str__(result))
+        if isinstance(result, bytes):
+            return self._of_length("bytes", bytes.__bytes__(result))
+        return foreign(result)
+
+    def _of_length(self, kind: str, result: str | bytes) -> Value:
+        self._bytes -= len(result)
+        if self._bytes < 0:
+            return Foreign(f"{kind} of length {len(result)}, too large to be an answer")
+        return result
+
+    def _several(self, result: object, depth: int) -> Value:
+        if isinstance(result, dict):
+            pairs = dict.items(result)
+            return {self._key(key, depth + 1): self.value(own, depth + 1) for key, own in pairs}
+        if isinstance(result, tuple) and isinstance(fields := getattr(result, "_fields", 0), tuple):
+            values = self._each(result, depth)
+            return Named(type(result).__name__, dict(zip(map(str, fields), values, strict=False)))
+        if isinstance(result, list):
+            return list(self._each(result, depth))
+        if isinstance(result, tuple):
+            return tuple(self._each(result, depth))
+        if isinstance(result, set | frozenset):
+            kind = set if isinstance(result, set) else frozenset
+            return kind(self._key(one, depth + 1) for one in result)
+        return foreign(result)
+
+    def _each(self, values: Iterable[object], depth: int) -> Iterable[Value]:
+        for value in values:
+            yield self.value(value, depth + 1)
+            if self._left < 0:
+                return
+
+    def _key(self, key: object, depth: int) -> Any:
+        """A key as it crosses: what cannot is described, and stays a key."""
+        value = self.value(key, depth)
+        try:
+            hash(value)
+        except TypeError:
+            return foreign(key)
+        return value
+
+    def _tensor(self, tensor: torch.Tensor) -> Value:
+        with torch._C.DisableTorchFunctionSubclass():
+            shape, kind = tuple(tensor.shape), tensor.device.type
+            if len(shape) > MAX_AXES:
+                return Foreign(f"a tensor of {len(shape)} axes")
+            if kind not in self._kinds:
+                if max(shape, default=0) > MAX_PAYLOAD:
+                    return Foreign(f"a tensor of shape {list(shape)}, on {tensor.device}")
+                dtype = str(tensor.dtype).removeprefix("torch.")
+                return Elsewhere(dtype, shape, str(tensor.device))
+            if tensor.dtype not in NAMES or tensor.layout is not torch.strided:
+                return Foreign(_of_odd_making(tensor))
+            self._bytes -= math.prod(size or 1 for size in shape) * tensor.element_size()
+            if self._bytes < 0:
+                return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
+            return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+
+    def _array(self, array: numpy.ndarray[Any, Any]) -> Value:
+        dtype, shape = str(array.dtype), array.shape
+        self._bytes -= math.prod(size or 1 for size in shape) * array.itemsize
+        if dtype not in ARRAY_DTYPES or len(shape) > MAX_AXES or self._bytes < 0:
+            return foreign(array)
+        return numpy.ascontiguousarray(array).reshape(shape)
+
+
+def differing(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
+    """The names whose values are no longer what they were."""
+    return tuple(name for name, value in before.items() if not same_values(value, after[name]))
+
+
+def copied(value: Any) -> Any:
+    """A copy that shares no tensor and no list with the value."""
+    return mapped(value, _copy)
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    return value.copy() if isinstance(value, numpy.ndarray) else value
+
+
+def same_values(before: object, after: object) -> bool:
+    """Whether two values are the same, to the last number."""
+    if type(before) is not type(after):
+        return False
+    if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
+        if before.shape != after.shape or before.dtype != after.dtype:
+            return False
+        return bool(((before == after) | (before.ne(before) & after.ne(after))).all())
+    if isinstance(before, numpy.ndarray) and isinstance(after, numpy.ndarray):
+        return before.shape == after.shape and before.tobytes() == after.tobytes()
+    if isinstance(before, Named) and isinstance(after, Named):
+        return before.name == after.name and same_values(dict(before.fields), dict(after.fields))
+    if isinstance(before, dict) and isinstance(after, dict):
+        return list(before) == list(after) and all(
+            same_values(before[key], after[key]) for key in before
+        )
+    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+        return len(before) == len(after) and all(map(same_values, before, after))
+    return before is after or before == after

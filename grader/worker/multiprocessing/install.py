@@ -1,0 +1,96 @@
+"""Puts what needs no fork in place of what forks, for every way in which it is imported."""
+
+from __future__ import annotations
+
+import concurrent.futures.process
+import copy
+import multiprocessing.connection
+import multiprocessing.context
+import multiprocessing.managers
+import multiprocessing.pool
+import multiprocessing.popen_fork
+import multiprocessing.popen_forkserver
+import multiprocessing.popen_spawn_posix
+import multiprocessing.process
+import multiprocessing.queues
+import multiprocessing.sharedctypes
+import multiprocessing.synchronize
+import os
+from typing import Any
+
+import torch.multiprocessing
+import torch.utils.data.dataloader
+
+from grader.worker.multiprocessing import (
+    executing,
+    managing,
+    piping,
+    pools,
+    processes,
+    results,
+    synchronising,
+)
+
+# joblib looks there once, when it is imported, and does everything in its own process then.
+_NO_PROCESSES_IN_JOBLIB = ("JOBLIB_MULTIPROCESSING", "0")
+
+
+def do_without_forking() -> None:
+    """From now on, nothing of the standard library's or torch's forks in this process.
+
+    Contexts and what is taken from `multiprocessing` look their classes up where these are put.
+    """
+    name, value = _NO_PROCESSES_IN_JOBLIB
+    os.environ[name] = value
+    for module, source, names in _REPLACED:
+        for own in names.split():
+            replacement = getattr(source, own)
+            setattr(module, own, replacement)
+            replacement.__module__ = module.__name__  # where `pickle` finds it
+    for module in (multiprocessing, torch.multiprocessing):
+        vars(module)["current_process"] = processes.current_process
+    vars(multiprocessing.sharedctypes)["_new_value"] = _memory
+    vars(concurrent.futures)["ProcessPoolExecutor"] = executing.ProcessPoolExecutor
+    vars(torch.multiprocessing)["Pool"] = multiprocessing.Pool
+    torch.Tensor.share_memory_ = _as_it_is  # type: ignore[method-assign]
+    loader: Any = torch.utils.data.DataLoader
+    loader._get_iterator = _loaded_here
+
+
+_POPEN = (
+    multiprocessing.popen_fork,
+    multiprocessing.popen_spawn_posix,
+    multiprocessing.popen_forkserver,
+)
+_REPLACED = (
+    *((module, processes, "Popen") for module in _POPEN),
+    (multiprocessing.process, processes, "current_process"),
+    (multiprocessing.pool, pools, "Pool ThreadPool"),
+    (multiprocessing.pool, results, "AsyncResult MapResult"),
+    (multiprocessing.queues, synchronising, "Queue JoinableQueue SimpleQueue"),
+    (
+        multiprocessing.synchronize,
+        synchronising,
+        "Lock RLock Semaphore BoundedSemaphore Condition Event Barrier",
+    ),
+    (multiprocessing.connection, piping, "Connection Pipe wait"),
+    (multiprocessing.managers, managing, "SyncManager"),
+    (concurrent.futures.process, executing, "ProcessPoolExecutor"),
+)
+
+
+def _memory(kind: Any) -> Any:
+    """What `multiprocessing.Value` and `Array` lie in: all threads see it."""
+    return kind()
+
+
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    """All threads see its memory."""
+    return tensor
+
+
+def _loaded_here(loader: Any) -> Any:
+    """The iterator of a `DataLoader` that has no workers."""
+    alone = copy.copy(loader)
+    alone.num_workers, alone.timeout = 0, 0
+    return torch.utils.data.dataloader._SingleProcessDataLoaderIter(alone)

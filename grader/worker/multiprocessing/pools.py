@@ -1,0 +1,247 @@
+"""Pools: tasks are done one after another, where they are asked for.
+
+So who looks on at a call sees them as well. A task that was handed what it may wait on (a queue, an
+event) waits for others: it goes to a thread of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from grader.worker.multiprocessing.crossing import Packed, crossed, inherited
+from grader.worker.multiprocessing.processes import CURRENT, pool_process
+from grader.worker.multiprocessing.results import AsyncResult, MapResult, Results
+from grader.worker.multiprocessing.turns import TURNS, small_stacks
+
+
+class Hands:
+    """Does tasks, in the thread that hands them over or, where they may wait, in threads."""
+
+    def __init__(self, most: int, initializer: Callable[..., Any] | None, initargs: Any) -> None:
+        self._most = most
+        self._initializer = initializer
+        self._initargs = tuple(initargs)
+        self._waits = _may_wait(self._initargs)
+        self._process = pool_process("ForkPoolWorker-1")
+        self._threads: ThreadPoolExecutor | None = None
+
+    def prepare(self) -> None:
+        """Runs the initializer, once."""
+        if self._initializer is not None:
+            initializer, self._initializer = self._initializer, None
+            with CURRENT.being(self._process):
+                initializer(*inherited(self._initargs))
+
+    def do(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Future[Any]:
+        """What becomes of a call; everything in it is copied, and so is the result."""
+        done: Future[Any] = Future()
+        try:
+            call = Packed((function, args, kwargs))
+            if self._waits or call.may_wait:
+                return self._in_a_thread(call)
+            with CURRENT.being(self._process):
+                done.set_result(_called(call))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+    def finish(self) -> None:
+        """Waits for the tasks that have threads of their own."""
+        if self._threads is not None:
+            with TURNS.waiting():
+                self._threads.shutdown()
+            self._threads = None
+
+    def _in_a_thread(self, call: Packed) -> Future[Any]:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._most)
+        with small_stacks():
+            return self._threads.submit(self._in_turn, call)
+
+    def _in_turn(self, call: Packed) -> Any:
+        with TURNS.taken(), CURRENT.being(self._process):
+            return _called(call)
+
+
+class Threads(Hands):
+    """Does tasks in threads that share everything."""
+
+    def do(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Future[Any]:
+        """What becomes of a call."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._most)
+        with small_stacks():
+            return self._threads.submit(function, *args, **kwargs)
+
+
+def _called(call: Packed) -> Any:
+    function, args, kwargs = call.unpacked()
+    return crossed(function(*args, **kwargs))
+
+
+def _may_wait(thing: Any) -> bool:
+    try:
+        return Packed(thing).may_wait
+    except Exception:  # a forked process has it all the same
+        return False
+
+
+class Pool:
+    """As `multiprocessing.pool.Pool`."""
+
+    _hands_of: type[Hands] = Hands
+
+    def __init__(
+        self,
+        processes: int | None = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: Iterable[Any] = (),
+        maxtasksperchild: int | None = None,
+        context: object = None,
+    ) -> None:
+        many = (os.cpu_count() or 1) if processes is None else processes
+        if many < 1:
+            raise ValueError("Number of processes must be at least 1")
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        self._processes = many
+        self._hands = self._hands_of(many, initializer, initargs)
+        self._hands.prepare()
+        self._is_open = True
+        self._unfinished: list[Results] = []
+        self._begun: list[AsyncResult] = []
+
+    def apply(self, func: Any, args: Iterable[Any] = (), kwds: Mapping[str, Any] = {}) -> Any:
+        """The result of one call."""
+        return self.apply_async(func, args, kwds).get()
+
+    def apply_async(
+        self,
+        func: Any,
+        args: Iterable[Any] = (),
+        kwds: Mapping[str, Any] = {},
+        callback: Any = None,
+        error_callback: Any = None,
+    ) -> AsyncResult:
+        """What becomes of one call."""
+        self._check_open()
+        result = AsyncResult([self._hands.do(func, tuple(args), dict(kwds))], of_one=True)
+        return self._told(result, callback, error_callback)
+
+    def map(self, func: Any, iterable: Iterable[Any], chunksize: int | None = None) -> Any:
+        """The results of all, in their order."""
+        return self.map_async(func, iterable, chunksize).get()
+
+    def starmap(self, func: Any, iterable: Iterable[Any], chunksize: int | None = None) -> Any:
+        """The same, each with several arguments."""
+        return self.starmap_async(func, iterable, chunksize).get()
+
+    def map_async(
+        self,
+        func: Any,
+        iterable: Iterable[Any],
+        chunksize: int | None = None,
+        callback: Any = None,
+        error_callback: Any = None,
+    ) -> AsyncResult:
+        """What becomes of all."""
+        each = ((item,) for item in iterable)
+        return self.starmap_async(func, each, chunksize, callback, error_callback)
+
+    def starmap_async(
+        self,
+        func: Any,
+        iterable: Iterable[Any],
+        chunksize: int | None = None,
+        callback: Any = None,
+        error_callback: Any = None,
+    ) -> AsyncResult:
+        """The same, each with several arguments."""
+        self._check_open()
+        result = MapResult([self._hands.do(func, tuple(args), {}) for args in iterable], False)
+        return self._told(result, callback, error_callback)
+
+    def imap(self, func: Any, iterable: Iterable[Any], chunksize: int = 1) -> Results:
+        """The results, one by one."""
+        self._check_open()
+        if chunksize < 1:
+            raise ValueError(f"Chunksize must be 1+, not {chunksize:n}")
+        results = Results(self._hands.do(func, (item,), {}) for item in iterable)
+        self._unfinished.append(results)
+        return results
+
+    imap_unordered = imap
+
+    def close(self) -> None:
+        """Takes no more tasks."""
+        self._is_open = False
+
+    def terminate(self) -> None:
+        """Takes no more tasks."""
+        self._is_open = False
+
+    def join(self) -> None:
+        """Waits until all tasks are done.
+
+        Raises:
+            ValueError: if there may be more of them.
+        """
+        if self._is_open:
+            raise ValueError("Pool is still running")
+        for results in self._unfinished:
+            results.finish()
+        for result in self._begun:
+            result.wait()
+
+    def _told(self, result: AsyncResult, callback: Any, error_callback: Any) -> AsyncResult:
+        """The result, of which callbacks are told when all of it is there."""
+        self._begun = [*itertools.dropwhile(AsyncResult.ready, self._begun), result]
+        left = len(result._tasks)
+
+        def tell(_done: object) -> None:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                failed = [task.exception() for task in result._tasks if task.exception()]
+                if failed and error_callback is not None:
+                    error_callback(failed[0])
+                elif not failed and callback is not None:
+                    callback(result.get())
+
+        for task in result._tasks:
+            task.add_done_callback(tell)
+        if not result._tasks:
+            tell(None)
+        return result
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise ValueError("Pool not running")
+
+    def __enter__(self) -> Pool:
+        self._check_open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.terminate()
+
+    def __reduce__(self) -> Any:
+        raise NotImplementedError("pool objects cannot be passed between processes or pickled")
+
+
+class ThreadPool(Pool):
+    """As `multiprocessing.pool.ThreadPool`."""
+
+    _hands_of = Threads
+
+    def __init__(
+        self,
+        processes: int | None = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: Iterable[Any] = (),
+    ) -> None:
+        super().__init__(processes, initializer, initargs)

@@ -1,0 +1,190 @@
+"""Finds stand-ins for packages that a submission imports and that are not installed.
+
+It is asked last, and only answers where the submission's own code imports, and does not provide for
+the package's absence itself: what is tried, or looked for, is told to be absent as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType, ModuleType
+
+from grader.worker.own_files import own_file
+from grader.worker.stubs.known import ANNOTATING, KNOWN_PACKAGES, SILENT
+from grader.worker.stubs.one_by_one import WORKING
+from grader.worker.stubs.silent import SilentModule
+from grader.worker.stubs.stub import Phase, StandInModule
+
+_WRITER = "torch.utils.tensorboard"
+_CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+# It asks for jax where a name of it is taken that annotates.
+_ASKING = "jaxtyping"
+_MISSPELT = 0.8
+_LARGEST_SOURCE = 1 << 20
+
+
+class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """The finder of stand-ins for one submission, whose files lie below `root`.
+
+    `names` are the packages that were stood in for, in the order in which they were imported.
+    """
+
+    def __init__(self, root: Path, own_names: Iterable[str], engine: str = "grader") -> None:
+        self._root = root
+        self._own_names = [*own_names]
+        self._engine = engine
+        self._phase = Phase()
+        self.names: dict[str, None] = {}
+
+    def begin_use(self) -> None:
+        """From now on, what is done with a stand-in raises."""
+        self._phase.is_importing = False
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of a stand-in, if there is to be one."""
+        del target
+        top = fullname.partition(".")[0]
+        if top not in self.names and not self._is_wanted(top):
+            return None
+        self.names[top] = None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """The stand-in; nothing is to be executed in it."""
+        top = spec.name.partition(".")[0]
+        if top in SILENT:
+            return SilentModule(spec.name)
+        working = WORKING if top == "joblib" else ANNOTATING.get(spec.name, {})
+        return StandInModule(spec.name, self._phase, working)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to execute."""
+
+    def _is_wanted(self, top: str) -> bool:
+        if top == self._engine or top in sys.stdlib_module_names or top in self._own_names:
+            return False
+        if top in sys.modules or importlib.machinery.PathFinder.find_spec(top) is not None:
+            return False  # a module that an installed package does not have
+        if top not in KNOWN_PACKAGES and self._is_misspelt(top):
+            return False
+        importer = _importer(sys._getframe(1))
+        if importer is None or own_file(importer.f_code.co_filename, self._root) is None:
+            return False
+        return importer.f_lineno not in _plain_lines(importer.f_code.co_filename)
+
+    def _is_misspelt(self, top: str) -> bool:
+        return bool(difflib.get_close_matches(top, self._own_names, 1, _MISSPELT))
+
+
+class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """torch's own door to tensorboard, where that is absent: a writer that writes nothing."""
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of the silent module in place of torch's."""
+        del target
+        is_writer = fullname == _WRITER or fullname.startswith(f"{_WRITER}.")
+        if not is_writer or importlib.machinery.PathFinder.find_spec("tensorboard"):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """A module whose names do nothing."""
+        return SilentModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to execute."""
+
+
+class OwnDistributions(importlib.metadata.DistributionFinder):
+    """Tells `importlib.metadata` of a submission's own packages without metadata: version 0."""
+
+    def __init__(self, own_names: Iterable[str]) -> None:
+        self._own_names = {_normalised(name) for name in own_names}
+
+    def find_spec(self, *_: object, **__: object) -> None:
+        """It finds no modules."""
+
+    def find_distributions(  # type: ignore[override]
+        self, context: importlib.metadata.DistributionFinder.Context
+    ) -> Iterator[importlib.metadata.Distribution]:
+        """The distribution of that name, if a module of the submission is called so."""
+        if context.name and _normalised(context.name) in self._own_names:
+            yield _WithoutMetadata(context.name)
+
+
+class _WithoutMetadata(importlib.metadata.Distribution):
+    def __init__(self, name: str) -> None:
+        self._distribution = name
+
+    def read_text(self, filename: str) -> str | None:
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: {self._distribution}\nVersion: 0\n"
+
+    def locate_file(self, path: object) -> Path:
+        return Path(str(path))
+
+
+def _normalised(name: str) -> str:
+    return name.lower().replace("-", "_").replace(".", "_")
+
+
+def _importer(frame: FrameType | None) -> FrameType | None:
+    """Whoever has an import statement carried out; nobody if it is only asked whether one could."""
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name == "importlib.util":
+            return None
+        is_machinery = name in (__name__, "importlib", "importlib._bootstrap")
+        is_machinery |= name.partition(".")[0] == _ASKING
+        if not is_machinery and "importlib" not in frame.f_code.co_filename:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+@functools.cache
+def _plain_lines(file: str) -> frozenset[int]:
+    """The lines of a file where an import is to fail as it does.
+
+    Its absence is provided for, or all names are taken of what has none.
+    """
+    try:
+        source = Path(file).read_text("utf-8")[:_LARGEST_SOURCE]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return frozenset()
+    return frozenset(
+        line
+        for statement in _plain_statements(tree)
+        for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+    )
+
+
+def _plain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try) and any(map(_catches_absence, node.handlers)):
+            yield from node.body
+        elif isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names):
+            yield node
+
+
+def _catches_absence(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = [one.id if isinstance(one, ast.Name) else None for one in caught]
+    return handler.type is None or any(name in _CAUGHT for name in names)

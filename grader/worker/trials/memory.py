@@ -1,0 +1,297 @@
+"""Remembers what a submission's modules hold after their import, to begin each trial from there."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import operator
+import sys
+from collections import deque
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
+from typing import Any
+
+import torch
+
+from grader.worker.trials.torch_settings import SETTINGS
+
+_Cached = type(functools.lru_cache(lambda: None))
+_MOST = 2000
+_DEEPEST = 6
+# Larger containers hold data rather than what keeps something.
+_WIDEST = 500
+# Of all tensors together, to be copied before each trial.
+_MOST_NUMBERS = 1 << 16
+# Their caches take 2.0 for 2, and keep what came of whichever was first.
+_CACHE_BY_NUMBERS = ("einops", "einx")
+_ABSENT = object()
+# Python's own doing.
+_NOT_THEIRS = ("__builtins__", "__warningregistry__")
+
+Names = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """One thing that is held otherwise than after the import.
+
+    `undo` puts it back, and it alone; `look` tells what it holds, to be compared. `line` is the
+    file and the line that says it is kept, where that is no line that runs: a cache's.
+    """
+
+    undo: Callable[[], object]
+    look: Callable[[], object]
+    line: tuple[str, int] | None = None
+
+
+class State:
+    """What modules hold: their names, and what objects and containers there hold, a few deep.
+
+    And what their functions hold, in defaults and of the functions around them, as decorators do
+    that remember; what is cached of functions of files below `root`, `within` these modules if that
+    is told, and of packages that remember shapes; and torch's settings.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        own: Iterable[ModuleType],
+        functions: Iterable[FunctionType] = (),
+        within: Container[int] | None = None,
+    ) -> None:
+        modules = [vars(module) for module in own]
+        self._modules = {names.get("__name__") for names in modules}
+        self._names: list[tuple[Names, Names]] = [(names, dict(names)) for names in modules]
+        self._classes: list[tuple[type, Names]] = []
+        self._kept: list[_Container] = []
+        self._tensors: list[_Tensor] = []
+        self._left = _MOST_NUMBERS
+        self._seen: set[int] = set(map(id, modules))
+        for names in modules:
+            for value in list(names.values()):
+                self._keep(value)
+        self._cells: list[tuple[CellType, object]] = []
+        for function in functions:
+            self._keep_held(function)
+        self._caches = [
+            one
+            for one in gc.get_objects()
+            if type(one) is _Cached
+            and _file_of(one).startswith(root)
+            and (within is None or id(one.__wrapped__.__globals__) in within)
+        ]
+        self._caches_of_packages = _caches_of_packages()
+        self._settings = [(setting, setting.read()) for setting in SETTINGS]
+
+    def restore(self) -> None:
+        """Puts everything back to how it was."""
+        for names, before in self._names:
+            # By identity: whether two tensors are equal has no one answer.
+            same = list(names) == list(before)
+            if not same or not all(map(operator.is_, names.values(), before.values())):
+                names.clear()
+                names.update(before)
+        for kind, before in self._classes:
+            for name in _differing(vars(kind), before):
+                _put_back_member(kind, name, before)
+        for cell, value in self._cells:
+            cell.cell_contents = value
+        for one in self._kept:
+            one.restore()
+        for tensor in self._tensors:
+            tensor.restore()
+        for cache in (*self._caches, *self._caches_of_packages):
+            cache.cache_clear()
+        for setting, value in self._settings:
+            if setting.read() != value:
+                setting.write(value)
+
+    def changes(self) -> Iterator[StateChange]:
+        """What is held otherwise than after the import, each thing by itself."""
+        for names, before in self._names:
+            for name in _differing(names, before):
+                undo = functools.partial(_put_back_name, names, name, before)
+                yield StateChange(undo, functools.partial(_look_up, names, name))
+        for kind, before in self._classes:
+            for name in _differing(vars(kind), before):
+                undo = functools.partial(_put_back_member, kind, name, before)
+                yield StateChange(undo, functools.partial(_look_up, vars(kind), name))
+        for cell, value in self._cells:
+            if cell.cell_contents is not value:
+                undo = functools.partial(setattr, cell, "cell_contents", value)
+                yield StateChange(undo, functools.partial(_look_into, cell))
+        held: list[_Container | _Tensor] = [*self._kept, *self._tensors]
+        for one in held:
+            if one.look() != one.before:
+                yield StateChange(one.restore, one.look)
+        for setting, value in self._settings:
+            if setting.read() != value:
+                yield StateChange(functools.partial(setting.write, value), setting.read)
+        for cache in self._caches:
+            if cache.cache_info().currsize:
+                line = cache.__wrapped__.__code__.co_firstlineno
+                yield StateChange(cache.cache_clear, cache.cache_info, (_file_of(cache), line))
+
+    def _keep_held(self, function: FunctionType) -> None:
+        """What a function holds that is neither its own variable nor its module's."""
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # nothing was put into it yet
+                value = cell.cell_contents
+                self._cells.append((cell, value))
+                self._keep(value)
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._keep(value)
+        self._keep_names(vars(function), _DEEPEST)
+
+    def _keep(self, value: object, depth: int = _DEEPEST) -> None:
+        if id(value) in self._seen or len(self._seen) >= _MOST or not depth:
+            return
+        inner: Collection[object] = ()
+        if isinstance(value, dict | set | list | deque):
+            self._kept.append(_Container(value))
+            inner = value.values() if isinstance(value, dict) else value
+        elif isinstance(value, tuple):
+            inner = value
+        elif isinstance(value, torch.Tensor):
+            self._keep_tensor(value)
+        elif isinstance(value, type) and value.__module__ in self._modules:
+            self._classes.append((value, dict(vars(value))))
+            inner = vars(value).values()
+        elif self._has_attributes(value):
+            self._keep_names(vars(value), depth)
+        else:
+            return
+        self._seen.add(id(value))
+        for one in list(inner) if len(inner) <= _WIDEST else ():
+            self._keep(one, depth - 1)
+
+    def _keep_names(self, names: Names, depth: int) -> None:
+        if id(names) in self._seen:
+            return
+        self._seen.add(id(names))
+        self._names.append((names, dict(names)))
+        for one in list(names.values()):
+            self._keep(one, depth - 1)
+
+    def _keep_tensor(self, tensor: torch.Tensor) -> None:
+        is_plain = tensor.layout is torch.strided and tensor.device.type == "cpu"
+        if is_plain and not tensor.is_conj() and tensor.numel() <= self._left:
+            self._left -= tensor.numel()
+            self._tensors.append(_Tensor(tensor))
+
+    def _has_attributes(self, value: object) -> bool:
+        """Whether it is an object of an own class, or one of those that keep what is set."""
+        is_own = type(value).__module__ in self._modules or isinstance(value, torch.nn.Module)
+        return (is_own or type(value) is SimpleNamespace) and hasattr(value, "__dict__")
+
+
+class _Container:
+    """What a container held."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._content = value.copy()
+        self._fill = value.update if isinstance(value, dict | set) else value.extend
+
+    def restore(self) -> None:
+        self._value.clear()
+        self._fill(self._content)
+
+    def look(self) -> object:
+        return _ids(self._value)
+
+    @property
+    def before(self) -> object:
+        return _ids(self._content)
+
+
+class _Tensor:
+    """The numbers that a tensor held: these can be changed where they lie, or exchanged."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._tensor = tensor
+        self._memory = tensor.detach()
+        self._numbers = self._memory.clone()
+
+    def restore(self) -> None:
+        with torch.no_grad(), contextlib.suppress(RuntimeError):
+            self._memory.copy_(self._numbers)
+            if self._tensor.data_ptr() != self._memory.data_ptr():
+                self._tensor.data = self._memory
+
+    def look(self) -> object:
+        return _bytes(self._tensor)
+
+    @property
+    def before(self) -> object:
+        return _bytes(self._numbers)
+
+
+def modules_below(root: str) -> list[ModuleType]:
+    """The loaded modules of files below `root`."""
+    return [
+        module
+        for module in list(sys.modules.values())
+        if str(getattr(module, "__file__", None) or "").startswith(root)
+    ]
+
+
+def _differing(now: Mapping[str, Any], before: Names) -> list[str]:
+    """The names that stand for something else."""
+    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
+        return []
+    names = [name for name in dict.fromkeys((*before, *now)) if name not in _NOT_THEIRS]
+    return [name for name in names if now.get(name, _ABSENT) is not before.get(name, _ABSENT)]
+
+
+def _put_back_name(names: Names, name: str, before: Names) -> None:
+    if name in before:
+        names[name] = before[name]
+    else:
+        names.pop(name, None)
+
+
+def _put_back_member(kind: type, name: str, before: Names) -> None:
+    with contextlib.suppress(AttributeError, TypeError):  # not all can be set
+        if name in before:
+            type.__setattr__(kind, name, before[name])
+        else:
+            type.__delattr__(kind, name)
+
+
+def _look_up(names: Mapping[str, Any], name: str) -> object:
+    return id(names.get(name, _ABSENT))
+
+
+def _look_into(cell: CellType) -> object:
+    return id(cell.cell_contents)
+
+
+def _ids(value: Iterable[object]) -> object:
+    """What a container holds, by identity: two things that are equal may be two."""
+    if isinstance(value, dict):
+        return [*map(id, value)], [*map(id, value.values())]
+    return {*map(id, value)} if isinstance(value, set) else [*map(id, value)]
+
+
+def _bytes(tensor: torch.Tensor) -> object:
+    laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
+    return tensor.shape, laid_out.reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def _caches_of_packages() -> list[Any]:
+    """What packages cache by numbers: the collector no longer knows what was loaded ahead."""
+    return [
+        one
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in _CACHE_BY_NUMBERS
+        for one in vars(module).values()
+        if type(one) is _Cached
+    ]
+
+
+def _file_of(cache: Any) -> str:
+    code = getattr(getattr(cache, "__wrapped__", None), "__code__", None)
+    return getattr(code, "co_filename", "")
