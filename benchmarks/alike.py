@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.alike_corpus import by_hand, disguised, independent  # noqa: E402
 from grader.core.assignment import find_assignment  # noqa: E402
 from grader.intake.discovery import discover  # noqa: E402
-from grader.reports.similarity.comparing import Comparison, compare_entries  # noqa: E402
+from grader.reports.similarity.comparing import SimilarPairs, compare_entries  # noqa: E402
 
 PROGRAMS, COPIES = 300, 10
 
@@ -53,7 +53,7 @@ def with_copies(seed: int) -> dict[str, dict[str, str]]:
     return programs | copies
 
 
-def compared(programs: Mapping[str, Mapping[str, str]], most: int) -> Comparison:
+def compared(programs: Mapping[str, Mapping[str, str]], most: int) -> SimilarPairs:
     """The comparison of a class of these."""
     with tempfile.TemporaryDirectory() as folder:
         entries = discover([laid_out(programs, Path(folder))]).entries

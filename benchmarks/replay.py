@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from grader.core.verdict import Grade
-    from grader.grading.job.lines import Lines
+    from grader.grading.job.lines import LineChannel
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -60,9 +60,9 @@ def batch(grades: Path, arguments: list[str]) -> None:
 def judge(grades: Path, pairs: list[str]) -> None:
     """Is the process that jobs are forked from: each answers with the recorded grades in turn."""
     from grader.core.verdict import Grade
-    from grader.grading.job.lines import Lines
+    from grader.grading.job.lines import LineChannel
 
-    ends = [Lines(*map(int, pair.split(","))) for pair in ("0,1", *pairs)]
+    ends = [LineChannel(*map(int, pair.split(","))) for pair in ("0,1", *pairs)]
     suite_hash = (ends[0].next() or {})["suite_hash"]
     lines = grades.read_text().splitlines()
     recorded = [Grade.from_json(json.loads(line)) for line in lines]
@@ -80,7 +80,7 @@ def judge(grades: Path, pairs: list[str]) -> None:
         os.wait()
 
 
-def serve(end: Lines, recorded: Sequence[Grade], suite_hash: str) -> None:
+def serve(end: LineChannel, recorded: Sequence[Grade], suite_hash: str) -> None:
     """Answers a coordinator: each grade as that of whom is asked for."""
     from grader.grading.job.shorthand import ShorthandWriter
 

@@ -42,7 +42,7 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class MistakeTrial:
     """One function that makes a mistake in one exercise, and what the tests made of it.
 
     It is the `way`-th of its mistake there, from 1, or of a habit, which no answer can name.
@@ -73,17 +73,17 @@ class Verification:
     narrow: tuple[tuple[str, str], ...]
     idle: tuple[str, ...]
     remembered: tuple[str, ...]
-    trials: tuple[Trial, ...]
+    trials: tuple[MistakeTrial, ...]
     apart: tuple[tuple[str, str], ...] = ()
     unlike: tuple[tuple[str, str], ...] = ()
 
     @property
-    def uncaught(self) -> list[Trial]:
+    def uncaught(self) -> list[MistakeTrial]:
         """The wrong functions that pass every test."""
         return [trial for trial in self.trials if not trial.caught_by]
 
     @property
-    def misnamed(self) -> list[Trial]:
+    def misnamed(self) -> list[MistakeTrial]:
         """The wrong functions to which another mistake's name was given."""
         return [trial for trial in self.trials if trial.named not in (None, trial.mistake)]
 
@@ -206,7 +206,7 @@ def _verification(suite: Suite) -> Verification:
         for verdict in judge.grade(Functions(root, variant.functions, solutions), variant.functions)
         if verdict.status is not Status.PASSED
     ]
-    trials: list[Trial] = []
+    trials: list[MistakeTrial] = []
     failed: set[str] = set()
     for functions in _side_by_side(wrong_functions(), references.together):
         wrong = {exercise: one.function for exercise, one in functions.items()}
@@ -252,7 +252,7 @@ def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
 
 def _trial(
     wrong: Wrong, exercise: str, verdicts: Sequence[Verdict], named: str | None, cases: int
-) -> Trial:
+) -> MistakeTrial:
     caught = [
         verdict
         for verdict in verdicts
@@ -261,7 +261,7 @@ def _trial(
     raises = bool(caught) and not any(one.status is Status.FAILED for one in caught)
     tests = tuple(verdict.id for verdict in caught)
     why = _unnamed(raises, cases) if named is None else ""
-    return Trial(wrong.mistake, exercise, tests, named, wrong.way, wrong.is_habit, why)
+    return MistakeTrial(wrong.mistake, exercise, tests, named, wrong.way, wrong.is_habit, why)
 
 
 def _unnamed(raises: bool, cases: int) -> str:

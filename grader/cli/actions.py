@@ -11,7 +11,7 @@ from rich.console import Console
 
 from grader.core.verdict import Grade
 from grader.reports.export.classroom import classroom_result, encoded
-from grader.reports.export.github import Sources, annotated, step_summary
+from grader.reports.export.github import SourcePaths, annotated, step_summary
 from grader.reports.export.remarks import ExportRefused
 from grader.reports.single import print_grade
 
@@ -29,7 +29,7 @@ def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
     finally:
         click.echo(f"::{token}::")
     repository = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
-    sources = Sources(submission, adapters, repository)
+    sources = SourcePaths(submission, adapters, repository)
     for annotation in annotated(grade, sources):
         click.echo(annotation.command)
     _append("GITHUB_STEP_SUMMARY", step_summary(grade))

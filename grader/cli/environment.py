@@ -12,10 +12,10 @@ from rich.text import Text
 
 from grader.intake.entry import Entry
 from grader.intake.surveying import survey
-from grader.reports.environment import Need, needs_in_words, needs_of
+from grader.reports.environment import PackageNeed, needs_in_words, needs_of
 
 
-def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[Need]:
+def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[PackageNeed]:
     """What submissions import of installed packages, the most of it first."""
     own = {path.stem for path in assignment.iterdir()}
     return needs_of(survey(entries, adapters), own) if entries else []
@@ -27,7 +27,7 @@ def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str
         click.echo(sentence, err=True)
 
 
-def print_what_is_needed(needs: Sequence[Need], many: int, console: Console) -> None:
+def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Console) -> None:
     """A table of all that submissions import, then what is to be done about it."""
     title = f"what {many} submission{'s' if many != 1 else ''} import"
     table = Table(
@@ -43,7 +43,7 @@ def print_what_is_needed(needs: Sequence[Need], many: int, console: Console) -> 
         click.echo("nothing is lacking")
 
 
-def _state(need: Need) -> Text:
+def _state(need: PackageNeed) -> Text:
     if need.is_here:
         return Text("installed", style="green")
     return Text("done without") if need.is_spared else Text("not installed", style="red")

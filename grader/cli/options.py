@@ -11,7 +11,7 @@ import click
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.grading.isolation import require_isolation as require_every_layer
 from grader.grading.options import SEEDS, Options
-from grader.reports.export.gradescope import Shown
+from grader.reports.export.gradescope import VisibleWhen
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -66,8 +66,8 @@ def display_options(command: Command) -> Command:
         ),
         click.option(
             "--hidden-tests",
-            type=click.Choice([str(shown) for shown in Shown]),
-            default=str(Shown.VISIBLE),
+            type=click.Choice([str(shown) for shown in VisibleWhen]),
+            default=str(VisibleWhen.VISIBLE),
             show_default=True,
             help="gradescope: when students see how hidden tests ended; unless that is always, "
             "they see no total.",

@@ -48,7 +48,7 @@ class StepSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class StepWalk:
     """How a submission got to its answer in one call of a failed exercise, step by step."""
 
     exercise: str
@@ -70,7 +70,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Mending:
+class Repair:
     """The lines of which changing one makes exercises right, the likeliest first.
 
     And what finding them took: edits tried, calls made, seconds of the submission's process.
@@ -88,10 +88,10 @@ class Evidence:
     """What there is to see of one submission; `printed` is the end of what it printed."""
 
     pictures: tuple[Picture, ...] = ()
-    walks: tuple[Walk, ...] = ()
+    walks: tuple[StepWalk, ...] = ()
     excerpts: tuple[Excerpt, ...] = ()
     printed: str = ""
-    mendings: tuple[Mending, ...] = ()
+    mendings: tuple[Repair, ...] = ()
     _packed: bytes | None = field(init=False, default=None, compare=False, repr=False)
 
     def packed(self) -> bytes:
@@ -158,7 +158,7 @@ def _numbers(entries: Iterable[float | str]) -> tuple[float, ...]:
     return tuple(map(float, entries))
 
 
-def _walk(fields: Mapping[str, Any]) -> Walk:
+def _walk(fields: Mapping[str, Any]) -> StepWalk:
     steps = tuple(
         StepSeen(
             step["name"],
@@ -168,9 +168,9 @@ def _walk(fields: Mapping[str, Any]) -> Walk:
         )
         for step in fields["steps"]
     )
-    return Walk(fields["exercise"], fields["test"], steps)
+    return StepWalk(fields["exercise"], fields["test"], steps)
 
 
-def _mending(fields: Mapping[str, Any]) -> Mending:
+def _mending(fields: Mapping[str, Any]) -> Repair:
     places = tuple((file, line) for file, line in fields["places"])
-    return Mending(**{**fields, "exercises": tuple(fields["exercises"]), "places": places})
+    return Repair(**{**fields, "exercises": tuple(fields["exercises"]), "places": places})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
 
-from grader.core.evidence import StepSeen, Walk
+from grader.core.evidence import StepSeen, StepWalk
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line, Record
@@ -36,7 +36,7 @@ _Found = tuple[Likeness, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class StepComparison:
     """What one call of a failed exercise showed on its way.
 
     `walk` is there if a step was right, `strange` is the line of the first NaN or infinity. What
@@ -44,7 +44,7 @@ class Followed:
     holds NaN or infinity.
     """
 
-    walk: Walk | None
+    walk: StepWalk | None
     strange: Line | None
     wrong: frozenset[str]
     not_finite: frozenset[str]
@@ -62,19 +62,19 @@ class Followed:
         return in_words(self.walk.steps) if self.walk is not None and test in self.wrong else ""
 
 
-def follow(
+def compare_steps(
     catalogue: Catalogue,
     ask: Ask,
     seen: Mapping[str, Sequence[Observation]],
     failed: Mapping[str, Collection[str]],
     deadline: Deadline = NEVER,
-) -> dict[str, Followed]:
+) -> dict[str, StepComparison]:
     """What a call of each failed exercise shows, of the first few of them.
 
     `seen` are the answers by exercise, `failed` the failed tests. What is not found by the deadline
     is left out.
     """
-    followed: dict[str, Followed] = {}
+    followed: dict[str, StepComparison] = {}
     with contextlib.suppress(TooLate):
         for exercise in deadline.each(seen):
             tests = failed.get(exercise, ())
@@ -187,13 +187,13 @@ def _followed(
     steps: Steps,
     wrong: Sequence[Observation],
     deadline: Deadline,
-) -> Followed:
+) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
     taken = steps_seen(recorded[0][1], steps, deadline)
     found = [first_strange(records) for one, records in recorded if not _is_finite(one)]
     places = [place for place in found if place is not None]
-    return Followed(
-        Walk(exercise, chosen[0].test, taken) if taken else None,
+    return StepComparison(
+        StepWalk(exercise, chosen[0].test, taken) if taken else None,
         min(places, key=lambda place: place[0])[1] if places else None,
         frozenset(one.test for one in wrong),
         frozenset(one.test for one in filterfalse(_is_finite, wrong)),

@@ -16,7 +16,7 @@ from grader.grading.explanations import answered, questions
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
 from grader.grading.options import Options, chosen_otherwise
 from grader.grading.pool import Pools
-from grader.grading.task import Explained, Graded, Task
+from grader.grading.task import Explained, GradedTask, Task
 from grader.intake.entry import Discovery
 from grader.intake.fingerprint import fingerprint
 from grader.intake.naming import several
@@ -95,7 +95,7 @@ class Batch:
                 yield from answered(pool, self._store, asked)
                 apply_names(self._store)
 
-    def _stored(self, graded: Graded) -> Grade:
+    def _stored(self, graded: GradedTask) -> Grade:
         """Puts a grade into the store; where nothing else is wrong than was before, with its words.
 
         A package that was not there for an earlier grade is still not there.

@@ -13,8 +13,8 @@ from grader.core.plain_text import plain
 from grader.core.settings import Settings
 from grader.grading.attempts import attempted
 from grader.grading.job.client import Follow, JobClient
-from grader.grading.task import Explained, Graded, Question, Task
-from grader.grading.turns import Turns
+from grader.grading.task import Explained, ExplanationTask, GradedTask, Task
+from grader.grading.turns import ExplanationQueue
 
 # So long nothing arrives before it is said what is waited for; then twice as long each time.
 _SILENT_SECONDS = 10.0
@@ -65,31 +65,31 @@ class Coordinator:
         for thread in self._threads:
             thread.join()
 
-    def grade(self, tasks: Sequence[Task]) -> Iterator[Graded]:
+    def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
         """The grade of every task, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
 
-        def graded(task: Task) -> Callable[[JobClient], Graded]:
-            def grade(client: JobClient) -> Graded:
+        def graded(task: Task) -> Callable[[JobClient], GradedTask]:
+            def grade(client: JobClient) -> GradedTask:
                 with self._noted(task.entry.name):
                     grade = attempted(client, task, self._settings, self._stopping, self._follow)
-                return Graded(task, grade)
+                return GradedTask(task, grade)
 
             return grade
 
         return self._done([graded(task) for task in tasks])
 
-    def explain(self, questions: Sequence[Question]) -> Iterator[Explained]:
+    def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
         """The words for every question, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
 
-        turns = Turns(questions)
+        turns = ExplanationQueue(questions)
 
         def explained(client: JobClient) -> Explained:
             question = turns.take(client)

@@ -13,8 +13,8 @@ from grader.core.verdict import Grade
 from grader.core.words import Words
 from grader.explain.mistakes.names import apply_names
 from grader.grading.options import Options
-from grader.grading.pool import Pool, Pools
-from grader.grading.task import Explained, Question
+from grader.grading.pool import JobPool, Pools
+from grader.grading.task import Explained, ExplanationTask
 from grader.intake.discovery import discover
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint
@@ -24,19 +24,23 @@ from grader.results.store import Store
 _CHANGED = "it was changed or taken away since it was graded: grade it anew"
 
 
-def questions(store: Store, entries: Iterable[Entry], names: Collection[str]) -> list[Question]:
+def questions(
+    store: Store, entries: Iterable[Entry], names: Collection[str]
+) -> list[ExplanationTask]:
     """Those of the submissions that are among `names`, as questions."""
     return [
-        Question(entry, _grade_of(store, entry.name)) for entry in entries if entry.name in names
+        ExplanationTask(entry, _grade_of(store, entry.name))
+        for entry in entries
+        if entry.name in names
     ]
 
 
-def answered(pool: Pool, store: Store, asked: Iterable[Question]) -> Iterator[Explained]:
+def answered(pool: JobPool, store: Store, asked: Iterable[ExplanationTask]) -> Iterator[Explained]:
     """The words for all questions: each is stored, then yielded.
 
     Of submissions that are the same, to the last byte and the last verdict, one is explained.
     """
-    alike: dict[bytes, list[Question]] = {}
+    alike: dict[bytes, list[ExplanationTask]] = {}
     for question in asked:
         grade = question.grade()
         question = replace(
@@ -61,7 +65,7 @@ def _digest(content: Sequence[object]) -> bytes:
     return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).digest()
 
 
-class Explanation:
+class MissingExplanations:
     """The grades in a folder that lack words; a generator's worth of work.
 
     `waiting` counts them, `changed` are the names of those that are no longer as they were graded.
@@ -95,7 +99,7 @@ class Explanation:
 
 
 def explain_folder(
-    out: Path, assignment: Assignment, pools: Pools, begin: Callable[[Explanation], None]
+    out: Path, assignment: Assignment, pools: Pools, begin: Callable[[MissingExplanations], None]
 ) -> Generator[Explained]:
     """Adds the words that are missing in a folder of results; `begin` is told what there is to do.
 
@@ -106,7 +110,7 @@ def explain_folder(
     """
     Store.read(out)
     with Store.open(out, assignment.name) as store:
-        explanation = Explanation(store, assignment)
+        explanation = MissingExplanations(store, assignment)
         begin(explanation)
         try:
             yield from explanation.words(pools)

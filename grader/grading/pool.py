@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from grader.core.settings import Settings
-from grader.grading.task import Explained, Graded, Question, Task
+from grader.grading.task import Explained, ExplanationTask, GradedTask, Task
 
 
-class Pool(Protocol):
+class JobPool(Protocol):
     """Jobs that grade one class; a context manager, which ends them however it is left."""
 
     def __enter__(self) -> Self: ...
@@ -23,7 +23,7 @@ class Pool(Protocol):
         /,
     ) -> None: ...
 
-    def grade(self, tasks: Sequence[Task], /) -> Iterator[Graded]:
+    def grade(self, tasks: Sequence[Task], /) -> Iterator[GradedTask]:
         """The grade of every task, each once, in the order in which they arrive.
 
         Raises:
@@ -31,7 +31,7 @@ class Pool(Protocol):
         """
         ...
 
-    def explain(self, questions: Sequence[Question], /) -> Iterator[Explained]:
+    def explain(self, questions: Sequence[ExplanationTask], /) -> Iterator[Explained]:
         """The words for every question, each once, in the order in which they arrive.
 
         Raises:
@@ -40,4 +40,4 @@ class Pool(Protocol):
         ...
 
 
-Pools = Callable[[Settings], Pool]
+Pools = Callable[[Settings], JobPool]

@@ -9,7 +9,7 @@ from grader.core.processors import processors
 from grader.core.settings import Settings
 from grader.grading.coordinator import Coordinator
 from grader.grading.isolation import require_isolation as require_every_layer
-from grader.grading.pool import Pool, Pools
+from grader.grading.pool import JobPool, Pools
 
 Say = Callable[[str], None]
 
@@ -44,7 +44,7 @@ def chosen_pools(
 
         terms = Terms(jobs, require_isolation)
 
-        def pool(settings: Settings) -> Pool:
+        def pool(settings: Settings) -> JobPool:
             return ClusterPool(client, scheduler, settings, terms, say)
 
         yield pool

@@ -10,7 +10,7 @@ from grader.core.verdict import Grade
 from grader.core.words import PENDING, explained, wants_words
 from grader.grading.coordinator import Coordinator
 from grader.grading.job.client import Follow
-from grader.grading.task import Question, Task
+from grader.grading.task import ExplanationTask, Task
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint
 
@@ -37,5 +37,5 @@ def graded_alone(
             return grade
         if not explain:
             return replace(grade, unexplained=PENDING)
-        (answer,) = coordinator.explain([Question(entry, lambda: grade)])
+        (answer,) = coordinator.explain([ExplanationTask(entry, lambda: grade)])
     return explained(grade, answer.words)

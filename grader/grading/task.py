@@ -30,7 +30,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedTask:
     """A task and its grade."""
 
     task: Task
@@ -38,7 +38,7 @@ class Graded:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ExplanationTask:
     """A submission whose grade wants words; the grade is read when it is needed.
 
     `verdicts` are equal where all tests ended in the same way: a mistake is likely to be the same.
@@ -53,5 +53,5 @@ class Question:
 class Explained:
     """A question and the words for it; where there are none, they say why."""
 
-    question: Question
+    question: ExplanationTask
     words: Words

@@ -6,10 +6,10 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable
 
-from grader.grading.task import Question
+from grader.grading.task import ExplanationTask
 
 
-class Turns:
+class ExplanationQueue:
     """Questions that several explainers take, one after another; safe to use from their threads.
 
     An explainer goes on with submissions of which the same verdicts were reached, for as long as
@@ -17,14 +17,14 @@ class Turns:
     nothing to do it joins another one.
     """
 
-    def __init__(self, questions: Iterable[Question]) -> None:
-        self._waiting: defaultdict[bytes, deque[Question]] = defaultdict(deque)
+    def __init__(self, questions: Iterable[ExplanationTask]) -> None:
+        self._waiting: defaultdict[bytes, deque[ExplanationTask]] = defaultdict(deque)
         for question in questions:
             self._waiting[question.verdicts].append(question)
         self._at: dict[Hashable, bytes] = {}
         self._lock = threading.Lock()
 
-    def take(self, explainer: Hashable) -> Question:
+    def take(self, explainer: Hashable) -> ExplanationTask:
         """The question that is this explainer's next.
 
         Raises:

@@ -19,7 +19,7 @@ from grader.core.wire.frames import receive
 from grader.core.wire.values import Value
 from grader.explain.wording import InFull
 from grader.home.contract import contract_at_home
-from grader.home.reimport import CannotCopy, SecondCopy
+from grader.home.reimport import CannotCopy, Reimport
 from grader.home.time_limit import Limit
 from grader.testing.bench import Bench
 from grader.testing.contract.contract import Adapter
@@ -30,7 +30,7 @@ from grader.testing.two_processes import TwoProcesses, in_two_processes
 from grader.testing.uses import WISH, in_words
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.interpreter import Living
-from grader.worker.observing.watching import Watch
+from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import absent, perform
 
 _SECONDS = 10.0
@@ -62,7 +62,7 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     forbidden, exercises, shows_edits, call_timeout = _assigned(root)
     seconds = call_timeout if seconds is None else seconds
     limit = Limit(seconds, root, heeds_debuggers=True)
-    watch = Watch(forbidden, root)
+    watch = CallWatch(forbidden, root)
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
     try:
@@ -91,7 +91,7 @@ class DirectCalls:
         self,
         adapters: object,
         root: Path,
-        watch: Watch | None = None,
+        watch: CallWatch | None = None,
         limit: Limit | None = None,
         imports_anew: bool = False,
     ) -> None:
@@ -133,7 +133,7 @@ class DirectCalls:
             if answer.raised is not None:
                 return answer
             try:
-                copy = SecondCopy(self._root)
+                copy = Reimport(self._root)
             except CannotCopy:
                 return self._done(call, vars(self.adapters), self._living)
             own = _HandedOn(parts, answer.value, copy, Living(copy.functions))
@@ -166,7 +166,7 @@ class _HandedOn:
 
     parts: TwoProcesses
     content: Value
-    copy: SecondCopy
+    copy: Reimport
     living: Living
 
 

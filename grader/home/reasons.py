@@ -18,17 +18,17 @@ from grader.core.causes import Place
 from grader.core.verdict import Aspect, Diagnosis, Status
 from grader.core.wire.calls import Answer, Call
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
-from grader.explain.repair.choice import Mended
+from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
 from grader.explain.repair.passing import Changes, Proved, is_made, proved
-from grader.explain.repair.questions import Asked, that_raised
-from grader.explain.walking import Followed, follow
+from grader.explain.repair.questions import CheckedCall, that_raised
+from grader.explain.walking import StepComparison, compare_steps
 from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
 from grader.home.mistakes import FrozenMistakes
 from grader.home.reimport import CannotCopy
-from grader.home.repair import HomeBench, Mending, Patience, quietly
-from grader.home.rerun import NOT_TELLING, Rehearsed, Siblings, passes, rehearse, siblings
+from grader.home.repair import HomeBench, HomeRepair, RepairBudget, quietly
+from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged
 from grader.testing.exercise import membership
 from grader.testing.observation import Observation, Question
@@ -51,7 +51,7 @@ class _Reason:
     root: str
     explained: Collection[str]
     proved: Proved | None
-    way: Followed | None
+    way: StepComparison | None
     builds_on: Sequence[str]
 
 
@@ -62,7 +62,7 @@ class Reasons:
     modules: one test alone tells what all of them do, and no other one meets what that leaves.
     """
 
-    def __init__(self, root: Path, home: Home, patience: Patience) -> None:
+    def __init__(self, root: Path, home: Home, patience: RepairBudget) -> None:
         self._root = root
         self._home = home
         self._patience = patience
@@ -139,17 +139,19 @@ class Reasons:
 class _Inquiry:
     """What a student's functions answer to all tests, and what follows from that."""
 
-    def __init__(self, root: Path, home: Home, known: FrozenMistakes, patience: Patience) -> None:
+    def __init__(
+        self, root: Path, home: Home, known: FrozenMistakes, patience: RepairBudget
+    ) -> None:
         self._root = root
         self._home = home
         self._known = known
         self._patience = patience
         self._tests: Siblings = {}
-        self._rehearsed: dict[str, Rehearsed] = {}
+        self._rehearsed: dict[str, RerunAnswers] = {}
         self.depends = Dependence()
         self._findings: dict[str, Finding] = {}
         self._bench: HomeBench | None = None
-        self._mending: Mending | None = None
+        self._mending: HomeRepair | None = None
         self._has_begun = False
         self._followed = 0
         self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
@@ -188,11 +190,11 @@ class _Inquiry:
                 name: [one for one in own if not self.depends.holds(one.question)]
                 for name, own in asked.items()
             }
-            self._mending = Mending(self._bench, self._known, asked, self._patience)
+            self._mending = HomeRepair(self._bench, self._known, asked, self._patience)
 
     def reason(self, exercise: str) -> _Reason:
         """What is known of an exercise."""
-        rehearsed = self._rehearsed.get(exercise, Rehearsed())
+        rehearsed = self._rehearsed.get(exercise, RerunAnswers())
         mended = self._mending.of(exercise) if self._mending is not None else None
         proved = None if mended is None else self._proved(exercise, mended)
         mended = None if proved is None else proved.mended
@@ -214,7 +216,7 @@ class _Inquiry:
         found = self._findings.items()
         return next(name for name, one in found if one.diagnosis.mistake == mistake)
 
-    def _mistake_mended_by(self, mended: Mended | None) -> str | None:
+    def _mistake_mended_by(self, mended: RepairedExercise | None) -> str | None:
         """The one mistake that was found in the exercises which the same edit makes right."""
         if mended is None or mended.besides:
             return None
@@ -224,12 +226,12 @@ class _Inquiry:
 
     def _rehearse(self, first: str, ask: Callable[[Call], Answer]) -> None:
         end = time.monotonic() + self._patience.seconds
-        self._rehearsed = {exercise: Rehearsed() for exercise in self._tests}
+        self._rehearsed = {exercise: RerunAnswers() for exercise in self._tests}
         for exercise in sorted(self._tests, key=lambda name: name != first):
             own = self._tests[exercise]
-            self._rehearsed[exercise] = rehearse(own, self._home.bench, ask, end)
+            self._rehearsed[exercise] = rerun(own, self._home.bench, ask, end)
 
-    def _proved(self, exercise: str, mended: Mended) -> Proved | None:
+    def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
         """Where an exercise can be mended, once its failed tests were run with the edit."""
         bench = self._bench
         assert bench is not None
@@ -260,32 +262,32 @@ class _Inquiry:
         with self._bench.in_place():
             yield DirectCalls(functions, self._root, limit=self._limit)
 
-    def _way(self, exercise: str, rehearsed: Rehearsed) -> Followed | None:
+    def _way(self, exercise: str, rehearsed: RerunAnswers) -> StepComparison | None:
         """How far a call of it is right."""
         if self._followed >= _MOST_FOLLOWED:
             return None
         answers = [*itertools.filterfalse(self.depends.holds, rehearsed.observations)]
         seen, failed = {exercise: answers}, {exercise: rehearsed.failed}
         with self._asking() as ask:
-            way = follow(self._known, ask, seen, failed).get(exercise)
+            way = compare_steps(self._known, ask, seen, failed).get(exercise)
         self._followed += way is not None
         return way
 
-    def _asked(self) -> Mapping[str, Sequence[Asked]]:
+    def _asked(self) -> Mapping[str, Sequence[CheckedCall]]:
         """By exercise, in the assignment's order, the plain calls whose right answer is known."""
-        asked: dict[str, list[Asked]] = {}
+        asked: dict[str, list[CheckedCall]] = {}
         for exercise, rehearsed in self._rehearsed.items():
             own = asked.setdefault(exercise, [])
             for one in rehearsed.observations:
                 right = is_right(self._known, one)
                 if right or self._is_wrong(one, rehearsed):
                     question = Question(one.test, one.number, one.aspect, one.call)
-                    own.append(Asked(exercise, question, bool(right)))
+                    own.append(CheckedCall(exercise, question, bool(right)))
             known = filter(self._is_known, rehearsed.raised)
             own += [that_raised(self._known, exercise, question) for question in known]
         return asked
 
-    def _is_wrong(self, one: Observation, rehearsed: Rehearsed) -> bool:
+    def _is_wrong(self, one: Observation, rehearsed: RerunAnswers) -> bool:
         return one.test in rehearsed.failed and is_right(self._known, one) is False
 
     def _is_known(self, question: Question) -> bool:
@@ -300,7 +302,7 @@ def _is_silent(test: pytest.Function) -> bool:
     return member is not None and member.aspect in NOT_TELLING
 
 
-def _strange(way: Followed, test: str) -> Iterator[Place]:
+def _strange(way: StepComparison, test: str) -> Iterator[Place]:
     line = way.line_of(test)
     if line is not None:
         yield line.file, line.line

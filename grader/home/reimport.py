@@ -17,7 +17,7 @@ class CannotCopy(Exception):
     """What was imported once is not imported again."""
 
 
-class SecondCopy:
+class Reimport:
     """Imports the adapters once more, and what of the student's they import.
 
     What tests have left in the first copy is not in this one; what is done to it is seen nowhere.

@@ -21,13 +21,13 @@ from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, receive
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.explain.mistakes.catalogue import Catalogue
-from grader.explain.repair.choice import Line, Mended
+from grader.explain.repair.choice import Line, RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, dependence
-from grader.explain.repair.exercises import Mender
-from grader.explain.repair.questions import Asked, telling
-from grader.explain.repair.search import Bounds, FileEdit, Search, Workbench
-from grader.explain.repair.sources import Sources
-from grader.home.reimport import CannotCopy, SecondCopy
+from grader.explain.repair.exercises import ExerciseRepair
+from grader.explain.repair.questions import CheckedCall, telling
+from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workbench
+from grader.explain.repair.sources import EditableSources
+from grader.home.reimport import CannotCopy, Reimport
 from grader.worker.trials.alarm import TooLong
 from grader.worker.trials.trying import Trying
 
@@ -42,18 +42,18 @@ _CRASHING = "vmap"
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RepairBudget:
     """How much is tried in all: edits, and seconds (a net) in which trials are begun."""
 
     edits: int
     seconds: float
 
 
-QUICK = Patience(2000, 2.0)
-UNHURRIED = Patience(sys.maxsize, 1e9)
+QUICK = RepairBudget(2000, 2.0)
+UNHURRIED = RepairBudget(sys.maxsize, 1e9)
 
 
-class Mending:
+class HomeRepair:
     """Finds where wrong exercises can be mended, when it is asked for them; bounded in all.
 
     `asked` are the calls whose right answer is known, in the order of exercises. `is_complete` is
@@ -64,19 +64,19 @@ class Mending:
         self,
         bench: HomeBench,
         catalogue: Catalogue,
-        asked: Mapping[str, Sequence[Asked]],
-        patience: Patience,
+        asked: Mapping[str, Sequence[CheckedCall]],
+        patience: RepairBudget,
     ) -> None:
         self._bench = bench
         self._asked = asked
         self._searches = _Searches(bench, catalogue, asked, patience)
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
-        self._chosen: dict[str, Mended | None] = {}
+        self._chosen: dict[str, RepairedExercise | None] = {}
         self._passed: dict[str, set[Line]] = {}
-        self._mender = Mender(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
+        self._mender = ExerciseRepair(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
         self.is_complete = True
 
-    def of(self, exercise: str) -> Mended | None:
+    def of(self, exercise: str) -> RepairedExercise | None:
         """Where an exercise can be mended: what it shares lines with comes first, as its root may.
 
         Raises:
@@ -141,10 +141,10 @@ class HomeBench:
 
     def __init__(self, root: Path) -> None:
         with quietly():
-            self._copy = SecondCopy(root)
+            self._copy = Reimport(root)
             self.functions, modules = self._copy.functions, self._copy.modules
             self._trying = Trying(self.functions, root, modules, time.monotonic)
-        self.sources = Sources.of(root, self._copy.files)
+        self.sources = EditableSources.of(root, self._copy.files)
         if any(_CRASHING in text for text in self.sources.texts):
             raise CannotCopy
         self.seconds = 0.0
@@ -161,7 +161,7 @@ class HomeBench:
         yield self
 
     def dependence(
-        self, catalogue: Catalogue, asked: Iterable[Asked], made: Sequence[Call]
+        self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
     ) -> Dependence:
         """Which wrong answers depend on the calls that were `made` before."""
         with contextlib.suppress(MemoryError, TooLong):
@@ -187,8 +187,8 @@ class _Searches:
         self,
         bench: HomeBench,
         catalogue: Catalogue,
-        asked: Mapping[str, Sequence[Asked]],
-        patience: Patience,
+        asked: Mapping[str, Sequence[CheckedCall]],
+        patience: RepairBudget,
     ) -> None:
         self._bench = bench
         self._catalogue = catalogue
@@ -204,7 +204,7 @@ class _Searches:
         try:
             yield
         finally:
-            self._left = Patience(self._left.edits, self._end - time.monotonic())
+            self._left = RepairBudget(self._left.edits, self._end - time.monotonic())
 
     def new(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
         """A search for what mends an exercise, with what is left."""
@@ -212,7 +212,7 @@ class _Searches:
         seconds = self._end - time.monotonic()
         if edits <= 0 or seconds <= 0:
             return None
-        bounds = Bounds(edits, seconds)
+        bounds = SearchBounds(edits, seconds)
         search = Search(
             self._catalogue, self._bench.lent, exercise, self._every, besides, answers_only, bounds
         )

@@ -18,7 +18,7 @@ from grader.home.bench import Home
 from grader.home.failure import Failure
 from grader.home.picture import ink_for, picture
 from grader.home.reasons import Reasons
-from grader.home.tally import MISSING, ExerciseTally
+from grader.home.tally import MISSING, ExerciseCounts
 from grader.testing.assertions.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import Membership, membership
@@ -40,7 +40,7 @@ class HomeReport:
         self._home = home
         self._reasons = reasons
         self._was_interrupted = False
-        self.tallies: dict[str, ExerciseTally] = {}
+        self.tallies: dict[str, ExerciseCounts] = {}
         self.notes: dict[str, dict[str, None]] = {}
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -147,7 +147,7 @@ class HomeReport:
         for name, text in report.user_properties:
             if name == _NOTE:
                 self.notes.setdefault(str(text), {})[exercise] = None
-        tally = self.tallies.setdefault(exercise, ExerciseTally())
+        tally = self.tallies.setdefault(exercise, ExerciseCounts())
         outcome = MISSING if properties.get(_MISSING) else report.outcome
         worth = hundredths(self._home.cases.points(report.nodeid))
         tally.add(outcome, properties[_ASPECT] == Aspect.VALUES, worth)

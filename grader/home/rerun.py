@@ -27,7 +27,7 @@ Siblings = Mapping[str, Sequence[pytest.Function]]
 
 
 @dataclass(slots=True)
-class Rehearsed:
+class RerunAnswers:
     """What came of an exercise's tests: plain answers, plain calls that raised, and who failed.
 
     It `is_whole` if all of them were run.
@@ -59,16 +59,16 @@ def siblings(item: pytest.Item, order: Sequence[str]) -> Siblings:
     return found
 
 
-def rehearse(
+def rerun(
     tests: Sequence[pytest.Function], bench: Bench, ask: Callable[[Call], Answer], end: float
-) -> Rehearsed:
+) -> RerunAnswers:
     """Runs an exercise's tests at a bench of their own, with a way to ask, and keeps what they see.
 
     Not those that tell no answers. None is begun after the time `end`, of the monotonic clock, nor
     once a call took too long. What a test spends on importing packages, which later ones find
     imported, puts the end off.
     """
-    rehearsed = Rehearsed()
+    rehearsed = RerunAnswers()
     for test in tests:
         member = membership(test)
         if member is None or member.aspect in NOT_TELLING:
@@ -87,7 +87,7 @@ def rehearse(
 
 def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool | None:
     """Whether a test passes with a way to ask; None if it took too long, or cannot be run."""
-    member, rehearsed = membership(test), Rehearsed()
+    member, rehearsed = membership(test), RerunAnswers()
     if member is None or _arguments(test, member, bench) is None:
         return None
     if not _run(test, member, bench, ask, rehearsed):
@@ -100,7 +100,7 @@ def _run(
     member: Membership,
     bench: Bench,
     ask: Callable[[Call], Answer],
-    rehearsed: Rehearsed,
+    rehearsed: RerunAnswers,
 ) -> bool:
     """Runs one test; whether its calls came back in time."""
     latest: list[Call] = []

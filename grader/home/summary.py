@@ -10,7 +10,7 @@ import pytest
 from grader.core.causes import Cause, causes, in_short
 from grader.explain.exceptions.account import printed_in_words
 from grader.home.failure import Failure
-from grader.home.tally import ExerciseTally, in_all, table
+from grader.home.tally import ExerciseCounts, in_all, table
 
 # Told in full; -v has the others.
 _MOST_IN_FULL = 3
@@ -84,7 +84,7 @@ class Summary:
         self,
         folding: Folding,
         order: Sequence[str],
-        tallies: Mapping[str, ExerciseTally],
+        tallies: Mapping[str, ExerciseCounts],
         notes: Mapping[str, Mapping[str, None]],
     ) -> None:
         self._folding = folding

@@ -13,7 +13,7 @@ _LESS_POINTS = "Without right values no points: the rest of an exercise counts a
 
 
 @dataclass(slots=True)
-class ExerciseTally:
+class ExerciseCounts:
     """How an exercise's tests ended, and the points that they carry, in hundredths."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -60,7 +60,7 @@ class ExerciseTally:
         return f"{self.outcomes[PASSED]} of {self.outcomes.total()} passed{points}"
 
 
-def table(tallies: Mapping[str, ExerciseTally], all_rows: bool) -> Iterator[str]:
+def table(tallies: Mapping[str, ExerciseCounts], all_rows: bool) -> Iterator[str]:
     """A line for each exercise; those that are right, or not written, in one unless `all_rows`."""
     shown = {
         name: tally
@@ -80,7 +80,7 @@ def table(tallies: Mapping[str, ExerciseTally], all_rows: bool) -> Iterator[str]
         yield f"not implemented yet: {', '.join(missing)}"
 
 
-def in_all(tallies: Mapping[str, ExerciseTally]) -> Iterator[str]:
+def in_all(tallies: Mapping[str, ExerciseCounts]) -> Iterator[str]:
     """The points of all exercises, and what becomes of them in class."""
     carried = sum(tally.possible for tally in tallies.values())
     if not carried:

@@ -33,7 +33,7 @@ _DEBUGGERS = ("pydevd", "bdb", "pdb")
 Result = TypeVar("Result")
 
 
-class TooLong(BaseException):
+class TimeLimitExceeded(BaseException):
     """A call takes too long."""
 
 
@@ -87,7 +87,7 @@ class Limit:
         try:
             with self._ringing():
                 result = make()
-        except TooLong:
+        except TimeLimitExceeded:
             pass
         finally:
             self._running = None
@@ -148,8 +148,8 @@ class Limit:
             running.is_known = own[0].f_code in self._hung
             running.place = self._place(own[0])
         else:
-            _insist(own, TooLong)
-        raise TooLong
+            _insist(own, TimeLimitExceeded)
+        raise TimeLimitExceeded
 
     def _allowed(self, frames: Iterable[FrameType]) -> float:
         """The seconds that a call may take which is in these functions."""

@@ -51,7 +51,7 @@ def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution
         column
         for own in found
         for author, person in own.items()
-        if person is not None and (column := _column(author, person)) is not None
+        if person is not None and (column := _id_column(author, person)) is not None
     )
     column = next((name for name, _ in columns.most_common(1)), None)
     attributed = tuple(
@@ -163,7 +163,7 @@ def _completed(author: Author, listed: Author) -> Author:
     return Author(listed.name or author.name, author.id or listed.id, listed.email or author.email)
 
 
-def _column(author: Author, person: Person) -> str | None:
+def _id_column(author: Author, person: Person) -> str | None:
     """The column of the roster that holds the id by which the platform knows the person."""
     same = (name for name, value in person.ids if value.casefold() == author.id.casefold())
     return next(same, None)

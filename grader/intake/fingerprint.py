@@ -7,14 +7,14 @@ import os
 from collections.abc import Iterator
 
 from grader.intake.copying.folder import content, survey
-from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
+from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
 from grader.intake.copying.open_folder import OpenFolder
 from grader.intake.copying.regular_file import chunks
 from grader.intake.entry import Entry
 from grader.intake.platforms.handed_in import handed_in
 
 
-def fingerprint(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> str:
+def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:
     """SHA-256, in hexadecimal, of the paths and contents that would be copied.
 
     Of an archive or a single file, of its bytes up to the limit. Raises nothing: what cannot be
@@ -30,7 +30,7 @@ def fingerprint(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> str:
         return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
 
 
-def _of_folder(folder: OpenFolder, limits: Limits) -> str:
+def _of_folder(folder: OpenFolder, limits: CopyLimits) -> str:
     pieces = [b"folder"]
     for file in sorted(survey(folder, limits)[0], key=lambda file: file.parts):
         pieces.append(os.fsencode("/".join(file.parts)))

@@ -13,7 +13,7 @@ from grader.intake.archives.member import member_parts
 from grader.intake.archives.tar_archive import unpack_tar
 from grader.intake.bundle import Bundle
 from grader.intake.copying.folder import copy_folder
-from grader.intake.copying.limits import DEFAULT_LIMITS, Limits
+from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
 from grader.intake.copying.open_folder import OpenFolder
 from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.copying.regular_file import chunks
@@ -25,7 +25,7 @@ _NAMELESS = "submission"
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class SubmissionPackage:
     """What of a submission would be copied: the bytes of a file, or of a tar of a folder.
 
     `name` is what the file or folder is called. `left_out` are sentences on what does not travel;
@@ -39,7 +39,7 @@ class Parcel:
     refused: str = ""
 
 
-def pack(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> Parcel:
+def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage:
     """The submission as a parcel, no larger than what may be handed in.
 
     Raises CopyFailed when the pieces of a download could not be laid together.
@@ -48,10 +48,10 @@ def pack(entry: Entry, limits: Limits = DEFAULT_LIMITS) -> Parcel:
         with handed_in(entry) as handed:
             return _packed(handed, limits)
     except Unreadable as problem:
-        return Parcel(_NAMELESS, refused=str(problem))
+        return SubmissionPackage(_NAMELESS, refused=str(problem))
 
 
-def unpack(parcel: Parcel, name: str, into: Path) -> Entry:
+def unpack(parcel: SubmissionPackage, name: str, into: Path) -> Entry:
     """The submission called `name` as it was packed, laid into the empty folder `into`.
 
     Raises CopyFailed when it could not be written.
@@ -69,7 +69,7 @@ def unpack(parcel: Parcel, name: str, into: Path) -> Entry:
     return Entry(name, place, left_out=parcel.left_out, refused=refused)
 
 
-def _packed(handed: HandedIn, limits: Limits) -> Parcel:
+def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
     name = handed.name if handed.name not in ("", "..") else _NAMELESS
     if not isinstance(handed.source, OpenFolder):
         try:
@@ -78,10 +78,10 @@ def _packed(handed: HandedIn, limits: Limits) -> Parcel:
             raise Unreadable(f"it cannot be read: {error.strerror}") from error
         if len(content) > limits.archive:
             raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
-        return Parcel(name, False, content, handed.left_out)
+        return SubmissionPackage(name, False, content, handed.left_out)
     with Bundle() as bundle:
         admission = copy_folder(handed.source, _Portable(bundle), limits)
-    return Parcel(name, True, bundle.content, (*handed.left_out, *admission.notes()))
+    return SubmissionPackage(name, True, bundle.content, (*handed.left_out, *admission.notes()))
 
 
 class _Portable:

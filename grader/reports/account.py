@@ -43,7 +43,7 @@ def title(cause: Cause, longest: int = _LONGEST) -> str:
     return f"{said} [{one_line(cause.id)}]" if cause.id else said
 
 
-def account(cause: Cause) -> Iterator[str]:
+def paragraph(cause: Cause) -> Iterator[str]:
     """What there is to read below the title: the hint, one message in full, and the line."""
     if cause.hint:
         yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)

@@ -19,7 +19,7 @@ _WORTH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class PackageNeed:
     """A package that a class imports, and what becomes of that here.
 
     `importing` and `declaring` are numbers of submissions.
@@ -43,18 +43,18 @@ class Need:
 
 def needs_of(
     needs: ClassNeeds, own: Iterable[str] = (), is_here: Callable[[str], bool] = is_installed
-) -> list[Need]:
+) -> list[PackageNeed]:
     """What a class imports, the most of it first; what is the course's `own` needs no package."""
     found = []
     for package, importing in needs.imported.items():
         if package not in own:
             called = (distribution_of(package) or package).lower().replace("_", "-")
             declaring = needs.declared.get(called, 0)
-            found.append(Need(package, importing, declaring, is_here(package)))
+            found.append(PackageNeed(package, importing, declaring, is_here(package)))
     return sorted(found, key=lambda need: (-need.importing, need.package))[:_LISTED_NEEDS]
 
 
-def needs_in_words(needs: Iterable[Need]) -> Iterator[str]:
+def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
     """Sentences on what is not here: by how many it is imported, and the command to install it."""
     needs = list(needs)
     for need in needs:

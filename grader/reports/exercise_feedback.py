@@ -9,7 +9,7 @@ from grader.core.causes import Cause
 from grader.core.plain_text import plain
 from grader.core.text import one_line
 from grader.core.verdict import Verdict
-from grader.reports.account import account, cost, extent, title
+from grader.reports.account import cost, extent, paragraph, title
 from grader.reports.notes import notes
 from grader.reports.standing import Standing, standing_of
 
@@ -46,5 +46,5 @@ def _told(cause: Cause, exercise: str) -> str:
         place = f" ({one_line(cause.lines)})" if cause.lines else ""
         return f"{title(cause)}\n  Follows from {one_line(root)}{place}: see there."
     fails = f"{extent(cause)} {cost(cause)}".rstrip()
-    below = "\n".join(map(shortened, [*account(cause), fails]))
+    below = "\n".join(map(shortened, [*paragraph(cause), fails]))
     return f"{title(cause)}\n{textwrap.indent(below, '  ')}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.core.text import one_line
 from grader.core.wrong_answers import WrongAnswer
-from grader.explain.mistakes.grouping import Group
+from grader.explain.mistakes.grouping import AnswerCluster
 from grader.explain.mistakes.names import NamedMistake
 
 _MOST_MEMBERS = 6
@@ -17,7 +17,7 @@ AT_LEAST = 2
 
 
 def in_words(
-    groups: Sequence[Group], names: Sequence[NamedMistake], everyone: bool = False
+    groups: Sequence[AnswerCluster], names: Sequence[NamedMistake], everyone: bool = False
 ) -> Iterator[str]:
     """The groups, the largest first, each with its tests and its smallest case."""
     called = {group.id: name_of(group, names) for group in groups}
@@ -39,20 +39,20 @@ def in_words(
         )
 
 
-def heading(group: Group, called: str | None) -> str:
+def heading(group: AnswerCluster, called: str | None) -> str:
     """How many answer alike, where, and what it may be."""
     many = len(group.members)
     said = "1 submission answers" if many == 1 else f"{many} submissions answer alike"
     return f"{said} in {suspected(group, called)}"
 
 
-def suspected(group: Group, called: str | None) -> str:
+def suspected(group: AnswerCluster, called: str | None) -> str:
     """The exercise, and what it may be."""
     known = f"named {called}" if called else one_line(group.suspicion or "why", 160)
     return f"{one_line(group.exercise)}: {known}{'' if called else '?'}"
 
 
-def name_of(group: Group, names: Sequence[NamedMistake]) -> str | None:
+def name_of(group: AnswerCluster, names: Sequence[NamedMistake]) -> str | None:
     """What an instructor calls a group."""
     known = (one.diagnosis.mistake for one in names if one.is_shown_by(group.answers))
     return next(known, None)
@@ -65,7 +65,7 @@ def case_in_words(answer: WrongAnswer) -> str:
     return f"for {answer.inputs or 'nothing'} the answer is {list(answer.shape)}: {numbers}{more}"
 
 
-def _group(group: Group, called: str | None) -> Iterator[str]:
+def _group(group: AnswerCluster, called: str | None) -> Iterator[str]:
     yield f"{group.id}  {heading(group, called)}"
     yield f"    who:   {_some(group.members, _MOST_MEMBERS)}"
     if group.also:

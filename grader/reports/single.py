@@ -16,7 +16,7 @@ from grader.core.plain_text import plain
 from grader.core.text import one_line, points
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.core.words import lack_in_words
-from grader.reports.account import account, causes_of, cost, extent, title
+from grader.reports.account import causes_of, cost, extent, paragraph, title
 from grader.reports.credited import credited_tests
 from grader.reports.notes import WRONG_VALUES, notes_in_short
 from grader.reports.standing import ExerciseStanding, Standing, by_exercise, standing_of
@@ -81,7 +81,7 @@ def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> Non
     for cause in told:
         console.print()
         console.print(Text(f"{title(cause)} {cost(cause)}".rstrip(), style="bold"))
-        for line in (*account(cause), f"in {one_line(cause.shown.id, 200)}", extent(cause)):
+        for line in (*paragraph(cause), f"in {one_line(cause.shown.id, 200)}", extent(cause)):
             console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 

@@ -25,7 +25,7 @@ _PLAIN_BARS = " .:-=+*#@"
 
 
 @dataclass(slots=True)
-class Spread:
+class ErrorSpread:
     """The errors of a class in one test, as multiples of what is allowed.
 
     `right` is the largest of those that passed, `wrong` the smallest of those that were outside the
@@ -50,7 +50,7 @@ class Spread:
             return
         self.counts[_place(error)] += 1
 
-    def extend(self, other: Spread) -> None:
+    def extend(self, other: ErrorSpread) -> None:
         """Adds the errors of another class in the same test."""
         if other.right is not None:
             self.right = max(other.right, self.right or 0.0)
@@ -69,13 +69,13 @@ class Spread:
         return found
 
 
-def spreads(grades: Iterable[Grade]) -> list[Spread]:
+def spreads(grades: Iterable[Grade]) -> list[ErrorSpread]:
     """The spread of errors in each test that compares numbers, in the order of the tests."""
-    found: dict[str, Spread] = {}
+    found: dict[str, ErrorSpread] = {}
     for grade in grades:
         for test in grade.tests:
             if test.measurement is not None:
-                spread = found.setdefault(test.id, Spread(test.exercise, test.id))
+                spread = found.setdefault(test.id, ErrorSpread(test.exercise, test.id))
                 spread.add(test.status, test.measurement)
     exercises = list(dict.fromkeys(spread.exercise for spread in found.values()))
     return sorted(found.values(), key=lambda spread: exercises.index(spread.exercise))
@@ -103,7 +103,7 @@ def _bars_for(encoding: str) -> str:
     return _BARS
 
 
-def _table(found: Sequence[Spread], bars: str) -> Table:
+def _table(found: Sequence[ErrorSpread], bars: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("test", overflow="fold")
     for heading in ("right", "wrong", "gap"):
@@ -136,7 +136,7 @@ def _place(error: float) -> int:
     return bisect.bisect_left(_BOUNDS, error)
 
 
-def _gap(spread: Spread) -> str:
+def _gap(spread: ErrorSpread) -> str:
     """How many times farther off the nearest wrong answer is than the worst right one."""
     if spread.right is None or spread.wrong is None:
         return ""
@@ -159,7 +159,7 @@ def _legend() -> str:
     )
 
 
-def _verdicts(found: Sequence[Spread], doubtful: Sequence[Spread]) -> Iterator[str]:
+def _verdicts(found: Sequence[ErrorSpread], doubtful: Sequence[ErrorSpread]) -> Iterator[str]:
     sound = len(found) - len(doubtful)
     yield (
         f"{sound} of {len(found)} tests have a sound tolerance: right answers below {NEAR:g}, "

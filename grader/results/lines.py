@@ -18,7 +18,7 @@ _BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
 _UNTIMED = '"duration_s": 0.0'
 
 
-class Lines:
+class GradeLines:
     """Writes grades as lines, given the tests by their numbers.
 
     In a class nearly all verdicts are those of an earlier submission but for their durations: their

@@ -20,7 +20,7 @@ from grader.core.verdict import Grade, GradeStatus, Verdict
 from grader.core.wrong_answers import WrongAnswers
 from grader.results.database import StoreError, connect, saying
 from grader.results.imported import read_class_imports
-from grader.results.lines import Lines
+from grader.results.lines import GradeLines
 from grader.results.people import People
 from grader.results.rows import (
     CARRIED,
@@ -345,7 +345,7 @@ class Results:
         """The lines of `results.jsonl`, one at a time."""
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
-            lines = Lines(numbered_tests(db))
+            lines = GradeLines(numbered_tests(db))
             for number, *row in db.execute(_IN_CLASS_ORDER):
                 grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
                 yield lines.line(grade, db.execute(VERDICTS, (number,)))

@@ -19,7 +19,7 @@ from typing import Any
 from grader.core.refusal import Refusal
 from grader.core.settings import CPU
 from grader.sandbox.cgroups.ground import Ground
-from grader.sandbox.cgroups.group import Bounds, Group
+from grader.sandbox.cgroups.group import Group, GroupBounds
 from grader.sandbox.usage import Usage
 from grader.sandbox.zygote import Zygote
 
@@ -64,7 +64,7 @@ class ForkServer:
         self._zygote = zygote
         self._ground = ground
         self._caretaker = self._pid = 0
-        self._bounds: Bounds | None = None
+        self._bounds: GroupBounds | None = None
         self._group: Group | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         _ask_for_senders(self._control)
@@ -98,7 +98,7 @@ class ForkServer:
         """Which version of control groups its workers are in; nothing if they are in none."""
         return self._ground.version if self._ground is not None else ""
 
-    def group(self, bounds: Bounds) -> Group | None:
+    def group(self, bounds: GroupBounds) -> Group | None:
         """The control group of the fork server and its worker; none where none is granted.
 
         What it had when it entered is not charged to the group: what its worker takes is. To move

@@ -20,21 +20,21 @@ from grader.sandbox.device import turn_on
 from grader.sandbox.environment import Environment
 from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.forkservers import ForkServers
-from grader.sandbox.session import Limits, Sitting
+from grader.sandbox.session import Session, SessionLimits
 from grader.testing.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class PreparedSubmission:
     """A submission that was taken in, its sitting, what it uses and what it finds installed."""
 
     submission: Submission
-    sitting: Sitting
+    sitting: Session
     uses: Uses
     environment: Environment
 
 
-class Seats:
+class SubmissionPreparation:
     """Where one submission after another takes its seat."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Seats:
         self._familiar = Unremarkable()
 
     @contextlib.contextmanager
-    def taken(self, entry: Entry, limits: Limits) -> Iterator[Seat]:
+    def taken(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:
         """A seat for a submission; whatever it leaves there is removed.
 
         Raises:
@@ -70,7 +70,7 @@ class Seats:
             kept += [submission.root, submission.root / submission.adapters]
             uses = Uses(self._assignment.forbidden, submission.root)
             environment = Environment(self._assignment, submission.root)
-            sitting = Sitting(
+            sitting = Session(
                 self._servers.current,
                 submission,
                 limits,
@@ -81,7 +81,7 @@ class Seats:
                 self._wording,
             )
             with turn_on(limits.device), contextlib.closing(sitting):
-                yield Seat(submission, sitting, uses, environment)
+                yield PreparedSubmission(submission, sitting, uses, environment)
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:

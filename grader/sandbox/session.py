@@ -39,7 +39,7 @@ _PRINTED = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SessionLimits:
     """What a submission may use: seconds in all, bytes of memory, a device.
 
     And the seconds for one call, which may take `call_wall` seconds on the wall while the machine
@@ -56,7 +56,7 @@ class Limits:
     tells_where: bool = False
 
 
-class Workbench:
+class TrialWorker:
     """A worker in which edits are tried; `seconds` are those that it took for that."""
 
     def __init__(self, worker: Worker, spare: float, familiar: Unremarkable) -> None:
@@ -92,7 +92,7 @@ class Workbench:
             self.seconds += self._worker.taken.own
 
 
-class Sitting:
+class Session:
     """Asks one submission, and starts a new worker after one was lost.
 
     Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
@@ -107,7 +107,7 @@ class Sitting:
         self,
         server: Callable[[], ForkServer],
         submission: Submission,
-        limits: Limits,
+        limits: SessionLimits,
         scratch: Path,
         uses: Uses,
         environment: Environment,
@@ -126,7 +126,7 @@ class Sitting:
         self._used = 0.0
         self._wall = 0.0
         self._beside = 0.0
-        self._bench: Workbench | None = None
+        self._bench: TrialWorker | None = None
         self._asked = ""
         self._losses: Counter[str] = Counter()
         self._hangs = 0
@@ -225,7 +225,7 @@ class Sitting:
         self._wall += seconds
 
     @contextlib.contextmanager
-    def bench(self) -> Iterator[Workbench]:
+    def bench(self) -> Iterator[TrialWorker]:
         """A worker of its own in which edits of the submission can be tried, and which then ends.
 
         None of its time is the submission's, and nothing that it prints is kept.
@@ -243,7 +243,7 @@ class Sitting:
             self._beside += worker.taken.own
             if loaded.problem is not None:
                 raise WorkerLost(Status.ERROR, "the submission was imported once, and not again")
-            self._bench = Workbench(worker, seconds, self._familiar)
+            self._bench = TrialWorker(worker, seconds, self._familiar)
             yield self._bench
         finally:
             self._beside += 0.0 if self._bench is None else self._bench.seconds

@@ -23,7 +23,7 @@ class Watched:
     scratch: Path
 
 
-class Watch:
+class UsageWatch:
     """Looks at one worker, from when it has used nothing yet.
 
     `kept` names the limits that need no watching: of memory, threads, disk. While `is_alone`, the

@@ -40,12 +40,12 @@ from grader.core.wire.payload import BadFrame
 from grader.core.wire.signals import TELL_WHERE, TELL_WHERE_SOON
 from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 from grader.sandbox.allowance import Allowance, Exceeded, Late, Patience
-from grader.sandbox.cgroups.group import Bounds
+from grader.sandbox.cgroups.group import GroupBounds
 from grader.sandbox.channel import Exchange
 from grader.sandbox.clock import Clock, Taken
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.usage import is_alive
-from grader.sandbox.watch import Watch, Watched, out_of_memory
+from grader.sandbox.watch import UsageWatch, Watched, out_of_memory
 
 _WATCH_SECONDS = 0.02
 _CHANGED_PAGES = 48 << 20
@@ -67,7 +67,7 @@ class WorkerLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadReport:
     """What a worker said of the submission's import; `seconds` by imported module.
 
     `absent` are the packages that were imported and, it says, are not installed; `not_run` the
@@ -99,7 +99,7 @@ class Worker:
         self._pid, self._number = spawned.pid, spawned.number
         self._exchange = Exchange(spawned.channel, spawned.printed)
         self._calls = Sending()
-        self._watch = Watch(Watched(self._pid, server.user, scratch), allowance)
+        self._watch = UsageWatch(Watched(self._pid, server.user, scratch), allowance)
         self._killed_before = self._group.killed_for_memory() if self._group else 0
         if self._group is not None:
             _be_killed_first(self._pid)
@@ -120,7 +120,7 @@ class Worker:
 
     def load(
         self, submission: Submission, patience: Patience, forbidden: Iterable[str] = ()
-    ) -> Loaded:
+    ) -> LoadReport:
         """Has the worker confine itself, then import the submission.
 
         `forbidden` are the names whose use the worker tells, now and in its answers.
@@ -172,7 +172,7 @@ class Worker:
             not_run, missed = (texts_from_json(header.get(key)) for key in ("not_run", "missed"))
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, str(error)) from error
-        return Loaded(
+        return LoadReport(
             frozenset(map(str, names)), problem, uses, cell_errors, imports, absent, not_run, missed
         )
 
@@ -320,10 +320,10 @@ def _be_killed_first(pid: int) -> None:
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 
 
-def _bounds(allowance: Allowance) -> Bounds:
+def _bounds(allowance: Allowance) -> GroupBounds:
     """What the control group of a worker and its fork server is bounded to.
 
     What it changes of the memory that it was forked with is charged to it, and is not its doing.
     """
     spare = max(_CHANGED_PAGES, allowance.memory // 16)
-    return Bounds(allowance.memory + spare, allowance.threads)
+    return GroupBounds(allowance.memory + spare, allowance.threads)

@@ -25,7 +25,7 @@ from grader.worker.confinement.file_tree import enter_file_tree
 from grader.worker.confinement.identity import unprivileged_user
 from grader.worker.confinement.layers import prepare_confinement
 from grader.worker.confinement.namespaces import enter_other_namespaces
-from grader.worker.inherited import Heritage, Mapped
+from grader.worker.inherited import InheritedState, Mapped
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
@@ -53,12 +53,12 @@ def serve_judges(
         user = unprivileged_user(number)
         control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
         granted = tuple(order["granted"])
-        _obey(control, Heritage(user, tuple(namespaces), engine_modules(), mapped, granted))
+        _obey(control, InheritedState(user, tuple(namespaces), engine_modules(), mapped, granted))
     end_descendants()
     os._exit(0)
 
 
-def _obey(control: socket.socket, heritage: Heritage) -> None:
+def _obey(control: socket.socket, heritage: InheritedState) -> None:
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
         if not message:
@@ -73,7 +73,7 @@ def _obey(control: socket.socket, heritage: Heritage) -> None:
             control.send(json.dumps({"codes": end_descendants()}).encode())
 
 
-def _fork(channel: int, output: int, heritage: Heritage) -> int:
+def _fork(channel: int, output: int, heritage: InheritedState) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:

@@ -26,7 +26,7 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Heritage:
+class InheritedState:
     """The user id to take on, if any, the namespaces entered, the engine's modules by name.
 
     `mapped` is what every worker has mapped from the beginning, `granted` the system calls that the

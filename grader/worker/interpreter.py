@@ -9,7 +9,7 @@ from typing import Any
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, mapped
-from grader.worker.making import Workshop
+from grader.worker.making import ScriptFiles
 from grader.worker.marshalling import arrived, same_values
 
 Seed = Callable[[int], None]
@@ -34,7 +34,7 @@ class Living:
         self._look = look
         self._call: Call | None = None
         self._made: list[Any] = []
-        self._workshop = Workshop()
+        self._workshop = ScriptFiles()
         self.called: Callable[..., Any] | None = None
 
     def __enter__(self) -> Living:

@@ -20,7 +20,7 @@ from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook.cells import Cells
 from grader.worker.notebook.shell import install
 from grader.worker.packages import ImportClock, make_room
-from grader.worker.stubs.finding import OwnDistributions, SilentWriters, StandIns
+from grader.worker.stubs.finding import OwnDistributions, SilentWriters, StubFinder
 from grader.worker.workplace import OfWhatWasHandedIn, make_workplace
 
 
@@ -86,7 +86,7 @@ def load(
     sys.argv = ["adapters"]
     clock = ImportClock()
     own_names = _own_names(root, own_paths)
-    stand_ins = StandIns(root, own_names)
+    stand_ins = StubFinder(root, own_names)
     handed_in = OfWhatWasHandedIn(root, place)
     sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock, handed_in]
     sys.meta_path += [stand_ins, OwnDistributions(own_names)]

@@ -29,7 +29,7 @@ ANEW = "anew"
 ABSENT, IRREGULAR, TOO_LARGE, TOO_MANY = "absent", "irregular", "too large", "too many"
 
 
-class Workshop:
+class ScriptFiles:
     """Where one script's files lie, and what was opened of them."""
 
     def __init__(self) -> None:
@@ -76,19 +76,19 @@ class Workshop:
 
 
 def _parameter(
-    _shop: Workshop, numbers: torch.Tensor, grad: torch.Tensor | None, requires_grad: bool
+    _shop: ScriptFiles, numbers: torch.Tensor, grad: torch.Tensor | None, requires_grad: bool
 ) -> torch.nn.Parameter:
     parameter = torch.nn.Parameter(numbers.clone(), requires_grad)
     parameter.grad = None if grad is None else grad.clone()
     return parameter
 
 
-def _module(_shop: Workshop, outline: Mapping[str, Any]) -> torch.nn.Module:
+def _module(_shop: ScriptFiles, outline: Mapping[str, Any]) -> torch.nn.Module:
     return module_of(outline)
 
 
 def _optimizer(
-    _shop: Workshop, name: str, parameters: Any, options: Mapping[str, Any]
+    _shop: ScriptFiles, name: str, parameters: Any, options: Mapping[str, Any]
 ) -> torch.optim.Optimizer:
     is_module = isinstance(parameters, torch.nn.Module)
     made: torch.optim.Optimizer = getattr(torch.optim, name)(
@@ -97,14 +97,14 @@ def _optimizer(
     return made
 
 
-def _file(shop: Workshop, name: str, content: bytes | None) -> Path:
+def _file(shop: ScriptFiles, name: str, content: bytes | None) -> Path:
     path = shop.new_place(name)
     if content is not None:
         path.write_bytes(content)
     return path
 
 
-def _folder(shop: Workshop, name: str, entries: Mapping[str, bytes]) -> Path:
+def _folder(shop: ScriptFiles, name: str, entries: Mapping[str, bytes]) -> Path:
     folder = shop.new_place(name)
     folder.mkdir()
     for own, content in entries.items():
@@ -114,23 +114,23 @@ def _folder(shop: Workshop, name: str, entries: Mapping[str, bytes]) -> Path:
     return folder
 
 
-def _within(_shop: Workshop, folder: Path, name: str) -> Path:
+def _within(_shop: ScriptFiles, folder: Path, name: str) -> Path:
     return folder / name
 
 
-def _as_str(_shop: Workshop, path: Path) -> str:
+def _as_str(_shop: ScriptFiles, path: Path) -> str:
     return str(path)
 
 
-def _as_stream(shop: Workshop, path: Path) -> IO[bytes]:
+def _as_stream(shop: ScriptFiles, path: Path) -> IO[bytes]:
     return shop.opened(path.open("r+b" if path.exists() else "w+b"))
 
 
-def _as_text(shop: Workshop, path: Path) -> IO[str]:
+def _as_text(shop: ScriptFiles, path: Path) -> IO[str]:
     return shop.opened(path.open(encoding="utf-8"))
 
 
-def _anew(shop: Workshop, path: Path, name: str) -> Path:
+def _anew(shop: ScriptFiles, path: Path, name: str) -> Path:
     copy = shop.new_place(name)
     content = _content(shop, path)
     if isinstance(content, bytes):
@@ -138,7 +138,7 @@ def _anew(shop: Workshop, path: Path, name: str) -> Path:
     return copy
 
 
-def _content(_shop: Workshop, path: Path) -> bytes | str:
+def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
     """The content of a file, or why there is none."""
     try:
         # Whatever took the file's place: no link is followed, and nobody is waited for.
@@ -155,11 +155,11 @@ def _content(_shop: Workshop, path: Path) -> bytes | str:
     return content if len(content) <= MAX_FILE else TOO_LARGE
 
 
-def _exists(_shop: Workshop, path: Path) -> bool:
+def _exists(_shop: ScriptFiles, path: Path) -> bool:
     return os.path.lexists(path)
 
 
-def _entries(_shop: Workshop, folder: Path) -> list[str] | str:
+def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
     """What lies in a folder, folders aside, or why that cannot be told."""
     if not folder.is_dir() or folder.is_symlink():
         return ABSENT if not os.path.lexists(folder) else IRREGULAR

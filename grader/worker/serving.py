@@ -25,12 +25,12 @@ from grader.core.wire.signals import TELL_WHERE, TELL_WHERE_SOON
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.core.wire.values import Foreign
 from grader.worker.confinement.layers import Territory, confine
-from grader.worker.confinement.limits import Bounds, close_descriptors
-from grader.worker.inherited import Heritage
+from grader.worker.confinement.limits import ProcessLimits, close_descriptors
+from grader.worker.inherited import InheritedState
 from grader.worker.interpreter import Living
 from grader.worker.loading import Loaded, load
 from grader.worker.multiprocessing.install import do_without_forking
-from grader.worker.observing.watching import Watch
+from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import absent, perform
 from grader.worker.stubs.torch_compile import do_without_compiling
 from grader.worker.trials.trying import Trying
@@ -39,7 +39,7 @@ from grader.worker.trials.trying import Trying
 HELLO = b"\0"
 
 
-def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
+def serve(channel: socket.socket, output: int, heritage: InheritedState) -> None:
     """Serves one submission over `channel`; what it prints goes to the descriptor `output`."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -51,12 +51,12 @@ def serve(channel: socket.socket, output: int, heritage: Heritage) -> None:
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
     territory = Territory.around(root, scratch, order["device"])
-    confined = confine(territory, Bounds(**order["bounds"]), heritage)
+    confined = confine(territory, ProcessLimits(**order["bounds"]), heritage)
     channel.sendall(encode(dataclasses.asdict(confined), {}))
     _tell_where_if_asked(channel.fileno())
     do_without_forking()
     do_without_compiling()
-    watch = Watch(order["forbidden"], root)
+    watch = CallWatch(order["forbidden"], root)
     loaded = _load(order, root, scratch, heritage.engine)
     _print_the_rest()
     told = {
@@ -133,7 +133,7 @@ def _outcomes(trying: Trying, trials: Trials) -> bytes:
         return encode_outcomes(Outcomes())
 
 
-def _answer(call: Call, loaded: Loaded, root: Path, watch: Watch, living: Living) -> bytes:
+def _answer(call: Call, loaded: Loaded, root: Path, watch: CallWatch, living: Living) -> bytes:
     functions = loaded.functions
     if call.adapter and call.adapter not in functions:
         answer = absent(call.adapter)

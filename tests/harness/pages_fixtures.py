@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
+from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, StepWalk
 from grader.core.submission import Author
 from grader.core.verdict import (
     Aspect,
@@ -284,14 +284,14 @@ def an_excerpt(own: float) -> Excerpt:
     return Excerpt("attention.py", 1, (*SOURCE, f"EPSILON = {own}"))
 
 
-def a_walk(verdict: Verdict) -> Walk:
+def a_walk(verdict: Verdict) -> StepWalk:
     """A walk that goes astray at its second step."""
     steps = (
         StepSeen("scores", (2, 3, 5, 7), (6, 5, 7), True),
         StepSeen("masked", (2, 3, 5, 7), (6, 5, 7), False),
         StepSeen("weights", (2, 3, 5, 7), None, None),
     )
-    return Walk(verdict.exercise, verdict.id, steps)
+    return StepWalk(verdict.exercise, verdict.id, steps)
 
 
 def a_picture(test: str, rng: random.Random) -> Picture:

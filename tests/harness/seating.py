@@ -12,12 +12,14 @@ from grader.explain.wording import InFull
 from grader.intake.client import IntakeClient
 from grader.intake.entry import Entry
 from grader.sandbox.forkservers import ForkServers, warm_zygote
-from grader.sandbox.preparation import Seat, Seats
-from grader.sandbox.session import Limits
+from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
+from grader.sandbox.session import SessionLimits
 
 
 @contextlib.contextmanager
-def seated(assignment: Assignment, folder: Path, limits: Limits) -> Iterator[Seat]:
+def seated(
+    assignment: Assignment, folder: Path, limits: SessionLimits
+) -> Iterator[PreparedSubmission]:
     """The submission in a folder, with a worker of its own."""
     with (
         new_scratch() as scratch,
@@ -25,6 +27,6 @@ def seated(assignment: Assignment, folder: Path, limits: Limits) -> Iterator[Sea
         ForkServers(zygote, scratch) as servers,
         IntakeClient() as intake,
     ):
-        seats = Seats(assignment, "adapters.py", servers, intake, scratch, InFull())
+        seats = SubmissionPreparation(assignment, "adapters.py", servers, intake, scratch, InFull())
         with seats.taken(Entry(folder.name, folder), limits) as seat:
             yield seat

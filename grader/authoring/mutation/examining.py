@@ -48,14 +48,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MutationOutcome:
     """The fate of an edit, and the test that caught it or why it has no effect."""
 
     fate: Fate
     why: str
 
 
-class Examination:
+class MutantRunner:
     """Runs edited programs through the tests."""
 
     def __init__(
@@ -85,7 +85,7 @@ class Examination:
         """Seconds of a processor that an edit is examined for: one may make a loop endless."""
         return _LEAST_SECONDS + _TIMES * sum(self._took[role] for role in candidate.roles)
 
-    def examine(self, candidate: Candidate) -> Outcome:
+    def examine(self, candidate: Candidate) -> MutationOutcome:
         """What becomes of an edit.
 
         What a test makes of a program is a function of its answers: where all are as before, there
@@ -94,22 +94,22 @@ class Examination:
         programs, module = self._programs, candidate.module
         code = programs.compiled(module, candidate.edit.applied(programs.source(module)))
         if same_code(code, programs.code(module)):
-            return Outcome(Fate.EQUIVALENT, SAME_CODE)
+            return MutationOutcome(Fate.EQUIVALENT, SAME_CODE)
         try:
             edited = programs.load({module: code})
         except (Exception, SystemExit):
-            return Outcome(Fate.CAUGHT, "when it is imported")
+            return MutationOutcome(Fate.CAUGHT, "when it is imported")
         if any(exercise not in edited.get(name, ()) for name, exercise in candidate.roles):
-            return Outcome(Fate.CAUGHT, "when it is imported")
+            return MutationOutcome(Fate.CAUGHT, "when it is imported")
         different = []
         for role in candidate.roles:
             if not self._answers_as_before(edited, role):
                 caught = self._caught_by(edited, role)
                 if caught is not None:
-                    return Outcome(Fate.CAUGHT, caught)
+                    return MutationOutcome(Fate.CAUGHT, caught)
                 different.append(role)
         alike = self._alike(edited, different)
-        return Outcome(Fate.MISSED if alike is None else Fate.EQUIVALENT, alike or "")
+        return MutationOutcome(Fate.MISSED if alike is None else Fate.EQUIVALENT, alike or "")
 
     def _answers_as_before(self, edited: dict[str, Functions], role: Role) -> bool:
         name, exercise = role

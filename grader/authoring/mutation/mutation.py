@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.authoring.mutation.examining import Candidate, Examination, Fate, Outcome
+from grader.authoring.mutation.examining import Candidate, Fate, MutantRunner, MutationOutcome
 from grader.authoring.mutation.forked_tasks import Children
 from grader.authoring.mutation.reach import Reach, reach_of, statement_lines
 from grader.authoring.mutation.solutions import RightPrograms
@@ -31,7 +31,7 @@ Pair = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class MutationTrial:
     """An edit of a right program: its lines before and after, and what became of it."""
 
     file: str
@@ -52,11 +52,11 @@ class Trial:
 class Mutations:
     """What became of all edits; `stale` are arguments about edits that nobody missed."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[MutationTrial, ...]
     stale: tuple[str, ...]
 
     @property
-    def missed(self) -> list[Trial]:
+    def missed(self) -> list[MutationTrial]:
         """The wrong programs that pass every test."""
         return [trial for trial in self.trials if trial.fate is Fate.MISSED]
 
@@ -134,13 +134,13 @@ def _mutations(
     judge = Judge(suite, SEED)
     reach, right = reach_of(suite, programs, judge, _FURTHER, exercises)
     candidates = list(_candidates(programs, reach))
-    examination = Examination(suite, judge, programs, right, reach)
+    examination = MutantRunner(suite, judge, programs, right, reach)
     children = Children(examination.examine, jobs, _SECONDS, examination.may_take)
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, MutationOutcome] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of edits that are wrong anyway
         for number, came in children.done(candidates):
-            outcomes[number] = Outcome(Fate.CAUGHT, came) if isinstance(came, str) else came
+            outcomes[number] = MutationOutcome(Fate.CAUGHT, came) if isinstance(came, str) else came
             progress(len(outcomes), len(candidates))
     trials = [
         _trial(programs, candidate, outcomes[number], arguments)
@@ -168,12 +168,15 @@ def _candidates(programs: RightPrograms, reach: Reach) -> Iterator[Candidate]:
 
 
 def _trial(
-    programs: RightPrograms, candidate: Candidate, outcome: Outcome, arguments: Sequence[Argument]
-) -> Trial:
+    programs: RightPrograms,
+    candidate: Candidate,
+    outcome: MutationOutcome,
+    arguments: Sequence[Argument],
+) -> MutationTrial:
     edit, source = candidate.edit, programs.source(candidate.module)
     file = programs.place(candidate.module)
     before, after = _lines(source, edit), _lines(edit.applied(source), edit)
-    trial = Trial(file, edit.line, before, after, edit.kind, outcome.fate, outcome.why)
+    trial = MutationTrial(file, edit.line, before, after, edit.kind, outcome.fate, outcome.why)
     argued = {one.pair: one.why for one in arguments}
     if trial.fate is Fate.MISSED and all(pair in argued for pair in trial.pairs):
         return replace(trial, fate=Fate.ARGUED, why=argued[trial.pairs[0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.authoring.mutation.examining import Fate
-from grader.authoring.mutation.mutation import ARGUED, Mutations, Trial
+from grader.authoring.mutation.mutation import ARGUED, Mutations, MutationTrial
 
 
 def in_words(mutations: Mutations) -> Iterator[str]:
@@ -25,7 +25,7 @@ def in_words(mutations: Mutations) -> Iterator[str]:
     )
 
 
-def difference(trial: Trial) -> Iterator[str]:
+def difference(trial: MutationTrial) -> Iterator[str]:
     """What an edit changes, as a difference."""
     yield f"{trial.file}:{trial.line}"
     for before, after in zip(trial.before, trial.after, strict=True):

@@ -19,7 +19,7 @@ from grader.core.text import one_line
 from grader.intake.discovery import discover
 
 if TYPE_CHECKING:
-    from grader.sandbox.probing.probe import Attempt, Examination
+    from grader.sandbox.probing.probe import Attempt, ProbeResult
 
 _NOT_PROMISED = (
     "not promised here: this machine grants workers no file tree or processes of their own, so "
@@ -94,14 +94,14 @@ def _machine() -> str:
     )
 
 
-def _layers(examination: Examination) -> Table:
+def _layers(examination: ProbeResult) -> Table:
     table = Table("layer", "what it came to", title="layers", title_justify="left")
     for layer, reached in sorted(examination.isolation.items()):
         table.add_row(layer, Text(reached, style="red" if reached == "none" else "green"))
     return table
 
 
-def _attempts(examination: Examination) -> Table:
+def _attempts(examination: ProbeResult) -> Table:
     table = Table("layer", "attempt", "result", "", title="attempts", title_justify="left")
     previous = ""
     for attempt in examination.attempts:

@@ -12,7 +12,7 @@ from grader.cli.commands.report import write_pages
 from grader.cli.options import FOLDER, INTERRUPTED, assignment_option
 from grader.cli.progress import ExplainingProgress
 from grader.core.assignment import find_assignment
-from grader.grading.explanations import Explanation, explain_folder
+from grader.grading.explanations import MissingExplanations, explain_folder
 from grader.grading.pools import chosen_pools
 from grader.intake.naming import several
 
@@ -41,7 +41,7 @@ def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
     assignment = find_assignment(assignment_folder)
     total = 0
 
-    def begin(explanation: Explanation) -> None:
+    def begin(explanation: MissingExplanations) -> None:
         nonlocal total
         total = explanation.waiting
         if explanation.changed:

@@ -22,7 +22,7 @@ from grader.cli.options import (
     torch_index_option,
 )
 from grader.core.settings import CPU
-from grader.reports.export.gradescope import Display, Shown
+from grader.reports.export.gradescope import Display, VisibleWhen
 from grader.reports.export.whole_file import write_whole
 
 _DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
@@ -62,7 +62,7 @@ def gradescope_zip(
             f"--device {options.device}: Gradescope's containers have no GPU, and the zip installs "
             "torch for CPUs: leave --device out"
         )
-    display = Display(hidden_tests=Shown(hidden_tests), leaderboard=leaderboard)
+    display = Display(hidden_tests=VisibleWhen(hidden_tests), leaderboard=leaderboard)
     autograder = Autograder(options, display, torch_index, required, not no_explain)
     content = autograder_zip(assignment, autograder)
     write_whole(file, content)

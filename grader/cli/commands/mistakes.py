@@ -11,7 +11,7 @@ from grader.authoring.seen_mistakes import add_to_course
 from grader.cli.options import FOLDER, assignment_option
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Diagnosis
-from grader.explain.mistakes.grouping import Group, groups_of
+from grader.explain.mistakes.grouping import AnswerCluster, groups_of
 from grader.explain.mistakes.names import (
     FILE,
     BadNames,
@@ -117,11 +117,11 @@ def add_mistake(folder: Path, mistake: str, assignment_folder: Path) -> None:
     click.echo("go on there, list the mistake in MISTAKES, then: grader verify")
 
 
-def _groups(folder: Path) -> list[Group]:
+def _groups(folder: Path) -> list[AnswerCluster]:
     return groups_of(Store.read(folder).wrong_answers())
 
 
-def _chosen(groups: Sequence[Group], wanted: str) -> Group:
+def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
     """The group with an id, or the beginning of one."""
     found = [group for group in groups if group.id.startswith(wanted)]
     if len(found) != 1:

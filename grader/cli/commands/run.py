@@ -20,7 +20,7 @@ from grader.core.verdict import Grade, GradeStatus
 from grader.grading.single import graded_alone
 from grader.intake.discovery import single
 from grader.reports.credited import credited
-from grader.reports.export.gradescope import Display, Shown, results, total_points
+from grader.reports.export.gradescope import Display, VisibleWhen, results, total_points
 from grader.reports.export.junit import junit_xml
 from grader.reports.export.prairielearn import prairielearn_results
 from grader.reports.export.whole_file import write_whole
@@ -85,7 +85,7 @@ def run(
     """
     if form == "github" and output is not None:
         raise click.UsageError("--format github prints for the runner to read: leave --output out")
-    display = Display(_total(metadata), Shown(hidden_tests), leaderboard)
+    display = Display(_total(metadata), VisibleWhen(hidden_tests), leaderboard)
     with contextlib.ExitStack() as stack:
         live = None
         if form == "gradescope" and output is not None:

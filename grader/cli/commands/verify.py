@@ -21,7 +21,7 @@ from grader.core.assignment import Assignment, find_assignment
 from grader.core.processors import processors
 
 if TYPE_CHECKING:
-    from grader.authoring.verification import Trial, Verification
+    from grader.authoring.verification import MistakeTrial, Verification
 
 
 @click.command("verify", short_help="Check the tests against every known mistake.")
@@ -160,11 +160,11 @@ def _shown(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
-def _table(kind: str, trials: Sequence[Trial]) -> Table:
+def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:
     """How often each was caught; a habit's numbers are right, so that nothing names it."""
     is_named = kind == "mistake"
     table = Table(kind, "exercises", "ways", "caught", *(["named"] if is_named else []))
-    by_mistake: dict[str, list[Trial]] = defaultdict(list)
+    by_mistake: dict[str, list[MistakeTrial]] = defaultdict(list)
     for trial in trials:
         by_mistake[trial.mistake].append(trial)
     for mistake, own in sorted(by_mistake.items()):
@@ -174,9 +174,9 @@ def _table(kind: str, trials: Sequence[Trial]) -> Table:
     return table
 
 
-def _unnamed(mistakes: Sequence[Trial]) -> Iterator[str]:
+def _unnamed(mistakes: Sequence[MistakeTrial]) -> Iterator[str]:
     """Of each mistake that is caught and not always named, each of its ways."""
-    of_one: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    of_one: dict[tuple[str, str], list[MistakeTrial]] = defaultdict(list)
     for trial in mistakes:
         of_one[trial.mistake, trial.exercise].append(trial)
     for (mistake, exercise), own in sorted(of_one.items()):
@@ -185,17 +185,19 @@ def _unnamed(mistakes: Sequence[Trial]) -> Iterator[str]:
             yield f"{mistake} in {exercise}, {ways}"
 
 
-def _outcome(trial: Trial) -> str:
+def _outcome(trial: MistakeTrial) -> str:
     if trial.named is not None:
         return "named" if trial.named == trial.mistake else f"called {trial.named}"
     return f"caught, and not named: {trial.unnamed}" if trial.caught_by else "not caught"
 
 
-def _caught(trials: Sequence[Trial]) -> int:
+def _caught(trials: Sequence[MistakeTrial]) -> int:
     return sum(bool(trial.caught_by) for trial in trials)
 
 
-def _in_short(mistakes: Sequence[Trial], habits: Sequence[Trial], misnamed: int) -> str:
+def _in_short(
+    mistakes: Sequence[MistakeTrial], habits: Sequence[MistakeTrial], misnamed: int
+) -> str:
     named = sum(trial.named == trial.mistake for trial in mistakes)
     said = (
         f"{len(mistakes)} wrong functions: {_caught(mistakes)} caught, {named} named, "

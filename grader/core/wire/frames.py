@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.wire.payload import MAX_ANSWER, MAX_PAYLOAD, BadFrame, Payload
-from grader.core.wire.trees import Reading, Writing
+from grader.core.wire.trees import Reading, TreeWriter
 from grader.core.wire.values import Value
 
 _PREFIX = struct.Struct(">4sIIQ")
@@ -71,7 +71,7 @@ def encode(
     Raises:
         BadFrame: if it would be larger than what may cross.
     """
-    writing = Writing()
+    writing = TreeWriter()
     described = {name: writing.entry(value) for name, value in values.items()}
     texts = [_AS_TEXT(one).encode() for one in (header, described)]
     sizes = (*map(len, texts), sum(map(len, writing.chunks)))

@@ -48,7 +48,7 @@ _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
 }
 
 
-class Writing:
+class TreeWriter:
     """Lays out values as JSON, and collects the bytes that follow."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Writing:
 
 
 class Reading:
-    """Reads values from what `Writing` laid out; whatever it claims is checked first."""
+    """Reads values from what `TreeWriter` laid out; whatever it claims is checked first."""
 
     def __init__(self, payload: Payload, trusted: bool) -> None:
         self._payload = payload

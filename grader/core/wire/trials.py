@@ -28,7 +28,7 @@ _PLAIN = ("to_change", "seconds", "follow", "told", "stays")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """A text that takes the place of what stands from `start` to `end` in a file (characters)."""
 
     start: int
@@ -61,7 +61,7 @@ class Trials:
 
     calls: Sequence[Call]
     to_change: int
-    edits: Sequence[Mapping[str, Sequence[Change]]]
+    edits: Sequence[Mapping[str, Sequence[TextChange]]]
     seconds: float
     follow: int = 0
     told: Sequence[int] = ()
@@ -156,7 +156,7 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
         for place, (adapter, seed, names, *steps) in enumerate(asked["calls"])
     ]
     edits = [
-        {file: [Change(*one) for one in changes] for file, changes in edit}
+        {file: [TextChange(*one) for one in changes] for file, changes in edit}
         for edit in asked["edits"]
     ]
     return Trials(calls, edits=edits, **{name: asked[name] for name in _PLAIN})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Explanation, Kind, kind
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind
 
 _TYPE = re.compile(r"<class '(?:\w+\.)*(.*?)'>", re.DOTALL)
 
@@ -44,7 +44,7 @@ def _explained(subject: str, hint: str, because: str) -> Explanation:
     return Explanation("Either the annotation or what is handed over there is wrong.", said)
 
 
-ANNOTATIONS: tuple[Kind, ...] = (
+ANNOTATIONS: tuple[ExceptionKind, ...] = (
     kind(
         r"^BeartypeCallHint\w+Violation: (?:Function|Method|Coroutine) (\S+?)\(\) "
         r"(parameter \w+|return).*? violates type hint (.*?), as ",

@@ -6,7 +6,7 @@ import math
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Kind, kind, names_in_words
+from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words
 
 _OF_A_LIST = ("cat", "stack", "concat", "hstack", "vstack")
 _OF_SIZES = ("ones", "zeros", "empty", "rand", "randn")
@@ -71,7 +71,7 @@ def _sentence(raised: Raised, what: str, called: str) -> str:
     )
 
 
-ARGUMENTS: tuple[Kind, ...] = (
+ARGUMENTS: tuple[ExceptionKind, ...] = (
     kind(r"TypeError: (\S+)\(\) got an unexpected keyword argument '(\w+)'", _unexpected),
     kind(
         r"TypeError: (\S+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)",

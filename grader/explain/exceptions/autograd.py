@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Kind, kind
+from grader.explain.exceptions.kinds import ExceptionKind, kind
 
 _INIT = (
     "super().__init__(...) was not called before: it comes first in the __init__ of a class that "
@@ -26,7 +26,7 @@ def _no_forward(match: re.Match[str], _: Raised) -> str:
     )
 
 
-AUTOGRAD: tuple[Kind, ...] = (
+AUTOGRAD: tuple[ExceptionKind, ...] = (
     kind(
         r"a (?:view of a )?leaf Variable that requires grad is being used in an in-place",
         "The line writes into a tensor whose gradient is wanted, an input or a parameter. Make a "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Kind, dtype_name, kind, source_of
+from grader.explain.exceptions.kinds import ExceptionKind, dtype_name, kind, source_of
 
 _LARGEST = {"float16": "65504", "bfloat16": "3.39e38"}
 
@@ -56,7 +56,7 @@ def _no_index(_: re.Match[str], raised: Raised) -> str:
     return f"Only integers and booleans can be indices{named}."
 
 
-DTYPES: tuple[Kind, ...] = (
+DTYPES: tuple[ExceptionKind, ...] = (
     kind(r"expected scalar type (\w+) but found (\w+)", _unequal),
     kind(r"same dtype, but got:? ([\w:.]+) (?:and|!=) ([\w:.]*\w)", _unequal),
     kind(
@@ -97,7 +97,7 @@ _NO_GPU = (
     "what only a GPU can do."
 )
 
-DEVICES: tuple[Kind, ...] = (
+DEVICES: tuple[ExceptionKind, ...] = (
     kind(
         r"not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver|NVTX functions not installed"
         r"|CUDA error: no CUDA-capable device|CUDA driver (?:init|version)"

@@ -8,7 +8,7 @@ from grader.explain.exceptions.arguments import ARGUMENTS
 from grader.explain.exceptions.autograd import AUTOGRAD
 from grader.explain.exceptions.dtypes import DEVICES, DTYPES
 from grader.explain.exceptions.imports import IMPORTS
-from grader.explain.exceptions.kinds import Explanation, Kind
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation
 from grader.explain.exceptions.names import NAMES
 from grader.explain.exceptions.patterns import PATTERNS
 from grader.explain.exceptions.program import PROGRAM
@@ -16,7 +16,7 @@ from grader.explain.exceptions.sizes import SIZES
 from grader.explain.exceptions.state_dict import STATE_DICT
 
 # What a checker or a library raises may quote anything: it is looked at first.
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[ExceptionKind, ...] = (
     *ANNOTATIONS,
     *PATTERNS,
     *STATE_DICT,

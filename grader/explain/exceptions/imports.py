@@ -8,7 +8,7 @@ import sys
 
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
-from grader.explain.exceptions.kinds import Kind, kind, source_of
+from grader.explain.exceptions.kinds import ExceptionKind, kind, source_of
 from grader.worker.stubs.known import KNOWN_PACKAGES
 
 
@@ -33,7 +33,7 @@ def _no_module(match: re.Match[str], raised: Raised) -> str:
     )
 
 
-def _no_name(match: re.Match[str], raised: Raised) -> str:
+def _not_in_module(match: re.Match[str], raised: Raised) -> str:
     name, module = match.groups()
     if raised.suggestion:
         return f"{module} has no {name}: did you mean {raised.suggestion}?"
@@ -46,7 +46,7 @@ def _relative(_: re.Match[str], raised: Raised) -> str:
     return f"The file is not part of a package: write {named}, without the dot."
 
 
-IMPORTS: tuple[Kind, ...] = (
+IMPORTS: tuple[ExceptionKind, ...] = (
     kind(r"ModuleNotFoundError: No module named '([\w.]+)'", _no_module),
     kind(
         r"ImportError: cannot import name '(\w+)' from partially initialized module '([\w.]+)'",
@@ -54,7 +54,7 @@ IMPORTS: tuple[Kind, ...] = (
         "hides what it means to import by having its name. What two files need belongs into a "
         "third.",
     ),
-    kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _no_name),
+    kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _not_in_module),
     kind(r"ImportError: attempted relative import with no known parent package", _relative),
     # Where the tests make files: `grader/worker/making.py`.
     kind(

@@ -37,7 +37,7 @@ Explain = Callable[[re.Match[str], Raised], Explanation | str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ExceptionKind:
     """Exceptions in whose text (`kind: message`) the pattern is found.
 
     What `explain` says may be a format, filled with the groups of the match.
@@ -58,9 +58,9 @@ class Kind:
         return Explanation(said, settles=self.settles) if isinstance(said, str) else said
 
 
-def kind(pattern: str, explain: Explain | str, settles: bool = False) -> Kind:
+def kind(pattern: str, explain: Explain | str, settles: bool = False) -> ExceptionKind:
     """A kind of exceptions, by a pattern of their text."""
-    return Kind(re.compile(pattern, re.DOTALL), explain, settles)
+    return ExceptionKind(re.compile(pattern, re.DOTALL), explain, settles)
 
 
 def dtype_name(word: str) -> str:

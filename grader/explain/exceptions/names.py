@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Kind, kind, names_in_words, source_of
+from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, source_of
 
 _IMPORTS = {
     "torch": "import torch",
@@ -129,7 +129,7 @@ def _not_callable(match: re.Match[str], raised: Raised) -> str:
     )
 
 
-NAMES: tuple[Kind, ...] = (
+NAMES: tuple[ExceptionKind, ...] = (
     kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
     kind(
         r"UnboundLocalError: cannot access local variable '(\w+)'",

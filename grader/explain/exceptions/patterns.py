@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Explanation, Kind, kind
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind
 
 _ELLIPSIS = "An ellipsis (...) on both sides stands for any leading axes."
 _REPEATED = (
@@ -41,7 +41,7 @@ def _einx(match: re.Match[str], raised: Raised) -> Explanation:
     return Explanation(f"{sentence} {_ELLIPSIS}".strip(), match[1])
 
 
-PATTERNS: tuple[Kind, ...] = (
+PATTERNS: tuple[ExceptionKind, ...] = (
     kind(
         r"^EinopsError:\s+Error while processing \S+ pattern \"([^\"]*)\"\.\s+Input tensor shape: "
         r"torch\.Size\(([^)]*)\)\. Additional info: (\{[^}]*\})\.\s+(.*)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Explanation, Kind, kind, source_of
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind, source_of
 
 
 def _exit(match: re.Match[str], _: Raised) -> Explanation:
@@ -52,7 +52,7 @@ def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
 
 _TABS = "Indent with spaces alone: an editor can turn every tab into four of them."
 
-PROGRAM: tuple[Kind, ...] = (
+PROGRAM: tuple[ExceptionKind, ...] = (
     kind(r"^SystemExit: (.*)", _exit),
     kind(
         r"^BdbQuit: ",

@@ -7,7 +7,7 @@ import math
 import re
 
 from grader.core.wire.calls import Operand, Raised
-from grader.explain.exceptions.kinds import Kind, kind, names_in_words, shape_of, source_of
+from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, shape_of, source_of
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
@@ -225,7 +225,7 @@ def _sizes_to_split(match: re.Match[str], _: Raised) -> str:
     )
 
 
-SIZES: tuple[Kind, ...] = (
+SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"einsum\(\): invalid subscript given at index \d+",
         "An equation holds letters, commas, ellipses (...) and one arrow, ->.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import Explanation, Kind, kind, names_in_words
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind, names_in_words
 
 _KEY = re.compile(r'"([^"\n]{1,200})"')
 _SHAPES = re.compile(
@@ -58,4 +58,6 @@ def _renaming(missing: list[str], unexpected: list[str]) -> str:
     return "The keys must be the module's own names, or the module's names those of the keys."
 
 
-STATE_DICT: tuple[Kind, ...] = (kind(r"Error\(s\) in loading state_dict for (\w+):", _state_dict),)
+STATE_DICT: tuple[ExceptionKind, ...] = (
+    kind(r"Error\(s\) in loading state_dict for (\w+):", _state_dict),
+)

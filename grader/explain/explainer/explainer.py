@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 
-from grader.core.evidence import Evidence, Walk
+from grader.core.evidence import Evidence, StepWalk
 from grader.core.plain_text import plain
 from grader.core.replies import opened
 from grader.core.verdict import Aspect, Status, Visibility, Where
@@ -19,9 +19,9 @@ from grader.core.wire.calls import Call
 from grader.core.words import Told, Words
 from grader.core.wrong_answers import WrongAnswers
 from grader.explain.deadline import Deadline
-from grader.explain.explainer.losses import LOST, Losses, Lost
-from grader.explain.explainer.rerun import REPEATED, Ask, Rerun, Seen
-from grader.explain.explainer.workshop import Workshop
+from grader.explain.explainer.losses import LOST, Lost, LostTests
+from grader.explain.explainer.rerun import REPEATED, Ask, Rerun, RerunResult
+from grader.explain.explainer.workshop import RepairWorkshop
 from grader.explain.mistakes.diagnosis import (
     WATCHED_ASPECTS,
     Finding,
@@ -31,11 +31,11 @@ from grader.explain.mistakes.diagnosis import (
 )
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.mistakes.unknown import nameless, suspicion
-from grader.explain.repair.choice import Mended
+from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
 from grader.explain.repair.passing import Proved
-from grader.explain.repair.questions import Asked, is_of_kind, that_raised
-from grader.explain.walking import Followed, follow
+from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
+from grader.explain.walking import StepComparison, compare_steps
 from grader.testing.observation import Observation, Question
 from grader.testing.outcome import where_of
 from grader.testing.suite.suite import Suite
@@ -67,8 +67,8 @@ class Explainer:
         statuses: Mapping[str, Status],
         deadline: Deadline,
         lost: Mapping[str, str],
-        workshop: Workshop,
-        losses: Losses,
+        workshop: RepairWorkshop,
+        losses: LostTests,
     ) -> Iterator[Words]:
         """The words for the tests of a submission that were not passed; more with each step.
 
@@ -79,7 +79,7 @@ class Explainer:
         made: list[Call] = []
         asked = noting(ask, made)
         told: dict[str, Told] = {}
-        seen: dict[str, Seen] = {}
+        seen: dict[str, RerunResult] = {}
         for test in self._in_turn(statuses):
             if deadline.passed:
                 break
@@ -110,10 +110,10 @@ class Explainer:
         ask: Ask,
         made: Sequence[Call],
         statuses: Mapping[str, Status],
-        seen: Mapping[str, Seen],
+        seen: Mapping[str, RerunResult],
         words: Words,
         deadline: Deadline,
-        workshop: Workshop,
+        workshop: RepairWorkshop,
     ) -> Iterator[Words]:
         """The words with the mistakes that explain wrong answers, then with the steps, then lines.
 
@@ -159,10 +159,10 @@ class Explainer:
         words: Words,
         named: Mapping[str, Told],
         statuses: Mapping[str, Status],
-        seen: Mapping[str, Seen],
+        seen: Mapping[str, RerunResult],
         depends: Dependence,
         deadline: Deadline,
-        workshop: Workshop,
+        workshop: RepairWorkshop,
     ) -> Words:
         """The words with the lines at which tests can be mended, in place of their steps."""
         asked = {
@@ -188,9 +188,9 @@ class Explainer:
         self,
         made: Sequence[Call],
         statuses: Mapping[str, Status],
-        seen: Mapping[str, Seen],
-        workshop: Workshop,
-    ) -> tuple[Dependence, Mapping[str, Seen]]:
+        seen: Mapping[str, RerunResult],
+        workshop: RepairWorkshop,
+    ) -> tuple[Dependence, Mapping[str, RerunResult]]:
         """What depends on the calls that were `made` before.
 
         And what comes of other wrong tests where nothing was called before, if something does.
@@ -229,11 +229,13 @@ class Explainer:
         answers: Mapping[str, Sequence[Observation]],
         statuses: Mapping[str, Status],
         deadline: Deadline,
-    ) -> Mapping[str, Followed]:
+    ) -> Mapping[str, StepComparison]:
         failed = self._failed(statuses)
-        return follow(self._mistakes, lambda call: opened(ask(call)), answers, failed, deadline)
+        return compare_steps(
+            self._mistakes, lambda call: opened(ask(call)), answers, failed, deadline
+        )
 
-    def _way(self, test: str, followed: Mapping[str, Followed]) -> str:
+    def _way(self, test: str, followed: Mapping[str, StepComparison]) -> str:
         """How far the steps of a test are right, or where its answer stops being numbers.
 
         That line shows what is wrong, and seldom is.
@@ -242,7 +244,7 @@ class Explainer:
         return "" if way is None else way.in_words(test)
 
     def _wrong(
-        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen], depends: Dependence
+        self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult], depends: Dependence
     ) -> dict[str, set[str]]:
         """By exercise, the tests that were wrong and are, whatever was called before."""
         wrong: dict[str, set[str]] = {}
@@ -257,10 +259,12 @@ class Explainer:
         found = self._look(test, ask)
         return None if found is None else found.words is None
 
-    def _look(self, test: str, ask: Ask) -> Seen | None:
+    def _look(self, test: str, ask: Ask) -> RerunResult | None:
         return self._rerun.look(self._suite.tests[test], ask)
 
-    def _passing(self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]) -> list[Test]:
+    def _passing(
+        self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
+    ) -> list[Test]:
         """The tests that were not passed when they were graded, and are now."""
         return [
             self._suite.tests[test]
@@ -269,10 +273,10 @@ class Explainer:
         ]
 
     def _asked(
-        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
-    ) -> dict[str, list[Asked]]:
+        self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
+    ) -> dict[str, list[CheckedCall]]:
         """By exercise, in the assignment's order, the plain calls whose right answer is known."""
-        asked: dict[str, list[Asked]] = {name: [] for name in self._suite.assignment.points}
+        asked: dict[str, list[CheckedCall]] = {name: [] for name in self._suite.assignment.points}
         for test in self._suite.tests.values():
             if test.id not in seen:
                 continue
@@ -283,7 +287,7 @@ class Explainer:
                     right = is_of_kind(self._mistakes, one)
                 if right is not None and (right or statuses[test.id] is Status.FAILED):
                     question = Question(one.test, one.number, one.aspect, one.call)
-                    own.append(Asked(test.exercise, question, right))
+                    own.append(CheckedCall(test.exercise, question, right))
             unanswered = seen[test.id].unanswered
             if unanswered is not None:
                 own.append(that_raised(self._mistakes, test.exercise, unanswered))
@@ -357,7 +361,7 @@ class Explainer:
         }
 
     def _answers(
-        self, statuses: Mapping[str, Status], seen: Mapping[str, Seen]
+        self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
     ) -> dict[str, list[Observation]]:
         """The answers of failed exercises, in the order of the assignment."""
         failed = self._failed(statuses)
@@ -377,7 +381,7 @@ class Explainer:
 
 
 def _suspected(
-    wrong: Iterable[WrongAnswers], mended: Mapping[str, Mended], walks: Sequence[Walk]
+    wrong: Iterable[WrongAnswers], mended: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
 ) -> tuple[WrongAnswers, ...]:
     return tuple(replace(one, suspicion=suspicion(one.exercise, mended, walks)) for one in wrong)
 

@@ -18,7 +18,7 @@ from grader.core.words import Told
 from grader.explain.deadline import Deadline
 from grader.explain.excerpts import function_at, lines_of
 from grader.explain.hanging import still_running, what_runs
-from grader.sandbox.session import Sitting
+from grader.sandbox.session import Session
 from grader.testing.outcome import StudentFault
 
 LOST = (Status.TIMEOUT, Status.CRASHED)
@@ -44,7 +44,7 @@ class Lost:
     said: str
 
 
-class Losses:
+class LostTests:
     """Repeats the lost tests of one submission, which tells itself where it hangs.
 
     It is believed as far as a file of its own has such a line. It is waited for once, and shortly
@@ -52,7 +52,7 @@ class Losses:
     may have several.
     """
 
-    def __init__(self, sitting: Sitting, root: Path) -> None:
+    def __init__(self, sitting: Session, root: Path) -> None:
         self._sitting = sitting
         self._root = root
         self._places: dict[tuple[str, int], Line] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from grader.sandbox.session import Sitting
+from grader.sandbox.session import Session
 
 
 class OwnTime:
@@ -14,9 +14,9 @@ class OwnTime:
     """
 
     def __init__(self) -> None:
-        self._sitting: Sitting | None = None
+        self._sitting: Session | None = None
 
-    def follow(self, sitting: Sitting) -> None:
+    def follow(self, sitting: Session) -> None:
         """Counts the workers of a sitting from now on."""
         self._sitting = sitting
 

@@ -21,7 +21,7 @@ _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeLines:
     """The lines of a file that hold code: their numbers, and their texts without indentation."""
 
     numbers: tuple[int, ...]
@@ -29,7 +29,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class SubmissionProgram:
     """All files of a submission.
 
     Where two have the same `likeness`, Python compiles the same code from both but for docstrings
@@ -38,13 +38,13 @@ class Program:
     """
 
     likeness: bytes
-    files: Mapping[str, Code]
+    files: Mapping[str, CodeLines]
 
     @classmethod
-    def below(cls, root: Path) -> Program | None:
+    def below(cls, root: Path) -> SubmissionProgram | None:
         """The program below a folder; none if it is too large to be looked at."""
         digest = hashlib.sha256()
-        files: dict[str, Code] = {}
+        files: dict[str, CodeLines] = {}
         code_left, bytes_left = _MOST_CODE, _MOST_BYTES
         for path in _files_below(root):
             try:
@@ -64,7 +64,7 @@ class Program:
             digest.update(content)
         return cls(digest.digest(), files)
 
-    def counterpart(self, file: str, line: int, other: Program) -> int | None:
+    def counterpart(self, file: str, line: int, other: SubmissionProgram) -> int | None:
         """The number in `other`, of the same likeness, of a line that says the same there."""
         here, there = self.files.get(file), other.files.get(file)
         if here is None or there is None or line not in here.numbers:
@@ -83,7 +83,7 @@ def _is_source(path: Path) -> bool:
     return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
 
 
-def _form_and_code(content: bytes) -> tuple[bytes, Code] | None:
+def _form_and_code(content: bytes) -> tuple[bytes, CodeLines] | None:
     """The syntax of a file in which lines are counted by those that hold code, and these lines.
 
     None of what is no Python here. It is read as Python reads it when it is imported.
@@ -104,7 +104,7 @@ def _form_and_code(content: bytes) -> tuple[bytes, Code] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     texts = tuple(lines[number - 1].strip() for number in numbers)
-    return form, Code(tuple(numbers), texts)
+    return form, CodeLines(tuple(numbers), texts)
 
 
 def _take_docstrings_out(tree: ast.Module) -> None:

@@ -16,7 +16,7 @@ from grader.testing.bench import Bench
 from grader.testing.frozen_cases import SEED, HomeCases
 from grader.testing.observation import Observation, Question
 from grader.testing.outcome import StudentFault
-from grader.testing.suite.memory import Interview, Memory
+from grader.testing.suite.memory import Memory, RememberedSession
 from grader.testing.suite.suite import Suite
 from grader.testing.suite.test import Test
 
@@ -30,7 +30,7 @@ Ask = Callable[[Call], Reply]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RerunResult:
     """What came of a test on a student's inputs: words if it failed, answers, pictures.
 
     `unanswered` is the plain call at which the submission raised, if it did.
@@ -50,8 +50,8 @@ class Rerun:
 
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
-        self._memory = Memory[Seen](_MOST_OUTCOMES)
-        self._interview: Interview | None = None
+        self._memory = Memory[RerunResult](_MOST_OUTCOMES)
+        self._interview: RememberedSession | None = None
         self._observations: dict[str, list[Observation]] = {}
         self._bench = Bench(
             suite.contract,
@@ -63,12 +63,12 @@ class Rerun:
             observations=self._observations,
         )
 
-    def look(self, test: Test, ask: Ask) -> Seen | None:
+    def look(self, test: Test, ask: Ask) -> RerunResult | None:
         """What comes of a test; nothing where the submission hung, crashed or was late."""
         asked, seen = self._memory.follow(test.id, ask)
         if seen is not None:
             return seen
-        self._interview = Interview(ask, asked)
+        self._interview = RememberedSession(ask, asked)
         self._observations.clear()
         raised = self._suite.run(test.id, self._bench).raised
         if isinstance(raised, StudentFault) and raised.status not in REPEATED:
@@ -79,7 +79,7 @@ class Rerun:
             pictures = raised.pictures(test.id)
         words = None if raised is None else words_of(raised, test.about)
         unanswered = self._unanswered(test, raised, len(observations))
-        seen = Seen(words, observations, tuple(pictures), unanswered)
+        seen = RerunResult(words, observations, tuple(pictures), unanswered)
         if sum(one.value.numel() for one in observations) <= _MOST_NUMBERS:
             self._memory.learn(test.id, self._interview.asked, seen)
         return seen
@@ -101,5 +101,5 @@ class Rerun:
 
     def raised(self, test: str, ask: Ask) -> BaseException | None:
         """What a test raises now."""
-        self._interview = Interview(ask, ())
+        self._interview = RememberedSession(ask, ())
         return self._suite.run(test, self._bench).raised

@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 
-from grader.core.evidence import Mending
+from grader.core.evidence import Repair
 from grader.core.plain_text import plain
 from grader.core.verdict import Where
 from grader.core.words import Told, Words
-from grader.explain.explainer.program import Program
+from grader.explain.explainer.program import SubmissionProgram
 
 _MOST_REMEMBERED = 128
 # How what a submission printed is marked in a message.
@@ -20,13 +20,13 @@ _PRINTED = "    | "
 _OTHER_PLACE = re.compile(r"\bline\s*\d|\.py\W{1,3}\d")
 
 
-class Retelling:
+class ExplanationCache:
     """The latest words of a class, each with the program that they were found for."""
 
     def __init__(self) -> None:
-        self._told: OrderedDict[Hashable, tuple[Program, Words]] = OrderedDict()
+        self._told: OrderedDict[Hashable, tuple[SubmissionProgram, Words]] = OrderedDict()
 
-    def words(self, verdicts: Hashable, program: Program) -> Words | None:
+    def words(self, verdicts: Hashable, program: SubmissionProgram) -> Words | None:
         """What was said of the same code with the same verdicts, at the lines where it stands here.
 
         Nothing if none is known, or if it quotes what is not the same here.
@@ -39,7 +39,7 @@ class Retelling:
         except _NotTheSame:
             return None
 
-    def learn(self, verdicts: Hashable, program: Program, words: Words) -> None:
+    def learn(self, verdicts: Hashable, program: SubmissionProgram, words: Words) -> None:
         """Remembers words; of many the latest."""
         self._told[verdicts, program.likeness] = program, words
         while len(self._told) > _MOST_REMEMBERED:
@@ -54,8 +54,8 @@ class _NotTheSame(Exception):
 class _Moving:
     """Moves words from one program to another of the same likeness."""
 
-    old: Program
-    new: Program
+    old: SubmissionProgram
+    new: SubmissionProgram
 
     def words(self, words: Words) -> Words:
         """All of them.
@@ -93,10 +93,10 @@ class _Moving:
                 pieces[start + 1] = f", line {number}"
             yield "".join(pieces)
 
-    def _mending(self, mending: Mending) -> Mending:
+    def _mending(self, mending: Repair) -> Repair:
         """Where, and for what; it took nothing."""
         places = tuple((file, self._line(file, line)) for file, line in mending.places)
-        return Mending(mending.exercises, places, edits=0, calls=0, seconds=0.0)
+        return Repair(mending.exercises, places, edits=0, calls=0, seconds=0.0)
 
     def _line(self, file: str, line: int) -> int:
         number = self.old.counterpart(file, line, self.new)

@@ -20,12 +20,12 @@ from grader.core.wrong_answers import WrongAnswers
 from grader.explain.deadline import Deadline
 from grader.explain.excerpts import excerpts, function_at
 from grader.explain.explainer.explainer import Explainer
-from grader.explain.explainer.losses import LOST, Losses, hang_told
+from grader.explain.explainer.losses import LOST, LostTests, hang_told
 from grader.explain.explainer.own_time import OwnTime
-from grader.explain.explainer.program import Program
+from grader.explain.explainer.program import SubmissionProgram
 from grader.explain.explainer.rerun import REPEATED
-from grader.explain.explainer.retelling import Retelling
-from grader.explain.explainer.workshop import Workshop
+from grader.explain.explainer.retelling import ExplanationCache
+from grader.explain.explainer.workshop import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.wording import InFull
@@ -34,8 +34,8 @@ from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
-from grader.sandbox.preparation import Seat, Seats
-from grader.sandbox.session import Limits
+from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
+from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from grader.testing.suite.suite import Suite
 from grader.testing.uses import WISH, in_words
@@ -63,8 +63,10 @@ class ExplainerService:
         self._mistakes = mistakes
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
-        self._retelling = Retelling()
-        self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, InFull())
+        self._retelling = ExplanationCache()
+        self._seats = SubmissionPreparation(
+            assignment, settings.adapters, servers, intake, scratch, InFull()
+        )
 
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
         """The words that a job asks for, more with each step.
@@ -89,13 +91,13 @@ class ExplainerService:
         except MemoryError:
             # What others answered may be what fills it.
             self._explainer = Explainer(self._suite, self._mistakes)
-            self._retelling = Retelling()
+            self._retelling = ExplanationCache()
             yield replace(words, missing="it takes more memory to explain than an explainer has")
         except Exception as problem:
             why = f"the explainer could not deal with it ({type(problem).__name__})"
             yield replace(words, missing=why)
 
-    def _limits(self, job: Mapping[str, Any]) -> Limits:
+    def _limits(self, job: Mapping[str, Any]) -> SessionLimits:
         settings, call_timeout = self._settings, self._suite.assignment.call_timeout
         # Who is late is stopped, whatever the submission has left.
         whole = 2 * settings.explain_seconds
@@ -105,16 +107,18 @@ class ExplainerService:
         own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20
         net = EXPLAINING_WALL_FACTOR * call
-        return Limits(whole, call, net, memory, settings.device, own, tells_where=True)
+        return SessionLimits(whole, call, net, memory, settings.device, own, tells_where=True)
 
-    def _words(self, seat: Seat, job: Mapping[str, Any], deadline: Deadline) -> Iterator[Words]:
+    def _words(
+        self, seat: PreparedSubmission, job: Mapping[str, Any], deadline: Deadline
+    ) -> Iterator[Words]:
         submission, sitting, remarks = seat.submission, seat.sitting, job["remarks"]
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
         remark = self._remark(submission, job["message"], deadline)
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
             yield Words(message=remark)
             return
-        program = Program.below(submission.root)
+        program = SubmissionProgram.below(submission.root)
         imported = replace(submission, name="", root=Path(), notes=())
         verdicts = (imported, tuple(statuses.items()), tuple(job["lost"].items()))
         if program is not None:
@@ -122,12 +126,12 @@ class ExplainerService:
             if known is not None:
                 yield _completed(known, submission.root, remark, remarks)
                 return
-        losses = Losses(sitting, submission.root)
+        losses = LostTests(sitting, submission.root)
         problem = sitting.open()
         if problem is not None:
             yield self._of_import(submission.root, job, statuses, problem, losses.line())
             return
-        words, workshop = Words(), Workshop(sitting, submission)
+        words, workshop = Words(), RepairWorkshop(sitting, submission)
         for found in self._explainer.explain(
             sitting.ask, statuses, deadline, job["lost"], workshop, losses
         ):

@@ -17,13 +17,13 @@ _PARTS = 8
 
 
 @dataclass(slots=True)
-class Losses:
+class WorkerLosses:
     """How many more workers a submission may lose."""
 
     left: int
 
 
-class SturdyBench:
+class RestartingBench:
     """Tries edits in a worker, and in new ones after that crashed, as long as `losses` allow.
 
     A part of the edits that ends its worker again is left out. `seconds` are those of all workers.
@@ -31,7 +31,7 @@ class SturdyBench:
     """
 
     def __init__(
-        self, new: Callable[[], AbstractContextManager[Workbench]], losses: Losses
+        self, new: Callable[[], AbstractContextManager[Workbench]], losses: WorkerLosses
     ) -> None:
         self._new = new
         self._losses = losses
@@ -39,7 +39,7 @@ class SturdyBench:
         self._bench: Workbench | None = None
         self._before = 0.0
 
-    def __enter__(self) -> SturdyBench:
+    def __enter__(self) -> RestartingBench:
         self._bench = self._opened.enter_context(self._new())
         return self
 

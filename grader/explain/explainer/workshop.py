@@ -8,23 +8,23 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from grader.core.evidence import Mending
+from grader.core.evidence import Repair
 from grader.core.replies import Reply
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call
 from grader.explain.deadline import Deadline
-from grader.explain.explainer.sturdy_bench import Losses, SturdyBench
+from grader.explain.explainer.sturdy_bench import RestartingBench, WorkerLosses
 from grader.explain.mistakes.catalogue import Catalogue
-from grader.explain.repair.choice import Mended
+from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, dependence
-from grader.explain.repair.exercises import Attempt, Mender
+from grader.explain.repair.exercises import ExerciseRepair, RepairAttempt
 from grader.explain.repair.passing import Changes, Proved, is_made, proved
-from grader.explain.repair.questions import Asked
+from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import FileEdit, Search, Workbench
-from grader.explain.repair.sources import Sources
-from grader.sandbox.session import Sitting
-from grader.sandbox.session import Workbench as Opened
+from grader.explain.repair.sources import EditableSources
+from grader.sandbox.session import Session
+from grader.sandbox.session import TrialWorker as Opened
 from grader.sandbox.worker import WorkerLost
 
 # Of one submission's workers. Who ends its own under every edit is not edited any further.
@@ -36,22 +36,22 @@ Passes = Callable[[str, Ask], bool | None]
 Result = TypeVar("Result")
 
 
-class Workshop:
+class RepairWorkshop:
     """Mends one submission's wrong exercises, one after another; `mendings` tell of it."""
 
-    def __init__(self, sitting: Sitting, submission: Submission) -> None:
+    def __init__(self, sitting: Session, submission: Submission) -> None:
         self._sitting = sitting
         self._submission = submission
         self._seconds = 0.0
-        self._losses = Losses(_MOST_LOST)
-        self.mendings: list[Mending] = []
+        self._losses = WorkerLosses(_MOST_LOST)
+        self.mendings: list[Repair] = []
 
     @functools.cached_property
-    def _sources(self) -> Sources:
-        return Sources.below(self._submission.root)
+    def _sources(self) -> EditableSources:
+        return EditableSources.below(self._submission.root)
 
     def dependence(
-        self, catalogue: Catalogue, asked: Iterable[Asked], made: Sequence[Call]
+        self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
     ) -> Dependence:
         """Which wrong answers depend on the calls that were `made` before."""
         with contextlib.suppress(WorkerLost):
@@ -59,8 +59,8 @@ class Workshop:
         return Dependence()
 
     def mended(
-        self, catalogue: Catalogue, asked: Mapping[str, Sequence[Asked]], deadline: Deadline
-    ) -> dict[str, Mended]:
+        self, catalogue: Catalogue, asked: Mapping[str, Sequence[CheckedCall]], deadline: Deadline
+    ) -> dict[str, RepairedExercise]:
         """By exercise, where it can be mended.
 
         `asked` are the calls whose right answer is known, by exercise: what mends one is proven on
@@ -71,8 +71,8 @@ class Workshop:
         def search(exercise: str, besides: FileEdit | None, answers_only: bool) -> Search:
             return Search(catalogue, self._bench, exercise, every, besides, answers_only)
 
-        found: dict[str, Mended] = {}
-        attempts = Mender(self._sources, self._submission.adapters, search).attempts(asked)
+        found: dict[str, RepairedExercise] = {}
+        attempts = ExerciseRepair(self._sources, self._submission.adapters, search).attempts(asked)
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 if attempt.choice is not None:
@@ -82,7 +82,7 @@ class Workshop:
 
     def proved(
         self,
-        mended: Mapping[str, Mended],
+        mended: Mapping[str, RepairedExercise],
         failed: Mapping[str, Collection[str]],
         passes: Passes,
         deadline: Deadline,
@@ -112,15 +112,15 @@ class Workshop:
                     found[test] = result
         return found
 
-    def _noted(self, attempt: Attempt) -> Mending:
+    def _noted(self, attempt: RepairAttempt) -> Repair:
         choice, cost = attempt.choice, attempt.cost
         places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
         seconds, self._seconds = round(self._seconds, 4), 0.0
-        return Mending(tuple(sorted(attempt.mended)), places, cost.edits, cost.calls, seconds)
+        return Repair(tuple(sorted(attempt.mended)), places, cost.edits, cost.calls, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
-        bench = SturdyBench(self._sitting.bench, self._losses)
+        bench = RestartingBench(self._sitting.bench, self._losses)
         try:
             with bench:
                 yield bench

@@ -39,7 +39,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TellingAnswers:
     """The answers to an exercise that tell mistakes apart, and those among them that are wrong."""
 
     telling: Sequence[Observation]
@@ -131,7 +131,7 @@ def _found_again(
 
 def _evidence(
     catalogue: Catalogue, observations: Sequence[Observation], enough: int
-) -> Evidence | None:
+) -> TellingAnswers | None:
     """The plainest answers among which enough are wrong.
 
     First those of which tests compared the numbers, then those of another shape as well, then
@@ -149,7 +149,7 @@ def _evidence(
     for telling in (shaped, plain, plain + strange):
         wrong = [one for one in telling if not _agrees(one, catalogue.right(one), 1)]
         if len(wrong) >= enough:
-            return Evidence(telling, wrong)
+            return TellingAnswers(telling, wrong)
     return None
 
 
@@ -162,14 +162,16 @@ def _known_for_some(
 
 
 def _fitting(
-    catalogue: Catalogue, names: Iterable[str], evidence: Evidence, enough: int
+    catalogue: Catalogue, names: Iterable[str], evidence: TellingAnswers, enough: int
 ) -> dict[str, set[int]]:
     """Of some mistakes, those that give every answer that was given, and their variants that do."""
     fitting = {name: _fitting_variants(catalogue, name, evidence, enough) for name in names}
     return {name: variants for name, variants in fitting.items() if variants}
 
 
-def _fitting_variants(catalogue: Catalogue, name: str, evidence: Evidence, enough: int) -> set[int]:
+def _fitting_variants(
+    catalogue: Catalogue, name: str, evidence: TellingAnswers, enough: int
+) -> set[int]:
     """The numeric variants of a mistake that give every answer that was given, where known.
 
     The wrong answers are looked at first: they rule out most mistakes at once.
@@ -239,7 +241,7 @@ def _differ(argument: str, one: Observation, other: Observation) -> bool:
 def _explaining(
     catalogue: Catalogue,
     fitting: Mapping[str, set[int]],
-    evidence: Evidence,
+    evidence: TellingAnswers,
     observations: Iterable[Observation],
 ) -> Finding | None:
     """The one mistake that fits, with the tests in which an answer is wrong and is the mistake's.

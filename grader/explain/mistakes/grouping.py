@@ -16,7 +16,7 @@ LENIENCY = 5
 
 
 @dataclass(slots=True)
-class Group:
+class AnswerCluster:
     """Submissions whose wrong answers to an exercise are the same; the first stands for all.
 
     `members` are their names, in the order of the class; `also` are groups of the same submissions
@@ -26,7 +26,7 @@ class Group:
     exercise: str
     answers: WrongAnswers
     members: list[str] = field(default_factory=list)
-    also: list[Group] = field(default_factory=list)
+    also: list[AnswerCluster] = field(default_factory=list)
     _suspicions: Counter[str] = field(default_factory=Counter)
     _sources: list[tuple[str, Excerpt]] = field(default_factory=list)
 
@@ -70,22 +70,22 @@ class Group:
         return [(name, first), *([other] if other else others[:1])]
 
 
-def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[Group]:
+def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster]:
     """The groups of a class, the largest first; who answers like nobody else is a group alone."""
-    by_exercise: dict[str, list[Group]] = {}
+    by_exercise: dict[str, list[AnswerCluster]] = {}
     place = {submission: number for number, submission in enumerate(wrong)}
     for submission, own in wrong.items():
         for answers in own:
             groups = by_exercise.setdefault(answers.exercise, [])
             group = next((it for it in groups if it.answers.is_like(answers, LENIENCY)), None)
             if group is None:
-                group = Group(answers.exercise, answers)
+                group = AnswerCluster(answers.exercise, answers)
                 groups.append(group)
             group.add(submission, answers)
     found = [group for groups in by_exercise.values() for group in groups]
     # The exercises of one submission are in the assignment's order.
 
-    def order(group: Group) -> tuple[int, int, int]:
+    def order(group: AnswerCluster) -> tuple[int, int, int]:
         """The largest first; of one submission's, as the exercises come in the assignment."""
         first = group.members[0]
         exercises = [one.exercise for one in wrong[first]]
@@ -94,16 +94,16 @@ def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[Group]:
     return _together(sorted(found, key=order))
 
 
-def _together(groups: Sequence[Group]) -> list[Group]:
+def _together(groups: Sequence[AnswerCluster]) -> list[AnswerCluster]:
     """The groups, those of one cause under the first of them."""
-    firsts: list[Group] = []
+    firsts: list[AnswerCluster] = []
     for group in groups:
         first = next((one for one in firsts if _is_of_one_cause(group, one)), None)
         (firsts if first is None else first.also).append(group)
     return firsts
 
 
-def _is_of_one_cause(group: Group, first: Group) -> bool:
+def _is_of_one_cause(group: AnswerCluster, first: AnswerCluster) -> bool:
     other_exercise = group.exercise not in {one.exercise for one in (first, *first.also)}
     same = group.suspicion is not None and group.suspicion == first.suspicion
     return other_exercise and same and {*group.members} <= {*first.members}

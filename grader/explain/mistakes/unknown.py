@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from grader.core.evidence import Walk
+from grader.core.evidence import StepWalk
 from grader.core.plain_text import plain
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
@@ -15,7 +15,7 @@ from grader.core.wire.values import in_words
 from grader.core.wrong_answers import WrongAnswer, WrongAnswers, spread_over
 from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
-from grader.explain.repair.choice import Mended
+from grader.explain.repair.choice import RepairedExercise
 from grader.testing.assertions.comparison import tolerance_for
 from grader.testing.observation import Observation
 
@@ -38,7 +38,9 @@ def nameless(
     return tuple(found)
 
 
-def suspicion(exercise: str, mended: Mapping[str, Mended], walks: Sequence[Walk]) -> str | None:
+def suspicion(
+    exercise: str, mended: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
+) -> str | None:
     """What may be wrong: what a change of one line mends, or the first step that goes astray."""
     if exercise in mended:
         place = mended[exercise].places[0]

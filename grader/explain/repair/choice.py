@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.explain.repair.ranking import Weighing
-from grader.explain.repair.search import FileEdit, Mend
-from grader.explain.repair.sources import Sources
+from grader.explain.repair.ranking import EditRanking
+from grader.explain.repair.search import FileEdit, RepairEdit
+from grader.explain.repair.sources import EditableSources
 
 # Of lines whose cheapest edits cost about the same, each may be the one: so is a slip and a change.
 _ABOUT_THE_SAME = 0.5
@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RepairedExercise:
     """Where exercises can be mended: in one line, or in one of two; `makes` are the edits.
 
     That is `besides` what mends an exercise that they build on, if that alone is not enough. What
@@ -63,7 +63,7 @@ class Mended:
         """The likeliest edit."""
         return self.makes[0]
 
-    def at(self, place: int) -> Mended:
+    def at(self, place: int) -> RepairedExercise:
         """The same at one of its lines only."""
         return replace(self, places=(self.places[place],), makes=(self.makes[place],))
 
@@ -98,7 +98,9 @@ def _lines_in_words(lines: Sequence[int]) -> str:
     return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
 
 
-def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | None:
+def chosen(
+    mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
+) -> RepairedExercise | None:
     """What is told of mends: of those that make everything right and break nothing.
 
     Edits that make more exercises right come before others, then those that are likelier.
@@ -108,7 +110,7 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
         return None
     most = max(len(one.exercises) for one in able)
     weighed = _weighed([one for one in able if len(one.exercises) == most], sources, adapters)
-    lightest: dict[Line, tuple[float, Mend]] = {}
+    lightest: dict[Line, tuple[float, RepairEdit]] = {}
     for weight, one in weighed:
         lightest.setdefault(_line(one), (weight, one))
     ranked = list(lightest.values())
@@ -121,17 +123,19 @@ def chosen(mends: Sequence[Mend], sources: Sources, adapters: str) -> Mended | N
     told = [one for weight, one in ranked if weight <= limit][:2]
     places = tuple(_place(one, sources) for one in told)
     makes = tuple(one.made for one in told)
-    return Mended(places, told[0].exercises, makes, lightest_of_all <= _PLAIN)
+    return RepairedExercise(places, told[0].exercises, makes, lightest_of_all <= _PLAIN)
 
 
-def _weighed(mends: Sequence[Mend], sources: Sources, adapters: str) -> list[tuple[float, Mend]]:
+def _weighed(
+    mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
+) -> list[tuple[float, RepairEdit]]:
     """The mends by weight, the lightest first.
 
     Where a condition need not be asked for at all, to ask for its contrary only keeps calls from
     what is wrong behind it: that weighs as much as to drop it. Not so where it is asked whether
     something is given: of that, tests often make calls of one kind only.
     """
-    weighing = Weighing(sources, adapters)
+    weighing = EditRanking(sources, adapters)
     weights = [weighing.weight(one.made) for one in mends]
     drops: dict[Line, float] = {}
     for weight, one in zip(weights, mends, strict=True):
@@ -145,11 +149,11 @@ def _weighed(mends: Sequence[Mend], sources: Sources, adapters: str) -> list[tup
     return sorted(found, key=lambda pair: pair[0])
 
 
-def _line(mend: Mend) -> Line:
+def _line(mend: RepairEdit) -> Line:
     return mend.made.file, mend.made.edit.line
 
 
-def _place(mend: Mend, sources: Sources) -> Place:
+def _place(mend: RepairEdit, sources: EditableSources) -> Place:
     file, edit = mend.made.file, mend.made.edit
     return Place(
         file,

@@ -12,9 +12,9 @@ from grader.core.wire.calls import Call, encode_call
 from grader.core.wire.records import Line
 from grader.core.wire.trials import Outcomes, Trials
 from grader.explain.mistakes.catalogue import Catalogue
-from grader.explain.repair.questions import Asked, is_answer
+from grader.explain.repair.questions import CheckedCall, is_answer
 from grader.explain.repair.search import NewBench, Workbench
-from grader.explain.repair.sources import Sources
+from grader.explain.repair.sources import EditableSources
 from grader.testing.observation import Observation, Question
 from grader.testing.outcome import place_in_words
 from grader.testing.two_processes import in_two_processes
@@ -90,8 +90,8 @@ def noting(ask: Callable[[Call], Reply], made: list[Call]) -> Callable[[Call], R
 def dependence(
     catalogue: Catalogue,
     bench: NewBench,
-    sources: Sources,
-    asked: Iterable[Asked],
+    sources: EditableSources,
+    asked: Iterable[CheckedCall],
     made: Sequence[Call],
 ) -> Dependence:
     """Which wrong answers among those `asked` about depend on the calls that were `made` before.
@@ -115,9 +115,11 @@ def dependence(
         return replace(found, right_first=first, handed_on=handed_on)
 
 
-def _right_alone(catalogue: Catalogue, bench: Workbench, asked: Sequence[Asked]) -> Sequence[Asked]:
+def _right_alone(
+    catalogue: Catalogue, bench: Workbench, asked: Sequence[CheckedCall]
+) -> Sequence[CheckedCall]:
     """The calls that the unedited program answers rightly in the state after the import."""
-    right: list[Asked] = []
+    right: list[CheckedCall] = []
     for start in range(0, len(asked), _MOST_TOGETHER):
         part = asked[start : start + _MOST_TOGETHER]
         calls = [one.question.call for one in part]
@@ -133,8 +135,8 @@ def _right_alone(catalogue: Catalogue, bench: Workbench, asked: Sequence[Asked])
 def _among_others(
     catalogue: Catalogue,
     bench: Workbench,
-    sources: Sources,
-    right: Sequence[Asked],
+    sources: EditableSources,
+    right: Sequence[CheckedCall],
     made: Sequence[Call],
 ) -> Dependence:
     """What of calls that are right alone is wrong among others, and what line makes it so."""
@@ -154,7 +156,7 @@ def _among_others(
 
 
 def _mending(
-    catalogue: Catalogue, one: Asked, outcomes: Outcomes, place: int, sources: Sources
+    catalogue: Catalogue, one: CheckedCall, outcomes: Outcomes, place: int, sources: EditableSources
 ) -> set[Line]:
     """The lines whose doing was put back where a call was answered rightly."""
     found: set[Line] = set()
@@ -167,8 +169,8 @@ def _mending(
 
 
 def _sequence(
-    asked: Sequence[Asked], made: Sequence[Call]
-) -> tuple[Sequence[Call], Mapping[int, Asked]]:
+    asked: Sequence[CheckedCall], made: Sequence[Call]
+) -> tuple[Sequence[Call], Mapping[int, CheckedCall]]:
     """The calls in the order in which they were made, and which of them are those asked about.
 
     Where calls are many, the first ones and the last; those asked about come once more at the end.
@@ -176,7 +178,7 @@ def _sequence(
     known = {_form(one.question.call): one for one in asked}
     half, left = _MOST_EARLIER // 2, _MOST_NUMBERS
     calls: list[Call] = []
-    places: dict[int, Asked] = {}
+    places: dict[int, CheckedCall] = {}
     for number, call in enumerate(made):
         one = known.get(_form(call))
         size = _size(call.arguments)
@@ -198,7 +200,7 @@ def _form(call: Call) -> bytes:
     return encode_call(replace(call, frame=None))
 
 
-def _asking(one: Asked) -> Asking:
+def _asking(one: CheckedCall) -> Asking:
     return one.question.test, one.question.number
 
 

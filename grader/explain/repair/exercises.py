@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.explain.repair.choice import Mended, chosen
-from grader.explain.repair.questions import Asked
-from grader.explain.repair.search import Cost, FileEdit, Lines, Mend, Search
-from grader.explain.repair.sources import Sources
+from grader.explain.repair.choice import RepairedExercise, chosen
+from grader.explain.repair.questions import CheckedCall
+from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit, Search
+from grader.explain.repair.sources import EditableSources
 
 # Of an exercise, besides an edit that mends an earlier one, perhaps of its answers only; none if
 # nothing more is to be tried.
 NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
-Choices = Mapping[str, Mended | None]
+Choices = Mapping[str, RepairedExercise | None]
 
 # Of mends of other exercises with which one is tried.
 _MOST_BESIDES = 2
@@ -25,43 +25,47 @@ _MOST_IN_VAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class RepairAttempt:
     """What came of an exercise: a choice, all that it mends anew, and what it took.
 
     It `is_whole` if nothing was left out.
     """
 
     exercise: str
-    choice: Mended | None
+    choice: RepairedExercise | None
     mended: frozenset[str]
     cost: Cost
     is_whole: bool
 
 
-class Mender:
+class ExerciseRepair:
     """Chooses what mends each exercise; for those that are `known`, that was chosen before."""
 
     def __init__(
-        self, sources: Sources, adapters: str, search: NewSearch, known: Choices | None = None
+        self,
+        sources: EditableSources,
+        adapters: str,
+        search: NewSearch,
+        known: Choices | None = None,
     ) -> None:
         self._sources = sources
         self._adapters = adapters
         self._search = search
         self._known = {} if known is None else known
-        self._held: dict[str, Mended] = {}
+        self._held: dict[str, RepairedExercise] = {}
         self._doubted: set[str] = set()
-        self._last: tuple[Sequence[Mend], Mended | None] | None = None
+        self._last: tuple[Sequence[RepairEdit], RepairedExercise | None] | None = None
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
 
-    def attempts(self, asked: Mapping[str, Sequence[Asked]]) -> Iterator[Attempt]:
+    def attempts(self, asked: Mapping[str, Sequence[CheckedCall]]) -> Iterator[RepairAttempt]:
         """One wrong exercise after another, but for those that an earlier choice mends as well.
 
         `asked` are the calls whose right answer is known, by exercise, in the assignment's order:
         the first ones are what others build on. What runs lines of an exercise that nothing mended
         is seldom mended either: only likely edits are tried for it, and none after a few of those.
         """
-        found: dict[str, Mended] = {}
+        found: dict[str, RepairedExercise] = {}
         for exercise, own in asked.items():
             if exercise in found or all(one.right for one in own):
                 continue
@@ -69,7 +73,7 @@ class Mender:
                 continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
-            attempt = Attempt(exercise, None, frozenset(), Cost(), is_whole=True)
+            attempt = RepairAttempt(exercise, None, frozenset(), Cost(), is_whole=True)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
             if attempt.choice is None and attempt.is_whole and _some_raise(own):
@@ -83,7 +87,7 @@ class Mender:
                     found |= dict.fromkeys(anew.mended, anew.choice)
                 yield anew
 
-    def _attempt(self, exercise: str, found: Mapping[str, Mended]) -> Attempt:
+    def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
         """What mends an exercise, alone or together with what mended an earlier one.
 
         What is no plain slip, and leaves others wrong that run the same lines, is `held` back: it
@@ -92,7 +96,9 @@ class Mender:
         """
         if exercise in self._known:
             choice = self._known[exercise]
-            return Attempt(exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True)
+            return RepairAttempt(
+                exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True
+            )
         before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
         cost, is_whole = Cost(), True
         for besides in (None, *before[:_MOST_BESIDES]):
@@ -110,14 +116,18 @@ class Mender:
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
             second = any(one.made == besides for one in self._held.values())
             if choice.is_plain or not (is_chance or second):
-                return Attempt(exercise, choice, _anew(exercise, choice, found), cost, is_whole)
+                return RepairAttempt(
+                    exercise, choice, _anew(exercise, choice, found), cost, is_whole
+                )
             if besides is None:
                 self._held[exercise] = choice
         if is_whole:
             self._doubted.add(exercise)
-        return Attempt(exercise, None, frozenset(), cost, is_whole)
+        return RepairAttempt(exercise, None, frozenset(), cost, is_whole)
 
-    def _of_answers(self, before: Attempt, found: Mapping[str, Mended]) -> Attempt:
+    def _of_answers(
+        self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
+    ) -> RepairAttempt:
         """What mends an exercise's wrong answers, where other calls raise for another reason.
 
         Much code takes inputs of as many axes as its course used, and raises for others.
@@ -131,15 +141,15 @@ class Mender:
             return replace(before, cost=cost, is_whole=is_whole)
         choice = replace(choice, answers_only=True)
         anew = _anew(before.exercise, choice, found)
-        return Attempt(before.exercise, choice, anew, cost, is_whole)
+        return RepairAttempt(before.exercise, choice, anew, cost, is_whole)
 
-    def _chosen(self, mends: Sequence[Mend]) -> Mended | None:
+    def _chosen(self, mends: Sequence[RepairEdit]) -> RepairedExercise | None:
         """What is told of mends; those of a search are asked about twice in a row."""
         if self._last is None or self._last[0] is not mends:
             self._last = mends, chosen(mends, self._sources, self._adapters)
         return self._last[1]
 
-    def _suffice(self, exercise: str) -> Callable[[Sequence[Mend]], bool]:
+    def _suffice(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:
         """Whether mends tell a line: where they are all unlikely, another edit may be likelier.
 
         Not so where an exercise was searched in vain that runs the same lines.
@@ -159,20 +169,22 @@ class Mender:
         return {name for name, lines in search.passed.items() if lines & own}
 
 
-def _some_raise(asked: Sequence[Asked]) -> bool:
+def _some_raise(asked: Sequence[CheckedCall]) -> bool:
     """Whether of an exercise's wrong calls some raise and others have an answer."""
     return {one.answered for one in asked if not one.right} == {False, True}
 
 
-def _anew(exercise: str, choice: Mended | None, found: Mapping[str, Mended]) -> frozenset[str]:
+def _anew(
+    exercise: str, choice: RepairedExercise | None, found: Mapping[str, RepairedExercise]
+) -> frozenset[str]:
     return frozenset() if choice is None else (choice.exercises | {exercise}) - found.keys()
 
 
 def _proved(
-    attempt: Attempt, held: dict[str, Mended], found: Mapping[str, Mended]
-) -> Iterator[Attempt]:
+    attempt: RepairAttempt, held: dict[str, RepairedExercise], found: Mapping[str, RepairedExercise]
+) -> Iterator[RepairAttempt]:
     """What was held back, and mends a later exercise together with a second edit."""
     second = None if attempt.choice is None else attempt.choice.besides
     for name in [name for name, one in held.items() if one.made == second]:
         choice = held.pop(name)
-        yield Attempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)
+        yield RepairAttempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.core.causes import STAYS_WRONG
-from grader.core.wire.trials import Change, Outcomes, Trials
-from grader.explain.repair.choice import Mended, in_place
+from grader.core.wire.trials import Outcomes, TextChange, Trials
+from grader.explain.repair.choice import RepairedExercise, in_place
 
 # Of processor time, for making one edit.
 _SECONDS = 2.0
 
-Changes = Mapping[str, Sequence[Change]]
+Changes = Mapping[str, Sequence[TextChange]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Proved:
     Never without one that passes.
     """
 
-    mended: Mended
+    mended: RepairedExercise
     passing: frozenset[str]
     failing: frozenset[str]
 
@@ -39,7 +39,7 @@ class Proved:
 
 
 def proved(
-    mended: Mended,
+    mended: RepairedExercise,
     failed: Collection[str],
     passing: Callable[[Changes], Collection[str]],
 ) -> Proved | None:

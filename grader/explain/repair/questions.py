@@ -18,7 +18,7 @@ _ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckedCall:
     """A call of an exercise, whether its answer was right, and whether there was one.
 
     It is `provable` if an answer to it could be told to be right.
@@ -69,7 +69,7 @@ def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
     return (right.value.dtype is torch.bool) == (seen.value.dtype is torch.bool)
 
 
-def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Asked:
+def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> CheckedCall:
     """A call that raised.
 
     Where it is right to answer None, as an optimizer's step does, whatever raises no more would be.
@@ -78,16 +78,16 @@ def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Aske
     seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
     right = catalogue.right(seen)
     provable = right is not None and not right.agrees(seen, 1)
-    return Asked(exercise, question, right=False, answered=False, provable=provable)
+    return CheckedCall(exercise, question, right=False, answered=False, provable=provable)
 
 
-def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
+def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:
     """The first few calls, as unlike as possible: others left out, other axes, other flags.
 
     An axis of one is unlike a longer one: what is given once for all hides to whom it belongs.
     """
-    first: list[Asked] = []
-    others: list[Asked] = []
+    first: list[CheckedCall] = []
+    others: list[CheckedCall] = []
     kinds: set[object] = set()
     for one in sorted(questions, key=lambda one: one.rank):
         kind = _kind(one)
@@ -96,16 +96,16 @@ def telling(questions: Iterable[Asked], most: int) -> list[Asked]:
     return [*first, *others][:most]
 
 
-def in_turn(questions: Iterable[Asked], most: int) -> Iterator[Asked]:
+def in_turn(questions: Iterable[CheckedCall], most: int) -> Iterator[CheckedCall]:
     """Of each exercise the first few calls: the most telling one of each, then the next of each."""
-    by_exercise: dict[str, list[Asked]] = {}
+    by_exercise: dict[str, list[CheckedCall]] = {}
     for one in questions:
         by_exercise.setdefault(one.exercise, []).append(one)
     for turn in itertools.zip_longest(*(telling(own, most) for own in by_exercise.values())):
         yield from (one for one in turn if one is not None)
 
 
-def _kind(one: Asked) -> object:
+def _kind(one: CheckedCall) -> object:
     arguments = one.question.call.arguments
     return tuple((name, _kind_of(arguments[name])) for name in sorted(arguments))
 

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from functools import cached_property
 
 from grader.explain.repair.search import FileEdit
-from grader.explain.repair.sources import Sources
+from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.program.learning import asked_for_none
 from grader.explain.rewriting.program.name_similarity import words
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
@@ -93,10 +93,10 @@ _FORGOTTEN = "forgotten"
 _ADAPTER = "run_"
 
 
-class Weighing:
+class EditRanking:
     """Weighs the edits of one submission: the lighter, the likelier."""
 
-    def __init__(self, sources: Sources, adapters: str) -> None:
+    def __init__(self, sources: EditableSources, adapters: str) -> None:
         self._sources = sources
         self._adapters = adapters
 

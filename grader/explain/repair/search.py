@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from grader.core.wire.trials import MAX_EDITS, Change, Outcomes, Passed, Trials
+from grader.core.wire.trials import MAX_EDITS, Outcomes, Passed, TextChange, Trials
 from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS
-from grader.explain.repair.questions import Asked, in_turn, is_answer, telling
-from grader.explain.repair.sources import Sources
+from grader.explain.repair.questions import CheckedCall, in_turn, is_answer, telling
+from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generating import edits_of
 
@@ -64,17 +64,17 @@ class FileEdit:
     file: str
     edit: Edit
 
-    def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[Change]]:
+    def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[TextChange]]:
         """What it changes, and what another one does, as it is told to a worker."""
-        changes: dict[str, list[Change]] = {}
+        changes: dict[str, list[TextChange]] = {}
         for made in (self, other) if other is not None else (self,):
-            own = [Change(one.start, one.end, one.text) for one in made.edit.replacements]
+            own = [TextChange(one.start, one.end, one.text) for one in made.edit.replacements]
             changes.setdefault(made.file, []).extend(own)
         return {file: sorted(own, key=_place_of) for file, own in changes.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class RepairEdit:
     """An edit that makes wrong answers right.
 
     `share` is how much it does of what is wrong with the exercise for which it was looked for,
@@ -105,7 +105,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SearchBounds:
     """How much is tried for one exercise.
 
     Seconds are those of processor time in which trials are begun: a net, for what takes much longer
@@ -117,10 +117,10 @@ class Bounds:
     seconds_of_proof: float = 3.0
 
 
-IN_CLASS = Bounds()
+IN_CLASS = SearchBounds()
 
 
-def schedule(sources: Sources, passed: Sequence[Passed]) -> list[FileEdit]:
+def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdit]:
     """The edits to be tried, in their order, which follows from the sources alone."""
     found: list[FileEdit] = []
     for file, lines in sources.concerned(passed).items():
@@ -148,10 +148,10 @@ class Search:
         catalogue: Catalogue,
         bench: NewBench,
         exercise: str,
-        asked: Sequence[Asked],
+        asked: Sequence[CheckedCall],
         besides: FileEdit | None = None,
         answers_only: bool = False,
-        bounds: Bounds = IN_CLASS,
+        bounds: SearchBounds = IN_CLASS,
     ) -> None:
         self._catalogue = catalogue
         self._besides = besides
@@ -167,7 +167,9 @@ class Search:
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
 
-    def mends(self, sources: Sources, suffice: Callable[[Sequence[Mend]], bool]) -> list[Mend]:
+    def mends(
+        self, sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
+    ) -> list[RepairEdit]:
         """The edits that make the exercise's wrong answers right, in the order of their cost.
 
         The likely ones are tried on a few calls first, all of them, whatever comes of the first;
@@ -214,7 +216,7 @@ class Search:
             left += [start + number for number in self._left(calls, len(chunk), outcomes)]
         return left
 
-    def _passed(self, bench: Workbench, asked: Iterable[Asked]) -> Sequence[Passed]:
+    def _passed(self, bench: Workbench, asked: Iterable[CheckedCall]) -> Sequence[Passed]:
         """The lines that a few wrong calls pass, in a state that none was made in before."""
         calls = [one.question.call for one in asked]
         return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
@@ -224,7 +226,7 @@ class Search:
         wrong = in_turn([one for one in self._others if not one.right], 1)
         return {one.exercise: _lines(self._passed(bench, [one])) for one in wrong}
 
-    def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[Mend]:
+    def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[RepairEdit]:
         """What of it holds for more calls, in another worker."""
         if not left or _is_luck(edits, left):
             return []
@@ -244,7 +246,7 @@ class Search:
     def _tried(
         self,
         bench: Workbench,
-        calls: Sequence[Asked],
+        calls: Sequence[CheckedCall],
         must_change: int,
         edits: Sequence[FileEdit],
         seconds: float,
@@ -255,7 +257,7 @@ class Search:
         self.cost = Cost(self.cost.edits + outcomes.tried, self.cost.calls + outcomes.calls)
         return outcomes
 
-    def _left(self, calls: Sequence[Asked], count: int, outcomes: Outcomes) -> Iterator[int]:
+    def _left(self, calls: Sequence[CheckedCall], count: int, outcomes: Outcomes) -> Iterator[int]:
         """The edits, by number, with which every call is answered rightly."""
         known: dict[tuple[int, int], bool] = {}
         for number in range(count):
@@ -271,7 +273,7 @@ class Search:
             else:
                 yield number
 
-    def _proof(self) -> Iterator[Asked]:
+    def _proof(self) -> Iterator[CheckedCall]:
         yield from telling(self._wrong, _WRONG_PROVEN)
         yield from telling(self._right, _RIGHT_PROVEN)
         wrong = [one for one in self._others if not one.right]
@@ -283,7 +285,9 @@ class Search:
         yield from list(in_turn(beside_wrong, _RIGHT_OF_WRONG_OTHERS))[:_MOST_RIGHT_OF_WRONG]
         yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
 
-    def _mend(self, made: FileEdit, proof: Sequence[Asked], place: int, outcomes: Outcomes) -> Mend:
+    def _mend(
+        self, made: FileEdit, proof: Sequence[CheckedCall], place: int, outcomes: Outcomes
+    ) -> RepairEdit:
         wrong: dict[str, list[bool]] = {}
         plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
@@ -300,7 +304,7 @@ class Search:
                 breaks.add(one.exercise)
         own = plainly.get(self._exercise) or wrong[self._exercise]
         mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
-        return Mend(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+        return RepairEdit(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
 
 
 def _lines(passed: Iterable[Passed]) -> Lines:
@@ -311,7 +315,7 @@ def _size(edit: Edit) -> int:
     return sum(len(one.text) for one in edit.replacements)
 
 
-def _place_of(change: Change) -> tuple[int, int]:
+def _place_of(change: TextChange) -> tuple[int, int]:
     return change.start, change.end
 
 

@@ -22,7 +22,7 @@ _MOST_READ = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile:
+class EditableFile:
     """A file of the submission, below its root, and its statements at the top level."""
 
     name: str
@@ -30,24 +30,24 @@ class SourceFile:
     body: tuple[ast.stmt, ...]
 
 
-class Sources:
+class EditableSources:
     """The Python sources below a submission's root; only these can be edited.
 
     What a worker says that a call passed is believed as far as it is a line of one of them.
     """
 
-    def __init__(self, files: Mapping[str, SourceFile]) -> None:
+    def __init__(self, files: Mapping[str, EditableFile]) -> None:
         self._files = files
 
     @classmethod
-    def below(cls, root: Path) -> Sources:
+    def below(cls, root: Path) -> EditableSources:
         """All that are small enough to be read."""
         return cls.of(root, filter(_is_source, _files_below(root)))
 
     @classmethod
-    def of(cls, root: Path, paths: Iterable[Path]) -> Sources:
+    def of(cls, root: Path, paths: Iterable[Path]) -> EditableSources:
         """Some of them."""
-        files: dict[str, SourceFile] = {}
+        files: dict[str, EditableFile] = {}
         for path in paths:
             if len(files) == _MOST_FILES:
                 break
@@ -56,7 +56,7 @@ class Sources:
             with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
                 if path.stat().st_size <= _LONGEST:
                     text = path.read_text(encoding="utf-8-sig")
-                    files[name] = SourceFile(name, text, tuple(ast.parse(text).body))
+                    files[name] = EditableFile(name, text, tuple(ast.parse(text).body))
         return cls(files)
 
     @property

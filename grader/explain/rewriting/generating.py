@@ -12,7 +12,7 @@ from grader.explain.rewriting.edit import Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.moved import moved
 from grader.explain.rewriting.pairs import pairs
-from grader.explain.rewriting.program.elsewhere import Seen
+from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import Signatures
@@ -56,7 +56,7 @@ class _Generation:
     def __init__(self, program: Program, signatures: Signatures) -> None:
         self._program = program
         scopes = Scopes(program)
-        self._setting = Setting(program, scopes, signatures, Seen(program, scopes))
+        self._setting = Setting(program, scopes, signatures, ProgramIndex(program, scopes))
         self._finishing = Finishing(program)
 
     def edits(self, lines: set[int] | None) -> list[Edit]:

@@ -11,9 +11,9 @@ from typing import Any
 
 from grader.core.verdict import Carried, Grade, Verdict
 from grader.core.words import Words
-from grader.grading.task import Explained, Graded, Question, Task
+from grader.grading.task import Explained, ExplanationTask, GradedTask, Task
 from grader.intake.entry import Entry
-from grader.intake.parcel import Parcel
+from grader.intake.parcel import SubmissionPackage
 
 _LARGEST_REPLY = 64 << 20
 
@@ -23,7 +23,7 @@ class BadReply(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class RemoteRequest:
     """A submission to be graded or explained elsewhere, and its parcel.
 
     `wish` is what is wanted of it, as plain data: with a `grade` in it, the words for that.
@@ -31,12 +31,12 @@ class Errand:
 
     name: str
     wish: Mapping[str, Any]
-    parcel: Parcel
+    parcel: SubmissionPackage
 
     @classmethod
-    def of(cls, wish: Task | Question, parcel: Parcel) -> Errand:
+    def of(cls, wish: Task | ExplanationTask, parcel: SubmissionPackage) -> RemoteRequest:
         """The errand for a wish."""
-        if isinstance(wish, Question):
+        if isinstance(wish, ExplanationTask):
             return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
         kept = [verdict.as_whole_json() for verdict in wish.kept]
         carried = [dataclasses.asdict(one) for one in wish.carried]
@@ -48,11 +48,11 @@ class Errand:
         }
         return cls(wish.entry.name, wanted, parcel)
 
-    def wish_for(self, entry: Entry) -> Task | Question:
+    def wish_for(self, entry: Entry) -> Task | ExplanationTask:
         """What is wanted, of the submission where it was unpacked."""
         if "grade" in self.wish:
             grade = Grade.from_json(self.wish["grade"])
-            return Question(entry, lambda: grade)
+            return ExplanationTask(entry, lambda: grade)
         kept = tuple(Verdict.from_json(verdict) for verdict in self.wish["kept"])
         carried = tuple(Carried(**one) for one in self.wish["carried"])
         late = self.wish["late_import"]
@@ -65,11 +65,11 @@ class Errand:
         return json.dumps(row).encode(), self.parcel.content
 
     @classmethod
-    def unpacked(cls, row: bytes, content: bytes) -> Errand:
+    def unpacked(cls, row: bytes, content: bytes) -> RemoteRequest:
         """The errand that `packed` wrote."""
         fields = json.loads(row)
         left_out = tuple(fields["parcel"]["left_out"])
-        parcel = Parcel(**fields["parcel"] | {"content": content, "left_out": left_out})
+        parcel = SubmissionPackage(**fields["parcel"] | {"content": content, "left_out": left_out})
         return cls(fields["name"], fields["wish"], parcel)
 
 
@@ -78,7 +78,9 @@ def packed_reply(reply: Mapping[str, Any]) -> bytes:
     return zlib.compress(json.dumps(reply).encode(), 1)
 
 
-def result_in(reply: Mapping[str, Any], wish: Task | Question) -> Graded | Explained | None:
+def result_in(
+    reply: Mapping[str, Any], wish: Task | ExplanationTask
+) -> GradedTask | Explained | None:
     """What a reply holds of a wish; None in one that says why there is nothing.
 
     Raises:
@@ -87,14 +89,14 @@ def result_in(reply: Mapping[str, Any], wish: Task | Question) -> Graded | Expla
     if "stopped" in reply or "failed" in reply:
         return None
     try:
-        if isinstance(wish, Question):
+        if isinstance(wish, ExplanationTask):
             return Explained(wish, Words.from_json(reply["words"]))
         grade = Grade.from_json(reply["grade"])
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise BadReply(f"its answer holds no grade ({type(error).__name__}: {error})") from error
     if grade.submission != wish.entry.name:
         raise BadReply(f"it answered with the grade of {grade.submission!r}")
-    return Graded(wish, grade)
+    return GradedTask(wish, grade)
 
 
 def unpacked_reply(data: object) -> dict[str, Any]:

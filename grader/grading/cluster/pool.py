@@ -22,12 +22,12 @@ from grader.core.settings import Settings
 from grader.core.words import Words
 from grader.grading.attempts import not_graded
 from grader.grading.cluster.connection import NoCluster
-from grader.grading.cluster.errand import BadReply, Errand, result_in, unpacked_reply
+from grader.grading.cluster.errand import BadReply, RemoteRequest, result_in, unpacked_reply
 from grader.grading.cluster.luggage import difference, packed_assignment, versions
-from grader.grading.cluster.remote_workers import Stations
-from grader.grading.cluster.station import close_station, open_station, run_errand
+from grader.grading.cluster.remote_workers import RemoteWorkers
+from grader.grading.cluster.station import close_station, open_station, run_request
 from grader.grading.isolation import NotIsolated
-from grader.grading.task import Explained, Graded, Question, Task
+from grader.grading.task import Explained, ExplanationTask, GradedTask, Task
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.parcel import pack
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tornado.ioloop import IOLoop
 
 Say = Callable[[str], None]
-Result = TypeVar("Result", Graded, Explained)
+Result = TypeVar("Result", GradedTask, Explained)
 _TRIES = 4
 _BYTES_IN_FLIGHT = 128 << 20
 _LOOK_SECONDS = 1.0
@@ -62,7 +62,7 @@ class Terms:
 class _Attempt:
     """A submission that waits, and the Dask workers that it was sent to in vain."""
 
-    wish: Task | Question
+    wish: Task | ExplanationTask
     tried: list[str] = field(default_factory=list)
 
 
@@ -129,7 +129,7 @@ class ClusterPool:
         self._scheduler = scheduler
         self._versions = versions(settings)
         self._luggage = packed_assignment(find_assignment(Path(settings.assignment)))
-        self._stations = Stations()
+        self._stations = RemoteWorkers()
         self._openings: list[threading.Thread] = []
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._waiting: deque[_Attempt] = deque()
@@ -152,16 +152,16 @@ class ClusterPool:
         closing.start()
         closing.join(_CLOSE_SECONDS)
 
-    def grade(self, tasks: Sequence[Task]) -> Iterator[Graded]:
+    def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
         """The grade of every task, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             NoCluster: if the scheduler is lost, or no Dask worker is there that may grade.
         """
-        yield from self._results(tasks, Graded)
+        yield from self._results(tasks, GradedTask)
 
-    def explain(self, questions: Sequence[Question]) -> Iterator[Explained]:
+    def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
         """The words for every question, in the order in which they arrive.
 
         Raises:
@@ -171,15 +171,15 @@ class ClusterPool:
         yield from self._results(questions, Explained)
 
     def _results(
-        self, wishes: Sequence[Task] | Sequence[Question], kind: type[Result]
+        self, wishes: Sequence[Task] | Sequence[ExplanationTask], kind: type[Result]
     ) -> Iterator[Result]:
         for result in self._arriving(wishes):
             assert isinstance(result, kind)
             yield result
 
     def _arriving(
-        self, wishes: Sequence[Task] | Sequence[Question]
-    ) -> Iterator[Graded | Explained]:
+        self, wishes: Sequence[Task] | Sequence[ExplanationTask]
+    ) -> Iterator[GradedTask | Explained]:
         self._waiting.extend(_Attempt(wish) for wish in wishes)
         while self._waiting or self._flights:
             yield from self._send_what_has_room()
@@ -187,7 +187,7 @@ class ClusterPool:
             with contextlib.suppress(queue.Empty):
                 yield from self._follow(self._events.get(timeout=_LOOK_SECONDS))
 
-    def _send_what_has_room(self) -> Iterator[Graded | Explained]:
+    def _send_what_has_room(self) -> Iterator[GradedTask | Explained]:
         most = self._terms.jobs or len(self._waiting) + len(self._flights)
         while self._waiting and len(self._flights) < most:
             if sum(flight.size for flight in self._flights) > _BYTES_IN_FLIGHT:
@@ -198,17 +198,17 @@ class ClusterPool:
                 return
             self._waiting.popleft()
             try:
-                errand = Errand.of(attempt.wish, pack(attempt.wish.entry))
+                errand = RemoteRequest.of(attempt.wish, pack(attempt.wish.entry))
             except CopyFailed as problem:
                 yield self._given_up(attempt, str(problem))
             else:
                 self._send(attempt, errand, address)
 
-    def _send(self, attempt: _Attempt, errand: Errand, address: str) -> None:
+    def _send(self, attempt: _Attempt, errand: RemoteRequest, address: str) -> None:
         row, content = errand.packed()
         self._sent += 1
         future = self._client.submit(
-            run_errand,
+            run_request,
             self._name,
             row,
             content,
@@ -237,7 +237,7 @@ class ClusterPool:
             case "remove-worker":
                 self._events.put(_Left(message["worker"]))
 
-    def _follow(self, event: _Event) -> Iterator[Graded | Explained]:
+    def _follow(self, event: _Event) -> Iterator[GradedTask | Explained]:
         match event:
             case _Joined(address):
                 self._ask([address])
@@ -253,7 +253,7 @@ class ClusterPool:
                 if flight in self._flights:
                     yield from self._take(flight, reply)
 
-    def _take(self, flight: _Flight, reply: object) -> Iterator[Graded | Explained]:
+    def _take(self, flight: _Flight, reply: object) -> Iterator[GradedTask | Explained]:
         self._require_scheduler()
         try:
             if isinstance(reply, Exception):
@@ -270,7 +270,7 @@ class ClusterPool:
             self._land(flight)
             yield result
 
-    def _send_elsewhere(self, flight: _Flight, why: str) -> Iterator[Graded | Explained]:
+    def _send_elsewhere(self, flight: _Flight, why: str) -> Iterator[GradedTask | Explained]:
         self._land(flight)
         attempt = flight.attempt
         attempt.tried.append(flight.address)
@@ -288,10 +288,10 @@ class ClusterPool:
         flight.future.release()
         self._stations.came_back(flight.address)
 
-    def _given_up(self, attempt: _Attempt, problem: str) -> Graded | Explained:
-        if isinstance(attempt.wish, Question):
+    def _given_up(self, attempt: _Attempt, problem: str) -> GradedTask | Explained:
+        if isinstance(attempt.wish, ExplanationTask):
             return Explained(attempt.wish, Words(missing=problem))
-        return Graded(attempt.wish, not_graded(attempt.wish, self._settings, problem))
+        return GradedTask(attempt.wish, not_graded(attempt.wish, self._settings, problem))
 
     def _ask(self, addresses: Sequence[str]) -> None:
         """Has stations opened, beside all else that happens."""

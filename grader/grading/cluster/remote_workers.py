@@ -17,7 +17,7 @@ class Berth:
     sent: int = 0
 
 
-class Stations:
+class RemoteWorkers:
     """The Dask workers of a cluster, by their addresses, as far as a batch knows them."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from grader.core.settings import Settings
 from grader.grading.attempts import attempted
 from grader.grading.job.client import JobClient
-from grader.grading.task import Explained, Graded, Question, Task
+from grader.grading.task import Explained, ExplanationTask, GradedTask, Task
 
 # A batch that was killed says nothing to its stations; what it left running must end some time.
 _IDLE_SECONDS = 600.0
@@ -19,11 +19,11 @@ _END_SECONDS = 20.0
 _EXPECTED = 1000
 
 
-Wish = Task | Question
-Result = Graded | Explained
+Wish = Task | ExplanationTask
+Result = GradedTask | Explained
 
 
-class Seat:
+class RemoteJob:
     """A job that is started with the first submission, and again after a long rest.
 
     The system ends a job with the thread that started it. Dask's threads come and go; this one
@@ -74,12 +74,12 @@ class Seat:
     def _carry_out(self, wish: Wish, result: Future[Result]) -> None:
         self._is_grading = True
         try:
-            if isinstance(wish, Question):
+            if isinstance(wish, ExplanationTask):
                 words = self._client.explain(wish.entry, wish.grade())
                 result.set_result(Explained(wish, words))
             else:
                 grade = attempted(self._client, wish, self._settings, self._stopping)
-                result.set_result(Graded(wish, grade))
+                result.set_result(GradedTask(wish, grade))
         except Exception as problem:  # whoever waits for the result is told
             result.set_exception(problem)
         finally:

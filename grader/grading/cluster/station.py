@@ -15,9 +15,9 @@ from distributed import Worker, WorkerPlugin, get_worker
 from grader.core.assignment import BadAssignment
 from grader.core.removal import remove, removed_afterwards
 from grader.core.settings import Settings
-from grader.grading.cluster.errand import Errand, packed_reply
+from grader.grading.cluster.errand import RemoteRequest, packed_reply
 from grader.grading.cluster.luggage import unpacked_assignment, versions
-from grader.grading.cluster.seat import Seat
+from grader.grading.cluster.seat import RemoteJob
 from grader.grading.isolation import require_isolation
 from grader.grading.task import Explained
 from grader.intake.copying.private_copy import CopyFailed
@@ -26,7 +26,7 @@ from grader.intake.parcel import unpack
 _ASSIGNMENT = "assignment"
 
 
-class Station(WorkerPlugin):
+class RemoteWorker(WorkerPlugin):
     """Grades and explains the submissions that come in parcels.
 
     That is as many at a time as Dask's worker has threads.
@@ -36,13 +36,13 @@ class Station(WorkerPlugin):
 
     def __init__(self, folder: Path, settings: Settings, seats: int) -> None:
         self._folder = folder
-        self._seats = [Seat(settings) for _ in range(seats)]
+        self._seats = [RemoteJob(settings) for _ in range(seats)]
         # The last one that came free first: its judge is warm.
-        self._free: queue.LifoQueue[Seat] = queue.LifoQueue()
+        self._free: queue.LifoQueue[RemoteJob] = queue.LifoQueue()
         for seat in self._seats:
             self._free.put(seat)
 
-    def run(self, errand: Errand) -> dict[str, Any]:
+    def run(self, errand: RemoteRequest) -> dict[str, Any]:
         """The reply to an errand: the grade, the words, or why there are none."""
         with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
             entry = unpack(errand.parcel, errand.name, place)
@@ -90,7 +90,7 @@ async def open_station(
             return {"versions": there, "seats": 0}
         if must_isolate:
             await asyncio.to_thread(require_isolation)
-        station = Station(folder, here, dask_worker.state.nthreads)
+        station = RemoteWorker(folder, here, dask_worker.state.nthreads)
         await dask_worker.plugin_add(station, name=name, catch_errors=False)
         stack.pop_all()
         return {"versions": there, "seats": dask_worker.state.nthreads}
@@ -102,15 +102,15 @@ async def close_station(name: str, *, dask_worker: Worker) -> None:
         await dask_worker.plugin_remove(name=name)
 
 
-def run_errand(name: str, row: bytes, content: bytes) -> bytes:
+def run_request(name: str, row: bytes, content: bytes) -> bytes:
     """Grades or explains the submission of an errand; a task of Dask.
 
     What goes wrong with this machine is an answer as well: then another one is asked.
     """
     station = get_worker().plugins.get(name)
-    if not isinstance(station, Station):
+    if not isinstance(station, RemoteWorker):
         return packed_reply({"failed": "its station is closed"})
     try:
-        return packed_reply(station.run(Errand.unpacked(row, content)))
+        return packed_reply(station.run(RemoteRequest.unpacked(row, content)))
     except (CopyFailed, OSError) as problem:
         return packed_reply({"failed": f"it has no room for a submission: {problem}"})

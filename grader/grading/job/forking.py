@@ -12,7 +12,7 @@ from grader.core.assignment import Assignment
 from grader.core.parentage import end_with_parent
 from grader.core.settings import Settings
 from grader.explain.mistakes.mistakes import load_mistakes
-from grader.grading.job.lines import Lines
+from grader.grading.job.lines import LineChannel
 from grader.grading.job.work import Collected, work
 from grader.sandbox.zygote import Zygote
 from grader.testing.suite.suite import Suite
@@ -21,7 +21,7 @@ from grader.testing.suite.suite import Suite
 class Jobs:
     """As many jobs as there are `ends`, at which they listen and answer."""
 
-    def __init__(self, settings: Settings, zygote: Zygote, ends: Sequence[Lines]) -> None:
+    def __init__(self, settings: Settings, zygote: Zygote, ends: Sequence[LineChannel]) -> None:
         self._settings = settings
         self._zygote = zygote
         self._ends = ends
@@ -50,7 +50,7 @@ class Jobs:
                 end.say({"gone": os.waitstatus_to_exitcode(status)})
                 end.close()
 
-    def _fork(self, collected: Collected, end: Lines) -> int:
+    def _fork(self, collected: Collected, end: LineChannel) -> int:
         """Forks the job that has this end; its process id."""
         parent = os.getpid()
         pid = os.fork()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 
-class Lines:
+class LineChannel:
     """A descriptor to listen to, and one to answer at; processes that fork have both."""
 
     def __init__(self, listening: int, answering: int) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.parentage import end_with_parent
 from grader.core.settings import Settings
-from grader.grading.job.lines import Lines
+from grader.grading.job.lines import LineChannel
 from grader.sandbox.forkservers import warm_zygote
 
 
@@ -27,7 +27,7 @@ def main() -> None:
     gc.disable()  # until all is there that stays: it would take a fifth of the start
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pairs = [(os.dup(0), os.dup(1)), *(map(int, pair.split(",")) for pair in sys.argv[1:])]
-    ends = [Lines(*pair) for pair in pairs]
+    ends = [LineChannel(*pair) for pair in pairs]
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     told = ends[0].next() or {}

@@ -26,7 +26,7 @@ from grader.core.scratch import new_scratch
 from grader.core.settings import Settings
 from grader.explain.explainer.service import ExplainerService, bound_this_process
 from grader.explain.mistakes.mistakes import KnownMistakes
-from grader.grading.job.lines import Lines
+from grader.grading.job.lines import LineChannel
 from grader.grading.job.roles import Role
 from grader.grading.job.shorthand import ShorthandWriter
 from grader.grading.judge.service import JudgeService
@@ -50,7 +50,7 @@ class Collected:
     zygote: Zygote
 
 
-def work(collected: Collected, lines: Lines) -> None:
+def work(collected: Collected, lines: LineChannel) -> None:
     """Is one job, until nobody is there to tell it what to be."""
     scratch = new_scratch()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch.path / "inductor")
@@ -72,7 +72,7 @@ class Job:
     def __init__(
         self,
         collected: Collected,
-        lines: Lines,
+        lines: LineChannel,
         servers: ForkServers,
         intake: IntakeClient,
         scratch: Path,

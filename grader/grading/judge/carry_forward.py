@@ -17,7 +17,7 @@ from grader.grading.judge.rules import applied
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.forbidden_uses import Uses
 from grader.testing.foundations import AND, Foundations
-from grader.testing.suite.memory import Ask, Asked
+from grader.testing.suite.memory import AnsweredCall, Ask
 
 # Large scores and low precision blur what tells mistakes apart.
 _TELLING = (Aspect.VALUES, Aspect.GENERALITY)
@@ -26,7 +26,7 @@ _ENOUGH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class CarriedPoints:
     """A way of making a mistake that gives every answer of an exercise.
 
     `tests` are the failed ones that would pass if the mistake were right.
@@ -44,11 +44,11 @@ class Paid:
     """
 
     root: str
-    account: Account
+    account: CarriedPoints
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierVerdicts:
     """What stands of an earlier grade: verdicts, by test, and what came back in it."""
 
     kept: Mapping[str, Verdict]
@@ -69,7 +69,7 @@ class Earlier:
 
 
 @dataclass(slots=True)
-class Carrying:
+class CarryForward:
     """Finds, for one submission, the exercises whose points were lost elsewhere already.
 
     `asked` tells the calls that a failed test made, and their answers; `ask` asks it for more.
@@ -78,10 +78,10 @@ class Carrying:
     variants: Variants
     foundations: Foundations
     verdicts: Sequence[Verdict]
-    asked: Callable[[str], Sequence[Asked]]
+    asked: Callable[[str], Sequence[AnsweredCall]]
     ask: Ask
     _failed: dict[str, list[Verdict]] = field(default_factory=dict)
-    _accounts: dict[Way, Account | None] = field(default_factory=dict)
+    _accounts: dict[Way, CarriedPoints | None] = field(default_factory=dict)
     _paid: dict[str, Paid | None] = field(default_factory=dict)
 
     def found(self) -> dict[str, Paid]:
@@ -165,7 +165,7 @@ class Carrying:
             ways_below = ways_below[:1]
         return any(self._fitting(below, ways_below))
 
-    def _built_on(self, mistake: str, exercise: str, below: str) -> Account | None:
+    def _built_on(self, mistake: str, exercise: str, below: str) -> CarriedPoints | None:
         """What accounts for an exercise if the one below shows the mistake.
 
         Where both know as many ways of making it, they are the same ones in the same order.
@@ -183,7 +183,7 @@ class Carrying:
         count = len(self.foundations.variants(mistake, exercise))
         return [Way(mistake, exercise, number) for number in range(count)]
 
-    def _fitting(self, exercise: str, ways: Iterable[Way]) -> Iterator[Account]:
+    def _fitting(self, exercise: str, ways: Iterable[Way]) -> Iterator[CarriedPoints]:
         for way in ways:
             if way not in self._accounts:
                 self._accounts[way] = self._account(self._failed[exercise], way)
@@ -191,7 +191,7 @@ class Carrying:
             if account is not None:
                 yield account
 
-    def _account(self, verdicts: Sequence[Verdict], way: Way) -> Account | None:
+    def _account(self, verdicts: Sequence[Verdict], way: Way) -> CarriedPoints | None:
         """What accounts for all telling answers of an exercise; None if something contradicts it.
 
         Tests that failed are looked at first: they rule out most ways at once.
@@ -207,7 +207,7 @@ class Carrying:
             return None
         rest = (one for one in failed if one.aspect not in _TELLING)
         mended = [one for one in rest if self._is_accounted_for(one, way)]
-        return Account(way, frozenset(one.id for one in (*telling, *mended)))
+        return CarriedPoints(way, frozenset(one.id for one in (*telling, *mended)))
 
     def _is_accounted_for(self, failed: Verdict, way: Way) -> bool:
         asked = self.asked(failed.id)

@@ -12,13 +12,13 @@ from grader.core.replies import Reply
 from grader.core.settings import CPU
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import Carrying, Paid
+from grader.grading.judge.carry_forward import CarryForward, Paid
 from grader.grading.judge.gate import gated, ungated
 from grader.grading.judge.variants import Variants
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.suite.memory import Asked, FailedTests, Interview, Memory
+from grader.testing.suite.memory import AnsweredCall, FailedTests, Memory, RememberedSession
 from grader.testing.suite.suite import Ended, Suite
 from grader.testing.suite.test import Test
 from grader.testing.wording import Plainly
@@ -51,7 +51,7 @@ class Judge:
         self._seed = seed
         self._cases: dict[str, Case] = {}
         self._memory = Memory[Verdict]()
-        self._interview: Interview | None = None
+        self._interview: RememberedSession | None = None
         self._failed = FailedTests()
         self._charge: Callable[[float], None] = _nobody
         self._variants = Variants(suite, seed, device, self._case)
@@ -83,20 +83,20 @@ class Judge:
     def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
         """By exercise, where its mistake is paid for already, of the submission graded last."""
 
-        def asked(test: str) -> Sequence[Asked]:
+        def asked(test: str) -> Sequence[AnsweredCall]:
             if test not in self._failed:
                 self._examine(self._suite.tests[test], examinee)
             return self._failed.asked(test)
 
         foundations = self._suite.foundations
-        return Carrying(self._variants, foundations, verdicts, asked, examinee.ask).found()
+        return CarryForward(self._variants, foundations, verdicts, asked, examinee.ask).found()
 
     def _examine(self, test: Test, examinee: Examinee) -> Verdict:
         """The verdict on a test: remembered, if the same answers were given before, or reached."""
         started = time.monotonic()
         asked, verdict = self._memory.follow(test.id, examinee.ask)
         if verdict is None:
-            self._interview = Interview(examinee.ask, asked)
+            self._interview = RememberedSession(examinee.ask, asked)
             verdict = self._reached(test)
             if verdict.status is not Status.NOT_GRADED:
                 self._memory.learn(test.id, self._interview.asked, verdict)
@@ -118,12 +118,12 @@ class Judge:
             ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)
         return test.ended(ended.raised, ended.observed)
 
-    def _ask_the_rest(self, test: Test, examinee: Examinee, asked: Sequence[Asked]) -> None:
+    def _ask_the_rest(self, test: Test, examinee: Examinee, asked: Sequence[AnsweredCall]) -> None:
         """Makes the calls of a failed test that it had not come to, as if nothing had failed.
 
         Otherwise the next call would tell a submission that its last answer was wrong.
         """
-        self._interview = Interview(examinee.ask, asked)
+        self._interview = RememberedSession(examinee.ask, asked)
         bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())
         ended = self._suite.run_on(test.id, bench)
         self._charge(ended.observed.seconds)
@@ -131,7 +131,7 @@ class Judge:
 
     def _is_passed_by_the_reference(self, test: Test) -> bool:
         """Whether a test that broke passes when the reference answers in the submission's place."""
-        asked, self._interview = self._interview, Interview(self._ask_the_reference, ())
+        asked, self._interview = self._interview, RememberedSession(self._ask_the_reference, ())
         try:
             return self._suite.run(test.id, self._bench).raised is None
         finally:

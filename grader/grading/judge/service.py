@@ -18,7 +18,7 @@ from grader.core.settings import Settings
 from grader.core.submission import Unreadable
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
-from grader.grading.judge.carry_forward import Earlier, Paid, carried_points
+from grader.grading.judge.carry_forward import EarlierVerdicts, Paid, carried_points
 from grader.grading.judge.judge import Judge
 from grader.grading.judge.rules import applied, summary
 from grader.intake.client import IntakeClient
@@ -28,8 +28,8 @@ from grader.sandbox.device import require_device
 from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.forkserver import ForkServerLost
 from grader.sandbox.forkservers import ForkServers
-from grader.sandbox.preparation import Seat, Seats
-from grader.sandbox.session import Limits
+from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
+from grader.sandbox.session import SessionLimits
 from grader.testing.cases import HOME_SEED
 from grader.testing.suite.suite import Suite
 from grader.testing.wording import Plainly
@@ -44,7 +44,7 @@ Say = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SubmissionOutcome:
     """What became of one submission."""
 
     status: GradeStatus
@@ -75,7 +75,9 @@ class JudgeService:
         self._say = say
         self._judge = Judge(suite, settings.seed, settings.device)
         assignment = suite.assignment
-        self._seats = Seats(assignment, settings.adapters, servers, intake, scratch, Plainly())
+        self._seats = SubmissionPreparation(
+            assignment, settings.adapters, servers, intake, scratch, Plainly()
+        )
         self._graded = 0
 
     def prepare(self) -> dict[str, Any]:
@@ -104,7 +106,7 @@ class JudgeService:
         kept = {row["id"]: Verdict.from_json(row) for row in job["kept"]}
         carried = tuple(Carried(**one) for one in job["carried"])
         if job["late_import"] is None:
-            outcome = self._examined(entry, Earlier(kept, carried), job["follow"])
+            outcome = self._examined(entry, EarlierVerdicts(kept, carried), job["follow"])
         else:
             late = job["late_import"]
             outcome = self._unexamined(GradeStatus.UNREADABLE, Status.TIMEOUT, late)
@@ -126,7 +128,7 @@ class JudgeService:
             carried=outcome.carried,
         )
 
-    def _examined(self, entry: Entry, earlier: Earlier, follow: bool) -> Outcome:
+    def _examined(self, entry: Entry, earlier: EarlierVerdicts, follow: bool) -> SubmissionOutcome:
         """What becomes of a submission that is asked for all that no verdict is kept of.
 
         This is the one border around all that is derived from a submission: what goes wrong inside
@@ -151,20 +153,22 @@ class JudgeService:
             return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
 
     @property
-    def _limits(self) -> Limits:
+    def _limits(self) -> SessionLimits:
         settings, call = self._settings, self._suite.assignment.call_timeout
         memory = settings.memory_mb << 20
-        return Limits(settings.timeout, call, _NET * call, memory, settings.device)
+        return SessionLimits(settings.timeout, call, _NET * call, memory, settings.device)
 
-    def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> Outcome:
-        return Outcome(status, why, tuple(self._suite.unexamined(of_tests, why)))
+    def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> SubmissionOutcome:
+        return SubmissionOutcome(status, why, tuple(self._suite.unexamined(of_tests, why)))
 
-    def _judged(self, seat: Seat, earlier: Earlier, follow: bool) -> Outcome:
+    def _judged(
+        self, seat: PreparedSubmission, earlier: EarlierVerdicts, follow: bool
+    ) -> SubmissionOutcome:
         sitting, environment = seat.sitting, seat.environment
         problem = sitting.open()
         if problem is not None:
             is_ours = problem.status is Status.NOT_GRADED
-            return Outcome(
+            return SubmissionOutcome(
                 GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE,
                 problem.message,
                 tuple(self._suite.unexamined(problem.status, problem.message)),
@@ -179,19 +183,25 @@ class JudgeService:
             why = environment.absence
             nothing = tuple(self._suite.unexamined(Status.ERROR, why))
             imports = self._imports(seat)
-            return Outcome(GradeStatus.UNREADABLE, why, nothing, sitting.isolation, imports=imports)
+            return SubmissionOutcome(
+                GradeStatus.UNREADABLE, why, nothing, sitting.isolation, imports=imports
+            )
         tests = environment.spared(tests, sitting.cell_errors)
         imports, isolation = self._imports(seat), sitting.isolation
         if any(test.status is Status.NOT_GRADED for test in tests):
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
-            return Outcome(GradeStatus.NOT_GRADED, reason, tests, isolation, imports=imports)
+            return SubmissionOutcome(
+                GradeStatus.NOT_GRADED, reason, tests, isolation, imports=imports
+            )
         tests = applied(tests, seat.uses, self._suite.assignment.forbidden)
         carried = earlier.carried
         if not earlier.stands(tests):
             carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
         notes = (*map(_cell_note, sitting.cell_errors), *_skip_notes(sitting.not_run))
         said = summary(seat.uses)
-        return Outcome(GradeStatus.GRADED, said, tests, isolation, notes, imports, carried)
+        return SubmissionOutcome(
+            GradeStatus.GRADED, said, tests, isolation, notes, imports, carried
+        )
 
     def _carried(
         self, tests: Sequence[Verdict], found: Mapping[str, Paid], uses: Uses
@@ -199,7 +209,7 @@ class JudgeService:
         assignment = self._suite.assignment
         return carried_points(tests, found, uses, assignment.forbidden, assignment.carry_over)
 
-    def _imports(self, seat: Seat) -> Imports:
+    def _imports(self, seat: PreparedSubmission) -> Imports:
         seconds = {
             name: taken
             for name, taken in seat.sitting.import_seconds.items()

@@ -17,7 +17,7 @@ from grader.testing.bench import Bench
 from grader.testing.cases import Case
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import StudentFault
-from grader.testing.suite.memory import Ask, Asked, Interview
+from grader.testing.suite.memory import AnsweredCall, Ask, RememberedSession
 from grader.testing.suite.suite import Suite
 from grader.testing.wording import Plainly
 from grader.worker.performing import perform
@@ -67,7 +67,7 @@ class Variants:
             )
         return self._alone[test, way]
 
-    def accounts_for(self, test: str, way: Way, asked: Sequence[Asked], ask: Ask) -> bool:
+    def accounts_for(self, test: str, way: Way, asked: Sequence[AnsweredCall], ask: Ask) -> bool:
         """Whether the answers with which a test failed are those of the mistake, and that is all.
 
         The test passes if the mistake stands in the reference's place. Where it asserts something
@@ -79,7 +79,7 @@ class Variants:
         if None not in digests and key in self._accepted:
             self._accepted.move_to_end(key)
             return self._accepted[key]
-        accounted = self._passes_against(test, way, Interview(ask, asked).ask) or (
+        accounted = self._passes_against(test, way, RememberedSession(ask, asked).ask) or (
             not self._passes_against_itself(test, way)
             and all(self._is_answer(way, one) for one in asked)
         )
@@ -128,7 +128,7 @@ class Variants:
             self._functions[way] = known[way.number]
         return self._functions[way]
 
-    def _is_answer(self, way: Way, asked: Asked) -> bool:
+    def _is_answer(self, way: Way, asked: AnsweredCall) -> bool:
         """Whether an answer is the mistake's, of the same dtype and within its tolerance."""
         call = asked.call
         if isinstance(asked.answer, StudentFault) or not (call.is_plain or call.wrt):
@@ -148,7 +148,7 @@ def _same(got: torch.Tensor, exact: torch.Tensor) -> bool:
     return got.shape == exact.shape and all_within(got, exact, tolerance_for(got.dtype))
 
 
-def tells(asked: Asked) -> bool:
+def tells(asked: AnsweredCall) -> bool:
     """Whether there is an answer, more than half of it numbers: NaN and infinity tell nothing."""
     if isinstance(asked.answer, StudentFault):
         return False

@@ -11,7 +11,7 @@ from grader.core.submission import Unreadable
 from grader.intake.archives.tar_archive import unpack_tar
 from grader.intake.archives.zip_archive import unpack_zip
 from grader.intake.copying.admission import Admission
-from grader.intake.copying.limits import Limits
+from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
 from grader.intake.naming import shortened, size_in_words
 
@@ -25,7 +25,7 @@ _FOREIGN_BEGINNINGS = {
 }
 
 
-def unpack(file: BinaryIO, copy: PrivateCopy, limits: Limits) -> Admission:
+def unpack(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
     """Unpack an archive into a private copy, whatever it claims to be or to hold.
 
     Raises Unreadable when it is no archive, damaged, encrypted, too large when unpacked, or when

@@ -10,7 +10,7 @@ from grader.core.submission import Unreadable
 from grader.intake.archives.decompression import Readable, decompressed
 from grader.intake.archives.member import member_parts
 from grader.intake.copying.admission import Admission
-from grader.intake.copying.limits import MIB, Limits
+from grader.intake.copying.limits import MIB, CopyLimits
 from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.copying.regular_file import CHUNK
 from grader.intake.naming import size_in_words
@@ -18,7 +18,7 @@ from grader.intake.naming import size_in_words
 _HEADERS_OF_ONE_MEMBER = MIB
 
 
-def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: Limits) -> Admission:
+def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
     """Unpack what is wanted of a tar, plain or compressed, and stop at what is too much.
 
     Raises Unreadable as `grader.intake.archives.archive.unpack` does, and whatever `tarfile` and

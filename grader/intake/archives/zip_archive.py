@@ -11,7 +11,7 @@ from typing import BinaryIO
 from grader.core.submission import Unreadable
 from grader.intake.archives.member import member_parts
 from grader.intake.copying.admission import Admission
-from grader.intake.copying.limits import Limits
+from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.copying.regular_file import CHUNK
 from grader.intake.naming import shortened
@@ -38,7 +38,9 @@ def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
     return archive
 
 
-def unpack_zip(file: BinaryIO, copy: PrivateCopy, limits: Limits, place: Place = str) -> Admission:
+def unpack_zip(
+    file: BinaryIO, copy: PrivateCopy, limits: CopyLimits, place: Place = str
+) -> Admission:
     """Unpack what is wanted of a zip, small files first, never more than each claims to hold.
 
     `place` says where a member goes, by its name; None for what is not wanted. Raises Unreadable
@@ -52,7 +54,7 @@ def unpack_zip(file: BinaryIO, copy: PrivateCopy, limits: Limits, place: Place =
             if not admission.admits(parts, info.file_size):
                 continue
             check_readable(info)
-            if not copy.write(parts, _chunks(archive, info)):
+            if not copy.write(parts, _member_chunks(archive, info)):
                 admission.leave_out("names that this machine cannot hold", "/".join(parts))
     return admission
 
@@ -130,7 +132,7 @@ def check_readable(info: zipfile.ZipInfo) -> None:
         )
 
 
-def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     with archive.open(info) as member:
         while chunk := member.read(CHUNK):
             yield chunk

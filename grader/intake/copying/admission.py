@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 
-from grader.intake.copying.limits import Kind, Limits, is_clutter, kind_of
+from grader.intake.copying.limits import CopyLimits, FileKind, is_clutter, kind_of
 from grader.intake.naming import several, size_in_words
 
 _SHOWN = 5
@@ -20,10 +20,10 @@ class Admission:
     A file is let in with the size that it is said to have; whoever copies it must not copy more.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: CopyLimits) -> None:
         self._limits = limits
-        self._files: Counter[Kind] = Counter()
-        self._bytes: Counter[Kind] = Counter()
+        self._files: Counter[FileKind] = Counter()
+        self._bytes: Counter[FileKind] = Counter()
         self._folders: set[tuple[str, ...]] = {()}
         self._left_out: dict[str, list[str]] = {}
         self._how_many: Counter[str] = Counter()

@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.limits import Limits
+from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.naming import name_as_written, shortened
 from grader.intake.programs.source_facts import read_facts
@@ -26,7 +26,7 @@ _LINES = {"p", "div", "br", "li", "tr", "pre", "h1", "h2", "h3", "h4", "blockquo
 _SHOWN = 60
 
 
-def put_as_written(copy: Path, limits: Limits) -> None:
+def put_as_written(copy: Path, limits: CopyLimits) -> None:
     """Adds the names that files of a copy have for programs.
 
     Raises:
@@ -47,12 +47,12 @@ def put_as_written(copy: Path, limits: Limits) -> None:
         _put_typed(files[0], limits)
 
 
-def _is_notebook(file: Path, limits: Limits) -> bool:
+def _is_notebook(file: Path, limits: CopyLimits) -> bool:
     beginning = read_bounded(file, limits.source.bytes_each)
     return _NOTEBOOK.match(beginning) is not None and not read_facts([beginning]).adapters
 
 
-def _put_typed(file: Path, limits: Limits) -> None:
+def _put_typed(file: Path, limits: CopyLimits) -> None:
     """Lays what was typed beside itself as `adapters.py`, if it is all that there is."""
     if file.name not in (*_TYPED, _ADDRESS):
         return

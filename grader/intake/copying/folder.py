@@ -9,8 +9,8 @@ from typing import Protocol
 
 from grader.core.submission import Unreadable
 from grader.intake.copying.admission import Admission
-from grader.intake.copying.limits import Limits, is_clutter_folder
-from grader.intake.copying.open_folder import Item, OpenFolder, Parts
+from grader.intake.copying.limits import CopyLimits, is_clutter_folder
+from grader.intake.copying.open_folder import FolderItem, OpenFolder, Parts
 from grader.intake.copying.regular_file import chunks, kind_in_words
 
 _NO_PERMISSION = "the grader may not read them"
@@ -40,7 +40,7 @@ class Copy(Protocol):
         ...
 
 
-def survey(folder: OpenFolder, limits: Limits) -> tuple[list[SourceFile], Admission]:
+def survey(folder: OpenFolder, limits: CopyLimits) -> tuple[list[SourceFile], Admission]:
     """The files of a folder that would be copied, small ones first; opens none of them.
 
     Raises Unreadable when the folder itself may not be read.
@@ -57,7 +57,7 @@ def content(folder: OpenFolder, file: SourceFile) -> Iterator[bytes]:
         yield from chunks(opened, file.size)
 
 
-def copy_folder(folder: OpenFolder, copy: Copy, limits: Limits) -> Admission:
+def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission:
     """Copy what `survey` lets in; files that turn out unreadable are left out."""
     files, admission = survey(folder, limits)
     for file in files:
@@ -75,7 +75,7 @@ def copy_folder(folder: OpenFolder, copy: Copy, limits: Limits) -> Admission:
 class _Walk:
     """A walk through a folder, level by level, that opens no file."""
 
-    def __init__(self, folder: OpenFolder, limits: Limits, admission: Admission) -> None:
+    def __init__(self, folder: OpenFolder, limits: CopyLimits, admission: Admission) -> None:
         self._folder = folder
         self._limits = limits
         self._admission = admission
@@ -96,7 +96,7 @@ class _Walk:
                 elif (file := self._file(place, item)) is not None:
                     yield file
 
-    def _list(self, parts: Parts) -> list[Item]:
+    def _list(self, parts: Parts) -> list[FolderItem]:
         """What lies in a folder, in order; past the limits, nothing."""
         place = "/".join(parts)
         if len(parts) >= self._limits.depth:
@@ -116,7 +116,7 @@ class _Walk:
         self._entries_left -= len(items)
         return sorted(items, key=lambda item: item.name)
 
-    def _file(self, parts: Parts, item: Item) -> SourceFile | None:
+    def _file(self, parts: Parts, item: FolderItem) -> SourceFile | None:
         """The regular file that an item is or, inside the folder, leads to."""
         place = parts
         if item.is_link:
@@ -124,7 +124,7 @@ class _Walk:
                 place = self._folder.led_to(parts)
                 item = self._folder.item(place)
             except (OSError, ValueError):  # a link to the top itself, or out of it
-                item = Item(item.name, 0, 0)
+                item = FolderItem(item.name, 0, 0)
             if not item.is_file:
                 self._admission.leave_out("links to folders or out of it", "/".join(parts))
                 return None

@@ -21,7 +21,7 @@ _CLUTTER_FILES = frozenset({"Thumbs.db", "desktop.ini", ".DS_Store"})
 _RUNS_OF_WANDB = ("run-", "offline-run-", "latest-run")
 
 
-class Kind(enum.Enum):
+class FileKind(enum.Enum):
     """What a file of a submission is for, as far as its name tells."""
 
     SOURCE = "source"
@@ -30,7 +30,7 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class FileAllowance:
     """How many files of one kind are copied, and how many bytes of each and of all together."""
 
     files: int
@@ -39,7 +39,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CopyLimits:
     """What is copied of one submission at most.
 
     `entries` bounds how many files and folders are looked at, `depth` how many folders deep,
@@ -48,32 +48,36 @@ class Limits:
     to, whether they are wanted or not (of a zip nothing is unpacked that is not wanted).
     """
 
-    source: Allowance = Allowance(2_000, 2 * MIB, 32 * MIB)
-    notebooks: Allowance = Allowance(50, 32 * MIB, 64 * MIB)
-    data: Allowance = Allowance(2_000, 8 * MIB, 64 * MIB)
+    source: FileAllowance = FileAllowance(2_000, 2 * MIB, 32 * MIB)
+    notebooks: FileAllowance = FileAllowance(50, 32 * MIB, 64 * MIB)
+    data: FileAllowance = FileAllowance(2_000, 8 * MIB, 64 * MIB)
     depth: int = 24
     folders: int = 2_000
     entries: int = 100_000
     archive: int = 512 * MIB
     unpacked: int = 512 * MIB
 
-    def allowance(self, kind: Kind) -> Allowance:
+    def allowance(self, kind: FileKind) -> FileAllowance:
         """How much is copied of files of one kind."""
-        return {Kind.SOURCE: self.source, Kind.NOTEBOOK: self.notebooks, Kind.DATA: self.data}[kind]
+        return {
+            FileKind.SOURCE: self.source,
+            FileKind.NOTEBOOK: self.notebooks,
+            FileKind.DATA: self.data,
+        }[kind]
 
 
-DEFAULT_LIMITS = Limits()
-_WHOLE = Allowance(DEFAULT_LIMITS.entries, DEFAULT_LIMITS.archive, DEFAULT_LIMITS.unpacked)
+DEFAULT_LIMITS = CopyLimits()
+_WHOLE = FileAllowance(DEFAULT_LIMITS.entries, DEFAULT_LIMITS.archive, DEFAULT_LIMITS.unpacked)
 # For one person's part of a platform's download, before it is looked into: it may be an archive.
-DOWNLOAD_LIMITS = Limits(data=_WHOLE, entries=300_000)
+DOWNLOAD_LIMITS = CopyLimits(data=_WHOLE, entries=300_000)
 
 
-def kind_of(file_name: str) -> Kind:
+def kind_of(file_name: str) -> FileKind:
     """The kind of a file of this name."""
     name = file_name.lower()
     if name.endswith(_SOURCE_SUFFIXES):
-        return Kind.SOURCE
-    return Kind.NOTEBOOK if name.endswith(NOTEBOOKS) else Kind.DATA
+        return FileKind.SOURCE
+    return FileKind.NOTEBOOK if name.endswith(NOTEBOOKS) else FileKind.DATA
 
 
 def is_clutter(parts: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ Parts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FolderItem:
     """What lies in a folder: its name, its mode (0 where nobody can tell) and its size in bytes."""
 
     name: str
@@ -75,16 +75,16 @@ class OpenFolder:
             os.close(descriptor)
         self._descriptors.clear()
 
-    def listed(self, place: Parts = (), at_most: int | None = None) -> list[Item]:
+    def listed(self, place: Parts = (), at_most: int | None = None) -> list[FolderItem]:
         """What lies in a folder, in the system's order; no more than so many items."""
         with os.scandir(self._at(place)) as entries:
             return [_item(entry) for entry in islice(entries, at_most)]
 
-    def item(self, place: Parts) -> Item:
+    def item(self, place: Parts) -> FolderItem:
         """What lies at a place."""
         *above, name = place
         status = os.stat(name, dir_fd=self._at(tuple(above)), follow_symlinks=False)
-        return Item(name, status.st_mode, status.st_size)
+        return FolderItem(name, status.st_mode, status.st_size)
 
     def open_file(self, place: Parts) -> BinaryIO:
         """A regular file, open for reading."""
@@ -143,11 +143,11 @@ class OpenFolder:
         return self._descriptors[-1]
 
 
-def _item(entry: os.DirEntry[str]) -> Item:
+def _item(entry: os.DirEntry[str]) -> FolderItem:
     try:
         if entry.is_dir(follow_symlinks=False):
-            return Item(entry.name, stat.S_IFDIR, 0)
+            return FolderItem(entry.name, stat.S_IFDIR, 0)
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        return Item(entry.name, 0, 0)
-    return Item(entry.name, status.st_mode, status.st_size)
+        return FolderItem(entry.name, 0, 0)
+    return FolderItem(entry.name, status.st_mode, status.st_size)

@@ -13,7 +13,7 @@ from grader.intake.archives.archive import FOREIGN, READABLE, unpack
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.as_written import put_as_written
 from grader.intake.copying.folder import copy_folder
-from grader.intake.copying.limits import DEFAULT_LIMITS, Allowance, Limits
+from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits, FileAllowance
 from grader.intake.copying.open_folder import OpenFolder
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_the_machine
 from grader.intake.copying.regular_file import read_bounded
@@ -33,7 +33,7 @@ _SHELL = "get_ipython("
 
 
 def take_in(
-    entry: Entry, into: Path, adapters: str = _ADAPTERS, limits: Limits = DEFAULT_LIMITS
+    entry: Entry, into: Path, adapters: str = _ADAPTERS, limits: CopyLimits = DEFAULT_LIMITS
 ) -> Submission:
     """Copy a submission into the empty folder `into` and find its adapters, running nothing.
 
@@ -57,7 +57,7 @@ def take_in(
         raise Unreadable(f"it holds something that the grader cannot read ({why})") from problem
 
 
-def copied(entry: Entry, into: Path, limits: Limits = DEFAULT_LIMITS) -> Path:
+def copied(entry: Entry, into: Path, limits: CopyLimits = DEFAULT_LIMITS) -> Path:
     """The folder below `into` that holds a copy of what was handed in, with adapters or without.
 
     Raises Unreadable when it cannot be had, and CopyFailed when the copy could not be written.
@@ -71,7 +71,7 @@ def copied(entry: Entry, into: Path, limits: Limits = DEFAULT_LIMITS) -> Path:
     return into / _COPY
 
 
-def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -> Submission:
+def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:
     if entry.refused:
         raise Unreadable(entry.refused)
     into.chmod(0o755)
@@ -93,7 +93,7 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: Limits) -
     return _submission(entry.name, located, home_name, notes, has_shell)
 
 
-def _refuse_unusual_encodings(root: Path, limits: Limits) -> None:
+def _refuse_unusual_encodings(root: Path, limits: CopyLimits) -> None:
     """Refuses source whose text is another one for Python than for whoever looks at it."""
     for path in sorted(root.rglob("*.py")):
         if not path.is_file():
@@ -108,7 +108,7 @@ def _refuse_unusual_encodings(root: Path, limits: Limits) -> None:
 
 
 def _copy(
-    handed: HandedIn, copy: PrivateCopy, adapters: str, limits: Limits
+    handed: HandedIn, copy: PrivateCopy, adapters: str, limits: CopyLimits
 ) -> tuple[str, tuple[str, ...]]:
     """Copy what was handed in; where its adapters are to be found then, and what was left out."""
     source, name = handed.source, name_as_written(handed.name)
@@ -126,7 +126,7 @@ def _copy(
     return adapters, admission.notes()
 
 
-def _unpacked_within(folder: Path, limits: Limits) -> tuple[str, ...]:
+def _unpacked_within(folder: Path, limits: CopyLimits) -> tuple[str, ...]:
     """Puts what an archive holds in the place of a copy that is nothing but that archive."""
     notes: tuple[str, ...] = ()
     for depth in range(_NESTED):
@@ -144,7 +144,7 @@ def _unpacked_within(folder: Path, limits: Limits) -> tuple[str, ...]:
     return notes
 
 
-def _read_single(file: BinaryIO, allowance: Allowance) -> bytes:
+def _read_single(file: BinaryIO, allowance: FileAllowance) -> bytes:
     try:
         content = file.read(allowance.bytes_each + 1)
     except OSError as error:
@@ -160,7 +160,7 @@ def _home_name(handed: HandedIn) -> str:
     return handed.name if is_folder else handed.name.split(".")[0]
 
 
-def _ready_to_run(located: Located, limits: Limits) -> tuple[Located, bool]:
+def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:
     """The adapters with what runs their cells, and whether that takes a notebook's shell."""
     root, notebook = located.root, located.notebook
     place = root / located.file
@@ -182,7 +182,7 @@ def _ready_to_run(located: Located, limits: Limits) -> tuple[Located, bool]:
     return replace(located, file=located.file.with_name(module.name)), True
 
 
-def _text(file: Path, limits: Limits) -> str:
+def _text(file: Path, limits: CopyLimits) -> str:
     if not file.is_file():
         return ""
     return read_bounded(file, limits.source.bytes_each).decode("utf-8", "replace")

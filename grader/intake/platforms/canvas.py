@@ -17,7 +17,7 @@ from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.copying.limits import CODE
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable
-from grader.intake.platforms.download import Download, Item
+from grader.intake.platforms.download import Download, DownloadItem
 
 _FILE = r"_(?:(?P<attachment>\d{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
 _NAMED = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>\d+)" + _FILE, re.DOTALL)
@@ -33,7 +33,7 @@ _CODE = (*CODE, *_ARCHIVES)
 class _Attachment:
     """A file of a download; `name` is what it was called before Canvas numbered it."""
 
-    item: Item
+    item: DownloadItem
     person: str
     is_anonymous: bool
     user: str
@@ -72,7 +72,7 @@ def canvas_download(download: Download) -> Discovery | None:
     return Discovery(tuple(entries), tuple(skipped), kinds=("Canvas download",))
 
 
-def _attachment(item: Item) -> _Attachment | None:
+def _attachment(item: DownloadItem) -> _Attachment | None:
     anonymous = _ANONYMOUS.fullmatch(item.name)
     found = anonymous or _NAMED.fullmatch(item.name)
     if found is None:

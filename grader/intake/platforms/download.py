@@ -22,7 +22,7 @@ _SUBMISSIONS = (*CODE, *READABLE, *FOREIGN)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DownloadItem:
     """A file or folder at the top of a download; `has_git` where it is a checkout."""
 
     name: str
@@ -35,7 +35,7 @@ class Download:
     """A folder, or the folder `top` of a zip, and what lies in it: no clutter, and no links."""
 
     path: Path
-    items: tuple[Item, ...]
+    items: tuple[DownloadItem, ...]
     top: str = ""
 
     @property
@@ -43,7 +43,7 @@ class Download:
         """Whether it is still zipped."""
         return not self.path.is_dir()
 
-    def consists_of(self, known: Set[Item]) -> bool:
+    def consists_of(self, known: Set[DownloadItem]) -> bool:
         """Whether these are most of its folders, archives and code: other files say nothing."""
         rivals = [
             item
@@ -52,11 +52,11 @@ class Download:
         ]
         return len(known) > len(rivals)
 
-    def place(self, item: Item) -> str:
+    def place(self, item: DownloadItem) -> str:
         """The path of an item inside `path`."""
         return f"{self.top}{item.name}"
 
-    def read(self, item: Item, at_most: int) -> bytes:
+    def read(self, item: DownloadItem, at_most: int) -> bytes:
         """The first `at_most` bytes of a file of the download.
 
         Raises:
@@ -98,7 +98,7 @@ def _opened(path: Path) -> Download | None:
     return _zip(path.resolve()) if path.suffix.lower() == ".zip" else None
 
 
-def _inside_a_zip(download: Download, only: Item) -> Iterator[Download]:
+def _inside_a_zip(download: Download, only: DownloadItem) -> Iterator[Download]:
     inner = _zip(download.path, f"{only.name}/") if only.is_folder else None
     if inner is not None:
         yield inner
@@ -111,7 +111,9 @@ def _folder(path: Path) -> Download | None:
     except OSError:
         return None
     items = [
-        Item(entry.name, entry.is_dir(), entry.is_dir() and os.path.lexists(f"{entry.path}/.git"))
+        DownloadItem(
+            entry.name, entry.is_dir(), entry.is_dir() and os.path.lexists(f"{entry.path}/.git")
+        )
         for entry in entries
     ]
     return Download(path, _without_clutter(items))
@@ -127,18 +129,18 @@ def _zip(path: Path, top: str = "") -> Download | None:
             names = [slashed(member_name(info)) for info in archive.infolist()]
     except (OSError, Unreadable, *_DAMAGED):
         return None
-    kinds: dict[str, Item] = {}
+    kinds: dict[str, DownloadItem] = {}
     for name in names:
         if not name.startswith(top):
             continue
         first, slash, rest = name[len(top) :].partition("/")
-        known = kinds.get(first, Item(first, False))
+        known = kinds.get(first, DownloadItem(first, False))
         has_git = known.has_git or rest.startswith(".git/")
-        kinds[first] = Item(first, known.is_folder or bool(slash), has_git)
+        kinds[first] = DownloadItem(first, known.is_folder or bool(slash), has_git)
     return Download(path, _without_clutter(list(kinds.values())), top)
 
 
-def _without_clutter(items: list[Item]) -> tuple[Item, ...]:
+def _without_clutter(items: list[DownloadItem]) -> tuple[DownloadItem, ...]:
     wanted = (
         item
         for item in items

@@ -7,7 +7,7 @@ from itertools import takewhile
 from grader.core.submission import Author
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable
-from grader.intake.platforms.download import Download, Item
+from grader.intake.platforms.download import Download, DownloadItem
 
 _FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds to the assignment
 
@@ -31,7 +31,7 @@ def classroom_clones(download: Download) -> Discovery | None:
     return Discovery(tuple(entries), tuple(skipped), kinds=(kind,))
 
 
-def _prefix(download: Download, folders: list[Item]) -> str:
+def _prefix(download: Download, folders: list[DownloadItem]) -> str:
     """What the clones' names begin with, its hyphen included; empty if there is no such thing.
 
     Users may have hyphens in their names: the folder that Classroom's own command makes is
@@ -49,7 +49,7 @@ def _prefix(download: Download, folders: list[Item]) -> str:
     return common[: common.rfind("-") + 1]
 
 
-def _entry(download: Download, item: Item, prefix: str) -> Entry:
+def _entry(download: Download, item: DownloadItem, prefix: str) -> Entry:
     author = Author(id=printable(item.name.removeprefix(prefix)))
     name = printable(item.name)
     if download.is_zip:

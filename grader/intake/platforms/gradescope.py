@@ -14,7 +14,7 @@ from grader.core.submission import Author, Unreadable
 from grader.intake.copying.limits import MIB
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable, several, shortened
-from grader.intake.platforms.download import Download, Item
+from grader.intake.platforms.download import Download, DownloadItem
 
 _METADATA = "submission_metadata.yml"
 _LARGEST_METADATA = 256 * MIB  # it holds every submission's earlier results
@@ -54,7 +54,7 @@ def gradescope_export(download: Download) -> Discovery | None:
     return Discovery(tuple(entries), tuple(skipped), tuple(notes), (kind,))
 
 
-def _read(download: Download, metadata: Item) -> tuple[Mapping[str, object], list[str]]:
+def _read(download: Download, metadata: DownloadItem) -> tuple[Mapping[str, object], list[str]]:
     """What is said of each submission, and what is wrong with that."""
     # Most downloads are no exports, and the process that takes submissions in needs no YAML.
     from grader.intake.platforms.yaml_outline import BadYaml, read_outline
@@ -72,7 +72,7 @@ def _read(download: Download, metadata: Item) -> tuple[Mapping[str, object], lis
     return {key: entry for key, entry in outline.items() if isinstance(entry, dict)}, []
 
 
-def _entry(download: Download, item: Item, said: object) -> Entry:
+def _entry(download: Download, item: DownloadItem, said: object) -> Entry:
     name = printable(item.name)
     fields = said if isinstance(said, dict) else {}
     submitters = fields.get("submitters")

@@ -20,7 +20,7 @@ from grader.intake.archives.zip_archive import unpack_zip
 from grader.intake.copying.admission import Admission
 from grader.intake.copying.folder import SourceFile, content, survey
 from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
-from grader.intake.copying.open_folder import Item, OpenFolder, Parts
+from grader.intake.copying.open_folder import FolderItem, OpenFolder, Parts
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
 from grader.intake.copying.regular_file import kind_in_words, open_file
 from grader.intake.entry import Entry, Piece
@@ -178,7 +178,7 @@ def archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
     return (), []
 
 
-def _listed(folder: OpenFolder, place: Parts) -> list[Item]:
+def _listed(folder: OpenFolder, place: Parts) -> list[FolderItem]:
     """What lies in a folder but clutter and links, in order."""
     try:
         items = folder.listed(place, DOWNLOAD_LIMITS.entries)

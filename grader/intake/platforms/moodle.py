@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from grader.core.submission import Author
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.naming import printable
-from grader.intake.platforms.download import Download, Item
+from grader.intake.platforms.download import Download, DownloadItem
 
 _PLUGIN = r"(?:_(?P<number>\d{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"
 # A person may be called as if that had been added already: of a folder, its end is Moodle's.
@@ -33,7 +33,7 @@ def moodle_download(download: Download) -> Discovery | None:
     known = {item for item, _ in named}
     if not download.consists_of(known):
         return None
-    by_owner: dict[tuple[str, str], list[tuple[Item, re.Match[str]]]] = {}
+    by_owner: dict[tuple[str, str], list[tuple[DownloadItem, re.Match[str]]]] = {}
     for item, match in named:
         by_owner.setdefault((match["name"], match["number"] or ""), []).append((item, match))
     skipped = [
@@ -45,7 +45,7 @@ def moodle_download(download: Download) -> Discovery | None:
     return Discovery(tuple(entries), tuple(skipped), kinds=("Moodle download",))
 
 
-def _match(item: Item) -> re.Match[str] | None:
+def _match(item: DownloadItem) -> re.Match[str] | None:
     """What an item's name says; of a file, nothing if a person or a file is called like Moodle's.
 
     Nobody can tell there where the person's name ends.
@@ -56,7 +56,7 @@ def _match(item: Item) -> re.Match[str] | None:
 
 
 def _entry(
-    download: Download, name: str, number: str, own: Sequence[tuple[Item, re.Match[str]]]
+    download: Download, name: str, number: str, own: Sequence[tuple[DownloadItem, re.Match[str]]]
 ) -> Entry:
     label = printable(f"{name}_{number}" if number else name)
     author = Author(printable(name), number)
@@ -67,7 +67,7 @@ def _entry(
     return Entry(label, download.path, tuple(pieces), (author,))
 
 
-def _name(item: Item, match: re.Match[str]) -> str:
+def _name(item: DownloadItem, match: re.Match[str]) -> str:
     """What a piece is called in the submission: what was typed has a file of its own."""
     if match["file"]:
         return match["file"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.limits import Limits
+from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.naming import several
 from grader.intake.programs.notebook import Notebook, read_notebook
@@ -30,7 +30,7 @@ class Located:
     note: str | None = None
 
 
-def locate(top: Path, adapters: str, limits: Limits) -> Located:
+def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
     """Find the adapters at the top of a copy, or as few folders down as there are any.
 
     Or else the one notebook that has some, or the only Python file, if there are no folders.
@@ -74,7 +74,7 @@ def _by_depth(root: Path) -> Iterator[list[Path]]:
         yield folders
 
 
-def _read(root: Path, file: PurePosixPath, limits: Limits) -> Located:
+def _read(root: Path, file: PurePosixPath, limits: CopyLimits) -> Located:
     if file.suffix.lower() == ".ipynb":
         content = read_bounded(root / file, limits.notebooks.bytes_each)
         notebook = read_notebook(content, limits.source)
@@ -103,7 +103,7 @@ def _best(found: list[Located], adapters: str) -> Located:
     return Located(chosen.root, chosen.file, chosen.facts, chosen.notebook, note)
 
 
-def _notebooks_with_adapters(root: Path, limits: Limits) -> Iterator[Located]:
+def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:
     """The readable notebooks that define adapters, as few folders down as there are any."""
     found = False
     for folders in ([root], *_by_depth(root)):
@@ -119,7 +119,7 @@ def _notebooks_with_adapters(root: Path, limits: Limits) -> Iterator[Located]:
             return
 
 
-def _only_python_file(root: Path, limits: Limits) -> Located | None:
+def _only_python_file(root: Path, limits: CopyLimits) -> Located | None:
     """The Python file that is all the code there is, whatever its name, if it defines adapters."""
     files = list(root.glob("*.py"))
     if len(files) != 1 or any(path.is_dir() for path in root.iterdir()):

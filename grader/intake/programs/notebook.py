@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.limits import Allowance
+from grader.intake.copying.limits import FileAllowance
 from grader.intake.naming import shortened, size_in_words
 from grader.intake.programs.cells import WrittenFile, as_python, written_file
 
@@ -40,7 +40,7 @@ class Notebook:
         ]
 
 
-def read_notebook(content: bytes, allowance: Allowance) -> Notebook:
+def read_notebook(content: bytes, allowance: FileAllowance) -> Notebook:
     """Reads a notebook as it was saved.
 
     Raises:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.limits import Limits
+from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.private_copy import PrivateCopy, is_of_the_machine
 from grader.intake.copying.regular_file import read_bounded
 from grader.intake.programs.cells import WrittenFile
@@ -59,7 +59,7 @@ def write_files(root: Path, folder: Path, files: Sequence[WrittenFile]) -> list[
     return list(written)
 
 
-def unfold_mentioned(root: Path, sources: Sequence[str], limits: Limits) -> None:
+def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> None:
     """Unfolds the notebooks whose names some source mentions, and those that these mention."""
     waiting = sorted(path for path in root.rglob("*.ipynb") if path.is_file())
     texts = "\n".join(sources)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from grader.core.submission import Author
 from grader.core.text import one_line
 from grader.reports.export.figures import figure, harmless, number_in
-from grader.reports.export.filling import Choices, Form, Target, fill
-from grader.reports.export.matching import Row
+from grader.reports.export.filling import Choices, ColumnTarget, FillableSheet, fill
+from grader.reports.export.matching import PersonRow
 from grader.reports.export.remarks import Export, ExportRefused
 from grader.reports.export.scores import ClassScores
 from grader.reports.export.sheet import Sheet, row_text
@@ -48,7 +48,7 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
     }
     possible = next((n for n in range(1, len(gradebook)) if _POINTS in gradebook.cell(n, 0)), None)
     targets = [
-        Target(column, columns[column], _worth(gradebook, possible, column), ours, exercise)
+        ColumnTarget(column, columns[column], _worth(gradebook, possible, column), ours, exercise)
         for column, ours, exercise in _chosen(columns, scores, choices)
     ]
     rows = [*_students(gradebook, *places, possible)]
@@ -58,7 +58,7 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
         for target in targets
         if gradebook.cell(row.number, target.column).strip().upper() == "EX"
     }
-    return fill(Form(gradebook, rows, targets, locked, excused="EX"), scores, choices)
+    return fill(FillableSheet(gradebook, rows, targets, locked, excused="EX"), scores, choices)
 
 
 def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
@@ -89,17 +89,17 @@ def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
         *([*map(harmless, cells), *[""] * len(titles)] for cells in students.values()),
     ]
     rows = [
-        Row(number, name or sis_id or email, (canvas_id, sis_id, email), (name,))
+        PersonRow(number, name or sis_id or email, (canvas_id, sis_id, email), (name,))
         for number, (name, canvas_id, sis_id, email, _) in enumerate(students.values(), 2)
     ]
     targets = [
-        Target(column, title, None, ours, exercise)
+        ColumnTarget(column, title, None, ours, exercise)
         for column, (title, (exercise, ours)) in enumerate(
             zip(titles, worth, strict=True), len(_NEW_HEADER)
         )
     ]
     sheet = Sheet("".join(map(row_text, lines)))
-    return fill(Form(sheet, rows, targets, excused="EX"), scores, choices)
+    return fill(FillableSheet(sheet, rows, targets, excused="EX"), scores, choices)
 
 
 def _new_students(scores: ClassScores) -> dict[str, Sequence[str]]:
@@ -150,7 +150,7 @@ def _worth(gradebook: Sheet, possible: int | None, column: int) -> float | None:
 
 def _students(
     gradebook: Sheet, names: Sequence[int], keys: Mapping[str, int], possible: int | None
-) -> Iterator[Row]:
+) -> Iterator[PersonRow]:
     """The rows of students: neither the points nor what Canvas says of hidden grades."""
     for number in range(1, len(gradebook)):
         cells = gradebook.row(number)
@@ -159,7 +159,7 @@ def _students(
         name = " ".join(gradebook.cell(number, column) for column in names).strip()
         known = tuple(gradebook.cell(number, keys[key]) if key in keys else "" for key in _KEYS)
         label = name or next(filter(None, known), f"row {number + 1}")
-        yield Row(number, label, known, (name,))
+        yield PersonRow(number, label, known, (name,))
 
 
 def _chosen(

@@ -11,7 +11,7 @@ from grader.core.points import points_of
 from grader.core.verdict import Grade, GradeStatus
 from grader.reports.export.scores import Score
 from grader.reports.standing import standings
-from grader.results.decisions.settlement import Change, Settlement
+from grader.results.decisions.settlement import PointsChange, Settlement
 from grader.results.results import Results
 
 DOCUMENT_SCHEMA = 1
@@ -72,7 +72,7 @@ def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: PointsChange) -> dict[str, Any]:
     fields = dataclasses.asdict(change) | {"points": change.points}
     del fields["hundredths"]
     return fields

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.reports.export.figures import figure, harmless, number_in
-from grader.reports.export.matching import Row
+from grader.reports.export.matching import PersonRow
 from grader.reports.export.placement import place
 from grader.reports.export.remarks import Export, Remark
 from grader.reports.export.scores import ClassScores, Points, Score
@@ -33,7 +33,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ColumnTarget:
     """A column to fill with the points of an exercise, or of all if it names none.
 
     `possible` is what the platform's assignment is worth, if it says so, and `ours` what the
@@ -59,7 +59,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FillableSheet:
     """An instructor's file, and what may be filled in: rows of people, columns of points.
 
     `locked` are rows whose points must stay as they are, with the reason; `feedback` is the
@@ -67,14 +67,14 @@ class Form:
     """
 
     sheet: Sheet
-    rows: Sequence[Row]
-    targets: Sequence[Target]
+    rows: Sequence[PersonRow]
+    targets: Sequence[ColumnTarget]
     locked: Mapping[int, str] = field(default_factory=dict)
     feedback: int | None = None
     excused: str | None = None
 
 
-def fill(form: Form, scores: ClassScores, choices: Choices) -> Export:
+def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
     """The file with the points of the class put in."""
     placement = place(form.rows, scores)
     decimal = decimal_of(form.sheet)
@@ -138,7 +138,7 @@ class _Kept:
             yield Remark("excused, and without points", tuple(self.excused))
 
 
-def _put(form: Form, row: int, score: Score, choices: Choices, decimal: str) -> None:
+def _put(form: FillableSheet, row: int, score: Score, choices: Choices, decimal: str) -> None:
     for target in form.targets:
         points = target.points(score)
         if points is not None:
@@ -146,7 +146,7 @@ def _put(form: Form, row: int, score: Score, choices: Choices, decimal: str) -> 
             form.sheet.put(row, target.column, figure(number, decimal))
 
 
-def _put_words(form: Form, row: int, score: Score) -> bool:
+def _put_words(form: FillableSheet, row: int, score: Score) -> bool:
     """Fills in the words, which Moodle takes for HTML; false if others stand there."""
     assert form.feedback is not None
     words = harmless(html.escape(score.feedback, quote=False))
@@ -156,7 +156,7 @@ def _put_words(form: Form, row: int, score: Score) -> bool:
     return True
 
 
-def _put_zero(form: Form, row: int) -> bool:
+def _put_zero(form: FillableSheet, row: int) -> bool:
     """Fills in 0 where there are no points yet; false if there are."""
     free = [t for t in form.targets if form.sheet.cell(row, t.column).strip() in {"", "-"}]
     for target in free:
@@ -164,7 +164,7 @@ def _put_zero(form: Form, row: int) -> bool:
     return len(free) == len(form.targets)
 
 
-def _about_targets(form: Form, choices: Choices, filled: int) -> Iterator[Remark]:
+def _about_targets(form: FillableSheet, choices: Choices, filled: int) -> Iterator[Remark]:
     titles = ", ".join(repr(target.title) for target in form.targets)
     yield Remark(f"filled {titles} in {filled} of {len(form.rows)} rows")
     for target in form.targets:

@@ -16,7 +16,7 @@ from grader.core.causes import Cause
 from grader.core.plain_text import plain
 from grader.core.text import one_line, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where
-from grader.reports.account import account, causes_of, cost, extent, is_of_values, title
+from grader.reports.account import causes_of, cost, extent, is_of_values, paragraph, title
 from grader.reports.exercise_feedback import shortened
 from grader.reports.notes import notes_in_short
 from grader.reports.standing import enumerated, standings
@@ -55,7 +55,7 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SourcePaths:
     """Where the files of a submission lie: the path that was graded, its adapters, its repository.
 
     `adapters` are relative to the submission's root, as `--adapters` says.
@@ -102,7 +102,7 @@ class Sources:
         return found if inside else None
 
 
-def annotated(grade: Grade, sources: Sources) -> list[Annotation]:
+def annotated(grade: Grade, sources: SourcePaths) -> list[Annotation]:
     """The best of what can be said on lines of code: at most ten of each kind, worst first."""
     if grade.status is not GradeStatus.GRADED or not grade.is_complete:
         return [_of_the_whole(grade, sources)]
@@ -143,7 +143,7 @@ def _sections(grade: Grade) -> Iterator[str]:
     for cause in _written(grade):
         # What the submission raised is shown as code alone: GitHub makes links of addresses.
         heading, above = (title(cause), []) if cause.id else (cause.exercises[0], [title(cause)])
-        said = "\n".join(map(shortened, [*above, *account(cause), extent(cause)]))
+        said = "\n".join(map(shortened, [*above, *paragraph(cause), extent(cause)]))
         heading = _escaped_markdown(f"{one_line(heading, _TITLE)} {cost(cause)}".rstrip())
         yield f"### {heading}\n\n{_fenced(said)}\n"
     rows = [
@@ -165,13 +165,13 @@ def _rank(cause: Cause) -> tuple[bool, bool, float]:
     return not cause.places, cause.mistake is None, -cause.lost
 
 
-def _of_cause(cause: Cause, sources: Sources) -> Annotation:
+def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
     where = Where(*cause.places[0]) if cause.places else None
     file, line = sources.place(where, cause.exercises[0])
     return Annotation(
         "error" if is_of_values(cause) else "warning",
         one_line(f"{title(cause, _SENTENCE)} {cost(cause)}", _TITLE),
-        "\n".join(map(shortened, [*account(cause), extent(cause)])),
+        "\n".join(map(shortened, [*paragraph(cause), extent(cause)])),
         file,
         line,
     )
@@ -182,7 +182,7 @@ def _of_note(note: str, verdicts: Sequence[Verdict]) -> Annotation:
     return Annotation("notice", one_line(names, _TITLE), shortened(note))
 
 
-def _of_the_whole(grade: Grade, sources: Sources) -> Annotation:
+def _of_the_whole(grade: Grade, sources: SourcePaths) -> Annotation:
     title = _headline_of_none(grade)
     where = next((verdict.where for verdict in grade.tests if verdict.where), None)
     file, line = sources.place(where, "") if where and grade.is_complete else (None, None)

@@ -35,7 +35,7 @@ _NOT_YET = "grading did not come to this exercise"
 _COUNTED_BELOW = "Other aspects than values are counted with the further tests."
 
 
-class Shown(enum.StrEnum):
+class VisibleWhen(enum.StrEnum):
     """When students see something."""
 
     HIDDEN = "hidden"
@@ -54,7 +54,7 @@ class Display:
     """
 
     total: float | None = None
-    hidden_tests: Shown = Shown.VISIBLE
+    hidden_tests: VisibleWhen = VisibleWhen.VISIBLE
     leaderboard: bool = False
 
 
@@ -137,7 +137,7 @@ def _output(grade: Grade, display: Display, score: float) -> str:
         reason = shortened(plain(grade.message or "nothing is known of why"), _LONGEST_REASON)
         return f"Nothing could be graded: {reason}"
     message = [shortened(plain(grade.message), _LONGEST_REASON)] if grade.message else []
-    if display.hidden_tests is not Shown.VISIBLE:
+    if display.hidden_tests is not VisibleWhen.VISIBLE:
         return "\n\n".join(["What each exercise got is below.", *message])
     most = grade.max_score if display.total is None else display.total
     reached = f"{points(score)} of {points(most)} points"
@@ -160,7 +160,7 @@ class _Part:
     number: str
     told: Sequence[Verdict]
     counted: Sequence[Verdict]
-    shown: Shown = Shown.VISIBLE
+    shown: VisibleWhen = VisibleWhen.VISIBLE
     remark: str = ""
 
 
@@ -172,7 +172,7 @@ def _entries(grade: Grade, display: Display) -> list[dict[str, Any]]:
     ]
     known = {display.hidden_tests: causes_of(grade.tests)}
     public = (test for test in grade.tests if test.visibility is Visibility.PUBLIC)
-    known.setdefault(Shown.VISIBLE, causes_of(_ungated(public)))
+    known.setdefault(VisibleWhen.VISIBLE, causes_of(_ungated(public)))
     return [
         _entry(part, known[part.shown], *reached)
         for part, reached in zip(parts, scaled(earned, display.total), strict=True)
@@ -182,13 +182,15 @@ def _entries(grade: Grade, display: Display) -> list[dict[str, Any]]:
 def _parts(grade: Grade, display: Display) -> Iterator[_Part]:
     for number, (exercise, verdicts) in enumerate(by_exercise(grade.tests).items(), 1):
         name = one_line(exercise)
-        if display.hidden_tests is Shown.VISIBLE:
+        if display.hidden_tests is VisibleWhen.VISIBLE:
             yield _Part(name, str(number), verdicts, verdicts)
         else:
             yield from _parted(name, number, verdicts, display.hidden_tests)
 
 
-def _parted(name: str, number: int, verdicts: Sequence[Verdict], shown: Shown) -> Iterator[_Part]:
+def _parted(
+    name: str, number: int, verdicts: Sequence[Verdict], shown: VisibleWhen
+) -> Iterator[_Part]:
     """One part of the tests that students hold, and one of those that they do not.
 
     How much the rest counts depends on all values: where some of these are hidden, it is counted

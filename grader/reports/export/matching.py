@@ -16,7 +16,7 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PersonRow:
     """A person's row in a platform's file.
 
     `number` is its place in the file; `label` names it in messages; `keys` are what the platform
@@ -43,7 +43,7 @@ class Directory:
     them point at different rows, nobody's points are put down.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[PersonRow]) -> None:
         self._rows = {row.number: row for row in rows}
         depth = max((len(row.keys) for row in self._rows.values()), default=0)
         self._by_key: list[dict[str, set[int]]] = [defaultdict(set) for _ in range(depth)]
@@ -57,7 +57,7 @@ class Directory:
             for group in row.groups:
                 self._by_group[_key(group)].add(row.number)
 
-    def rows_of(self, person: Author) -> tuple[Row, ...]:
+    def rows_of(self, person: Author) -> tuple[PersonRow, ...]:
         """The person's row; the rows of its members if the person is a group.
 
         Raises:
@@ -125,7 +125,7 @@ def _agreed(witnesses: Mapping[str, set[int]]) -> int:
     return row
 
 
-def _has_another_address(row: Row, person: Author) -> bool:
+def _has_another_address(row: PersonRow, person: Author) -> bool:
     """Whether the person has an e-mail address and the row has one too, which is another."""
     return "@" in person.email and any("@" in key for key in row.keys)
 

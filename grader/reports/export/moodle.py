@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from grader.core.text import one_line
 from grader.reports.export.figures import number_in
-from grader.reports.export.filling import Choices, Form, Target, fill
-from grader.reports.export.matching import Row
+from grader.reports.export.filling import Choices, ColumnTarget, FillableSheet, fill
+from grader.reports.export.matching import PersonRow
 from grader.reports.export.remarks import Export, ExportRefused
 from grader.reports.export.scores import ClassScores
 from grader.reports.export.sheet import Sheet
@@ -46,13 +46,13 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
             '"Participant 1234" and the like: download it once more ("Download grading worksheet")'
         )
     grade, maximum = _grade_and_maximum(worksheet, people, choices.column)
-    target = Target(
+    target = ColumnTarget(
         grade,
         worksheet.cell(0, grade),
         _worth(worksheet, people, maximum) if maximum is not None else None,
         scores.max_score,
     )
-    form = Form(
+    form = FillableSheet(
         worksheet,
         [_row(worksheet, number, grade) for number in people],
         [target],
@@ -62,7 +62,7 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
     return fill(form, scores, choices)
 
 
-def _row(worksheet: Sheet, number: int, grade: int) -> Row:
+def _row(worksheet: Sheet, number: int, grade: int) -> PersonRow:
     """A participant: the number, then what identifies them besides, between name and grade."""
     identifier, *others = worksheet.row(number)[:grade]
     parts = _identifier(worksheet, number)
@@ -70,7 +70,7 @@ def _row(worksheet: Sheet, number: int, grade: int) -> Row:
     name = others[0] if others else ""
     label = f"{identifier} ({name})" if name.strip() else identifier
     keys = (parts["number"], *others[1:])
-    return Row(number, label, keys, (name, parts["called"] or ""), tuple(others[1:]))
+    return PersonRow(number, label, keys, (name, parts["called"] or ""), tuple(others[1:]))
 
 
 def _identifier(worksheet: Sheet, number: int) -> re.Match[str] | None:

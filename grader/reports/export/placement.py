@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.reports.export.matching import Directory, NoRow, Row
+from grader.reports.export.matching import Directory, NoRow, PersonRow
 from grader.reports.export.remarks import Remark, described, handed_in
 from grader.reports.export.scores import ClassScores, Score
 
@@ -21,7 +21,7 @@ class Placement:
     remarks: tuple[Remark, ...]
 
 
-def place(rows: Sequence[Row], scores: ClassScores) -> Placement:
+def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     """Finds the row of every author of every submission, and of every absentee.
 
     A row that more than one submission was found for gets nothing: whose it is, or which of them
@@ -73,7 +73,7 @@ def place(rows: Sequence[Row], scores: ClassScores) -> Placement:
     return Placement(placed, missing_rows, frozenset(excused) & missing_rows, told)
 
 
-def _contested(rows: Sequence[Row], claims: Mapping[int, Iterable[str]]) -> Iterable[str]:
+def _contested(rows: Sequence[PersonRow], claims: Mapping[int, Iterable[str]]) -> Iterable[str]:
     for row in rows:
         submissions = [*claims.get(row.number, ())]
         if len(submissions) > 1:

@@ -14,7 +14,7 @@ from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.reports.export.figures import harmless
 from grader.reports.export.scores import ClassScores, Score
-from grader.results.decisions.settlement import Kind, Settlement, in_words
+from grader.results.decisions.settlement import ChangeKind, Settlement, in_words
 
 _WHO = ("submission", "name", "id", "email", "status", "late", "machine")
 _TOTAL = ("total", "max")
@@ -35,7 +35,7 @@ def write_table(
     """
     worth = scores.exercises if by_exercise else {}
     made = {change.kind for score in scores.scores for change in score.settlement.changes}
-    kinds = [kind for kind in Kind if kind in made]
+    kinds = [kind for kind in ChangeKind if kind in made]
     # Text is quoted whether it need be or not: a `;` in it separates cells in half of Europe.
     table = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     table.writerow([*_WHO, *kinds, *_TOTAL, *map(harmless, worth), *_TEXTS])
@@ -55,7 +55,9 @@ def write_table(
         table.writerow([*who, *blanks, *total, "nothing handed in", why, ""])
 
 
-def _rows(score: Score, kinds: Sequence[Kind], exercises: Sequence[str]) -> Iterator[list[Cell]]:
+def _rows(
+    score: Score, kinds: Sequence[ChangeKind], exercises: Sequence[str]
+) -> Iterator[list[Cell]]:
     own = score.settlement
     machine = None if own.machine is None else points_of(own.machine)
     for person in score.people:
@@ -83,7 +85,7 @@ def _changes(own: Settlement) -> Iterator[str]:
         yield f"see also {', '.join(others)}"
 
 
-def _of_kind(own: Settlement, kind: Kind) -> Cell:
+def _of_kind(own: Settlement, kind: ChangeKind) -> Cell:
     """What all changes of a kind come to; a blank where none was made."""
     made = any(change.kind is kind for change in own.changes)
     return _cell(points_of(own.of_kind(kind))) if made else ""

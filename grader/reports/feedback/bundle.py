@@ -31,7 +31,7 @@ _Add = Callable[[Letter, Content], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class WrittenFeedback:
     """What was written: the file or folder, how many got feedback, and who did not."""
 
     place: Path
@@ -45,7 +45,7 @@ class NothingToHandBack(Refusal):
 
 def write_feedback(
     results: Results, settling: Settling, form: str, folder: Path, pdf: bool = False
-) -> Bundle:
+) -> WrittenFeedback:
     """Writes the feedback of a class into `folder`, in place of what was written there before.
 
     Raises:
@@ -73,7 +73,7 @@ def write_feedback(
             why = left_out[0].reason if left_out else "there is no submission"
             raise NothingToHandBack(f"nobody's feedback can be written for {form}: {why}")
     place = next((folder / name for name in _FILES if (folder / name).exists()), folder)
-    return Bundle(place, written, tuple(left_out))
+    return WrittenFeedback(place, written, tuple(left_out))
 
 
 @contextlib.contextmanager

@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 
 from grader.core.text import one_line
-from grader.reports.pages.alike_page import Row, alike_page, percent
+from grader.reports.pages.alike_page import PairRow, alike_page, percent
 from grader.reports.pages.pair_page import Redacted, lines_in_common, pair_page
 from grader.reports.pages.whole_folder import INDEX, whole_folder
-from grader.reports.similarity.comparing import Comparison, SideBySide
+from grader.reports.similarity.comparing import SideBySide, SimilarPairs
 
 _PAIRS = "pairs"
 
 
 def write_alike(
     assignment: str,
-    comparison: Comparison,
+    comparison: SimilarPairs,
     folder: Path,
     report: Path,
     redacted: Redacted = str,
@@ -40,8 +40,8 @@ def write_alike(
     return folder / INDEX
 
 
-def _row(found: SideBySide, number: int) -> Row:
-    return Row(
+def _row(found: SideBySide, number: int) -> PairRow:
+    return PairRow(
         one=one_line(found.one.name, 80),
         other=one_line(found.other.name, 80),
         origin=one_line(found.other.origin, 80),

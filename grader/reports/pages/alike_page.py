@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from grader.core.text import one_line
 from grader.reports.pages.rendering import assets, render
-from grader.reports.similarity.comparing import Comparison
+from grader.reports.similarity.comparing import SimilarPairs
 
 _STYLES = ("assets/page.css", "assets/alike.css")
 _SCRIPTS = ("assets/theme.js",)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PairRow:
     """A pair in the list: the names of both, numbers as percentages, and its page."""
 
     one: str
@@ -26,7 +26,9 @@ class Row:
     page: str
 
 
-def alike_page(assignment: str, comparison: Comparison, rows: list[Row], class_page: str) -> str:
+def alike_page(
+    assignment: str, comparison: SimilarPairs, rows: list[PairRow], class_page: str
+) -> str:
     """The list of pairs; `class_page` is where the page of the class lies, if there is one."""
     return render(
         "alike.html.jinja",

@@ -19,7 +19,7 @@ _EPSILON = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VerdictSummary:
     """What a comparison needs of a verdict that is not simply a pass.
 
     `sentence` is what a person reads of it: the mistake with its id beside it, or the message.
@@ -34,7 +34,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class FormerGrade:
     """What a comparison needs of the grade that there was before."""
 
     status: GradeStatus
@@ -43,7 +43,7 @@ class Earlier:
     tests: Mapping[str, Verdict]
 
     @classmethod
-    def of(cls, grade: Grade) -> Earlier:
+    def of(cls, grade: Grade) -> FormerGrade:
         """What it needs of this grade, which has no score if it is not complete."""
         exercises = {each.exercise: each.score for each in standings(grade)}
         tests = {test.id: test for test in grade.tests}
@@ -61,7 +61,7 @@ class ExerciseChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class GradeChange:
     """A submission whose grade is another than before; a score is None where there is no grade."""
 
     name: str
@@ -96,11 +96,11 @@ class Changes:
     """What is other than in an earlier batch, filled by one grade of the later after the other."""
 
     same: int = 0
-    up: list[Change] = field(default_factory=list)
-    down: list[Change] = field(default_factory=list)
-    alike: list[Change] = field(default_factory=list)
-    regraded: list[Change] = field(default_factory=list)
-    new: list[Change] = field(default_factory=list)
+    up: list[GradeChange] = field(default_factory=list)
+    down: list[GradeChange] = field(default_factory=list)
+    alike: list[GradeChange] = field(default_factory=list)
+    regraded: list[GradeChange] = field(default_factory=list)
+    new: list[GradeChange] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     exercises: dict[str, Counter[str]] = field(default_factory=dict)
     tests: dict[str, TestCount] = field(default_factory=dict)
@@ -111,12 +111,12 @@ class Changes:
         grade, page = graded.grade, graded.page
         name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade, graded.complete)
         if earlier is None:
-            self.new.append(Change(name, page, None, score, ()))
+            self.new.append(GradeChange(name, page, None, score, ()))
             return
-        before = Earlier.of(earlier)
+        before = FormerGrade.of(earlier)
         self._count_tests(grade, before)
         found = tuple(self._exercises(graded, before))
-        change = Change(name, page, before.score, score, found, _reason(grade, before))
+        change = GradeChange(name, page, before.score, score, found, _reason(grade, before))
         if score is None or before.score is None:
             self._add_regraded(change)
             return
@@ -156,14 +156,14 @@ class Changes:
         before, after = zip(*self._scores, strict=True)
         return sum(before) / len(before), sum(after) / len(after)
 
-    def _add_regraded(self, change: Change) -> None:
+    def _add_regraded(self, change: GradeChange) -> None:
         """A submission without a grade in one of the two: no score went up or down."""
         if change.before is None and change.after is None:
             self.same += 1
         else:
             self.regraded.append(change)
 
-    def _count_tests(self, grade: Grade, before: Earlier) -> None:
+    def _count_tests(self, grade: Grade, before: FormerGrade) -> None:
         for test in grade.tests:
             was = before.tests.get(test.id)
             if was is not None and was.status is not test.status:
@@ -172,7 +172,7 @@ class Changes:
                 count = self.tests.setdefault(test.id, TestCount(exercise, name))
                 count.ways[f"{_said(was.status)} → {_said(test.status)}"] += 1
 
-    def _exercises(self, graded: Graded, before: Earlier) -> Iterator[ExerciseChange]:
+    def _exercises(self, graded: Graded, before: FormerGrade) -> Iterator[ExerciseChange]:
         now = {each.exercise: each.score for each in graded.exercises}
         for exercise in dict.fromkeys((*before.exercises, *now)):
             was, got = before.exercises.get(exercise, 0.0), now.get(exercise, 0.0)
@@ -189,16 +189,18 @@ def _score(grade: Grade, complete: bool) -> float | None:
     return grade.score if complete else None
 
 
-def _outcome(test: Verdict) -> Outcome:
+def _outcome(test: Verdict) -> VerdictSummary:
     mistake = sentence = ""
     message = one_line(first_line(test.message), _LONGEST)
     if test.diagnosis:
         mistake = one_line(test.diagnosis.mistake)
         sentence = f"{one_line(test.diagnosis.explanation, _LONGEST)} [{mistake}]"
-    return Outcome(test.status, test.score, test.max_score, mistake, message, sentence or message)
+    return VerdictSummary(
+        test.status, test.score, test.max_score, mistake, message, sentence or message
+    )
 
 
-def _reason(grade: Grade, before: Earlier) -> str:
+def _reason(grade: Grade, before: FormerGrade) -> str:
     """Why the submission as a whole stands otherwise."""
     if grade.status is before.status:
         return ""
@@ -206,7 +208,7 @@ def _reason(grade: Grade, before: Earlier) -> str:
     return f"{_said(before.status)} → {_said(grade.status)}{message}"
 
 
-def _reasons(tests: Iterable[Verdict], before: Earlier) -> Iterator[str]:
+def _reasons(tests: Iterable[Verdict], before: FormerGrade) -> Iterator[str]:
     """Why an exercise stands otherwise, each reason once: the commonest first."""
     reasons = Counter(
         reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
@@ -248,7 +250,7 @@ def _are_alike(one: Verdict, other: Verdict) -> bool:
     )
 
 
-def _because(now: Outcome) -> str:
+def _because(now: VerdictSummary) -> str:
     said = now.sentence
     return f": {said}" if said and now.status is not Status.PASSED else ""
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from grader.core.plain_text import plain
 from grader.core.text import one_line
-from grader.reports.pages.alike_page import Row
+from grader.reports.pages.alike_page import PairRow
 from grader.reports.pages.rendering import assets, render
 from grader.reports.similarity.comparing import SideBySide
-from grader.reports.similarity.passages import Stretch
-from grader.reports.similarity.sources import Sources
+from grader.reports.similarity.passages import LineRange
+from grader.reports.similarity.sources import ComparedSources
 
 _STYLES = ("assets/page.css", "assets/alike.css")
 _SCRIPTS = ("assets/theme.js",)
@@ -23,7 +23,7 @@ Redacted = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PassageLine:
     """A line of code; `passage` is the number of the passage that it is in, 0 for none.
 
     `begins` says whether that one begins here; `few` whether few others have it.
@@ -43,11 +43,11 @@ class Column:
     side: str
     opposite: str
     name: str
-    files: tuple[tuple[str, tuple[Line, ...]], ...]
+    files: tuple[tuple[str, tuple[PassageLine, ...]], ...]
     left_out: int
 
 
-def pair_page(assignment: str, found: SideBySide, row: Row, redacted: Redacted) -> str:
+def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redacted) -> str:
     """The page of a pair; `redacted` is what becomes of the texts of both."""
     columns = [
         _column(
@@ -79,12 +79,12 @@ def lines_in_common(found: SideBySide) -> int:
     return len(_marked([passage.one for passage in found.passages]))
 
 
-def _where(stretch: Stretch, sources: Sources, redacted: Redacted) -> str:
+def _where(stretch: LineRange, sources: ComparedSources, redacted: Redacted) -> str:
     name = one_line(redacted(sources.files[stretch.file].name))
     return f"{name}, lines {stretch.first} to {stretch.last}"
 
 
-def _marked(stretches: Iterable[Stretch]) -> Mapping[tuple[int, int], int]:
+def _marked(stretches: Iterable[LineRange]) -> Mapping[tuple[int, int], int]:
     """By file and line, the number of the passage; of several the first."""
     marked: dict[tuple[int, int], int] = {}
     for number, stretch in enumerate(stretches, 1):
@@ -96,25 +96,25 @@ def _marked(stretches: Iterable[Stretch]) -> Mapping[tuple[int, int], int]:
 def _column(
     side: str,
     name: str,
-    sources: Sources,
-    stretches: Sequence[Stretch],
+    sources: ComparedSources,
+    stretches: Sequence[LineRange],
     few: Sequence[bool],
     redacted: Redacted,
 ) -> Column:
     marked, begun = _marked(stretches), set[int]()
-    files: list[tuple[str, tuple[Line, ...]]] = []
+    files: list[tuple[str, tuple[PassageLine, ...]]] = []
     room, left_out = _MOST_LINES, 0
     for place, file in enumerate(sources.files):
         texts = redacted(file.text).split("\n")
         left_out += max(len(texts) - room, 0)
-        lines: list[Line] = []
+        lines: list[PassageLine] = []
         for number, text in enumerate(texts[:room], 1):
             passage = marked.get((place, number), 0)
             begins = passage > 0 and passage not in begun
             begun.add(passage)
             shown = plain(text.replace("\n", " "))[:_LONGEST_LINE]
             is_few = passage > 0 and few[passage - 1]
-            lines.append(Line(number, shown, passage, begins, is_few))
+            lines.append(PassageLine(number, shown, passage, begins, is_few))
         room -= len(lines)
         if lines:
             files.append((one_line(redacted(file.name)), tuple(lines)))

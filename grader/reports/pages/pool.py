@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from grader.core.processors import processors
-from grader.reports.pages.stretch import Stretch, Writing, write_stretch
+from grader.reports.pages.stretch import PageWriting, Stretch, write_stretch
 
 _COMMAND = (sys.executable, "-P", "-m", "grader.reports.pages.process")
 # What one process is asked for at a time. What was found in it comes back whole.
@@ -31,7 +31,7 @@ _WORTH_A_PROCESS = 1000
 
 @contextlib.contextmanager
 def stretches(
-    writing: Writing, names: Sequence[str], processes: int | None = None
+    writing: PageWriting, names: Sequence[str], processes: int | None = None
 ) -> Iterator[Iterator[Stretch]]:
     """The stretches of a class, in its order, each when its pages are written.
 
@@ -69,7 +69,7 @@ def stretches(
 class _Writer:
     """One process that writes pages; a context manager, at whose end it is gone."""
 
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: PageWriting) -> None:
         # In a session of its own no Ctrl-C reaches it: it ends with this process, in silence.
         self._process = subprocess.Popen(
             _COMMAND,

@@ -11,7 +11,7 @@ import gc
 import pickle
 import sys
 
-from grader.reports.pages.stretch import Stretch, Writing, write_stretch
+from grader.reports.pages.stretch import PageWriting, Stretch, write_stretch
 from grader.results.database import StoreError
 
 
@@ -21,14 +21,14 @@ def main() -> None:
     gc.disable()
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
     with contextlib.suppress(EOFError, BrokenPipeError):
-        writing: Writing = pickle.load(asked)
+        writing: PageWriting = pickle.load(asked)
         while True:
             pickle.dump(_answer(writing, pickle.load(asked)), answers)
             answers.flush()
             gc.collect()
 
 
-def _answer(writing: Writing, names: tuple[str, ...]) -> Stretch | OSError | StoreError:
+def _answer(writing: PageWriting, names: tuple[str, ...]) -> Stretch | OSError | StoreError:
     """What was found in a stretch, or why it could not be written."""
     try:
         return write_stretch(writing, names)

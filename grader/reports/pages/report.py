@@ -13,7 +13,7 @@ from grader.reports.pages.class_page.class_data import ClassData
 from grader.reports.pages.class_page.page import class_page
 from grader.reports.pages.page_names import ALIKE, ALIKE_ANONYMOUS
 from grader.reports.pages.pool import stretches
-from grader.reports.pages.stretch import Writing
+from grader.reports.pages.stretch import PageWriting
 from grader.reports.pages.whole_folder import HEAD, INDEX, whole_folder
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.opening import open_settling
@@ -93,7 +93,7 @@ def _write(
     pages.mkdir()
     names = _names(results)
     found, changes = ClassData(), Changes() if against else None
-    with stretches(Writing(results, settling, pages, against), names, processes) as written:
+    with stretches(PageWriting(results, settling, pages, against), names, processes) as written:
         for stretch in written:
             found.extend(stretch.found)
             if changes is not None and stretch.changes is not None:

@@ -15,7 +15,7 @@ from grader.results.results import Results
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class PageWriting:
     """What is written, and where: the pages of `results`, as they are settled, in `folder`.
 
     If they are compared with another batch, `against` is that one.
@@ -35,7 +35,7 @@ class Stretch:
     changes: Changes | None
 
 
-def write_stretch(writing: Writing, names: Sequence[str]) -> Stretch:
+def write_stretch(writing: PageWriting, names: Sequence[str]) -> Stretch:
     """Writes the pages of the submissions with these names.
 
     Raises:

@@ -13,7 +13,7 @@ from grader.intake.copying.limits import MIB
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
 from grader.reports.similarity.bounds import READING_BOUNDS
-from grader.reports.similarity.sources import Sources
+from grader.reports.similarity.sources import ComparedSources
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -34,7 +34,7 @@ class SourcesClient(IntakeClient):
 
     def read(
         self, entry: Entry, into: Path, given: Collection[str] = (), texts: bool = False
-    ) -> Sources:
+    ) -> ComparedSources:
         """The code of a submission, which is copied into the empty folder `into` for that.
 
         Files whose digests are `given` are left out.
@@ -51,6 +51,6 @@ class SourcesClient(IntakeClient):
                 raise CopyFailed(str(answer["failed"]))
             if "unreadable" in answer:
                 raise Unreadable(str(answer["unreadable"]))
-            return Sources.from_json(answer["sources"])
+            return ComparedSources.from_json(answer["sources"])
         except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise self._lost(NO_ANSWER) from error

@@ -21,7 +21,7 @@ from grader.intake.naming import several
 from grader.reports.similarity.client import SourcesClient
 from grader.reports.similarity.passages import Passage, passages
 from grader.reports.similarity.ranking import Pair, Ranking, ranked
-from grader.reports.similarity.sources import Numbers, Shelf, Sources
+from grader.reports.similarity.sources import ComparedSources, Numbers, Shelf
 from grader.results.database import FILE
 from grader.results.results import Results
 from grader.results.store import Store
@@ -62,12 +62,12 @@ class SideBySide:
     pair: Pair
     one: Compared
     other: Compared
-    sources: tuple[Sources, Sources]
+    sources: tuple[ComparedSources, ComparedSources]
     passages: tuple[Passage, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SimilarPairs:
     """The most alike pairs, first the most alike; what is usual in this class; and remarks.
 
     `usual` is the median of how alike each submission's nearest is; `read` and `others` are how
@@ -99,7 +99,7 @@ def compare(
     most: int = 30,
     called: Called = by_name,
     advance: Callable[[int, int], None] | None = None,
-) -> Comparison:
+) -> SimilarPairs:
     """Compares the submissions of a class with each other, `others` and `repositories`.
 
     `others` are results or folders of submissions, `repositories` folders or archives of code, and
@@ -120,7 +120,9 @@ def compare(
     return _compared(collection, own, assignment, given, most, advance)
 
 
-def compare_entries(entries: Sequence[Entry], assignment: Assignment, most: int = 30) -> Comparison:
+def compare_entries(
+    entries: Sequence[Entry], assignment: Assignment, most: int = 30
+) -> SimilarPairs:
     """Compares submissions with each other, whether they were graded or not.
 
     Raises:
@@ -137,7 +139,7 @@ def _compared(
     given: Sequence[Path],
     most: int,
     advance: Callable[[int, int], None] | None,
-) -> Comparison:
+) -> SimilarPairs:
     handed_out = [assignment.root / part for part in _HANDED_OUT]
     entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
     with SourcesClient() as client, _shelf() as shelf:
@@ -149,7 +151,7 @@ def _compared(
         pairs = [*_side_by_side(shelf, collection.found, ranking, common)]
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
     remarks = tuple(collection.remarks)
-    return Comparison(tuple(pairs), usual, own, len(collection.found) - own, remarks)
+    return SimilarPairs(tuple(pairs), usual, own, len(collection.found) - own, remarks)
 
 
 def _add_class(collection: _Collection, results: Results) -> None:
@@ -229,7 +231,7 @@ def _read_all(
         try:
             sources = _read(client, one.entry, digests, shelf, place)
         except Unreadable:
-            sources = Sources()
+            sources = ComparedSources()
             unread.append(one.name)
         partly += [one.name] * sources.partly
         prints.append(sources.prints)
@@ -267,7 +269,7 @@ def _read(
     given: frozenset[str] = frozenset(),
     shelf: Shelf | None = None,
     place: int = 0,
-) -> Sources:
+) -> ComparedSources:
     """The code of a submission; its texts as well go to its place on the shelf.
 
     Raises:

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.reports.similarity.sources import Sources
+from grader.reports.similarity.sources import ComparedSources
 
 _MOST = 60
 # A stretch of fewer fingerprints is a turn of phrase.
@@ -14,7 +14,7 @@ _FEWEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class LineRange:
     """Lines of one file, from `first` to `last`."""
 
     file: int
@@ -26,8 +26,8 @@ class Stretch:
 class Passage:
     """The same on both sides; `fewest` is how many submissions have the rarest part of it."""
 
-    one: Stretch
-    other: Stretch
+    one: LineRange
+    other: LineRange
     length: int
     fewest: int
 
@@ -41,7 +41,10 @@ class _Print:
 
 
 def passages(
-    one: Sources, other: Sources, given: Collection[int], commonness: Mapping[int, int]
+    one: ComparedSources,
+    other: ComparedSources,
+    given: Collection[int],
+    commonness: Mapping[int, int],
 ) -> list[Passage]:
     """The longest passages that two programs share, those that fewest others have first.
 
@@ -80,7 +83,7 @@ def _first_free(places: deque[int] | None, used: set[int]) -> int | None:
     return None
 
 
-def _prints(sources: Sources, given: Collection[int]) -> list[_Print]:
+def _prints(sources: ComparedSources, given: Collection[int]) -> list[_Print]:
     found = []
     for place, file in enumerate(sources.files):
         rows = zip(file.prints.tolist(), file.first.tolist(), file.last.tolist(), strict=True)
@@ -102,5 +105,5 @@ def _passage(
     return Passage(_stretch(one), _stretch(other), len(one), fewest)
 
 
-def _stretch(run: Sequence[_Print]) -> Stretch:
-    return Stretch(run[0].file, run[0].first, max(found.last for found in run))
+def _stretch(run: Sequence[_Print]) -> LineRange:
+    return LineRange(run[0].file, run[0].first, max(found.last for found in run))

@@ -18,7 +18,7 @@ _LONGEST_NAME = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SourceFile:
+class ComparedFile:
     """One file: its name, a digest of its text, its fingerprints with their first and last lines.
 
     The text is there where it was asked for.
@@ -33,10 +33,10 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sources:
+class ComparedSources:
     """The files of a submission; `partly` if there was more than is compared."""
 
-    files: tuple[SourceFile, ...] = ()
+    files: tuple[ComparedFile, ...] = ()
     partly: bool = False
 
     @property
@@ -46,7 +46,7 @@ class Sources:
         return np.unique(np.concatenate(every)) if every else np.empty(0, np.int64)
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Sources:
+    def from_json(cls, row: Mapping[str, Any]) -> ComparedSources:
         """The sources that `as_json` wrote.
 
         Raises:
@@ -64,7 +64,7 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def put(self, place: int, sources: Sources) -> None:
+    def put(self, place: int, sources: ComparedSources) -> None:
         """Keeps the sources of a submission.
 
         Raises:
@@ -76,19 +76,19 @@ class Shelf:
         ]
         self._file(place).write_text(json.dumps(as_json(rows, sources.partly)), "utf-8")
 
-    def get(self, place: int) -> Sources:
+    def get(self, place: int) -> ComparedSources:
         """The sources that were kept.
 
         Raises:
             OSError: if they are gone.
         """
-        return Sources.from_json(json.loads(self._file(place).read_text("utf-8")))
+        return ComparedSources.from_json(json.loads(self._file(place).read_text("utf-8")))
 
     def _file(self, place: int) -> Path:
         return self._folder / f"{place}.json"
 
 
-def _columns(file: SourceFile) -> tuple[Numbers, Numbers, Numbers]:
+def _columns(file: ComparedFile) -> tuple[Numbers, Numbers, Numbers]:
     return file.prints, file.first, file.last
 
 
@@ -97,9 +97,9 @@ def as_json(files: Sequence[tuple[str, str, str, Sequence[Sequence[int]]]], part
     return {"files": [list(file) for file in files], "partly": partly}
 
 
-def _file(row: Sequence[Any]) -> SourceFile:
+def _file(row: Sequence[Any]) -> ComparedFile:
     name, digest, text, prints = row
     if len(prints) > MOST_TOKENS or len(text) > MOST_CHARACTERS:
         raise ValueError("too much of a file")
     found, first, last = np.array(prints, dtype=np.int64).reshape(-1, 3).T
-    return SourceFile(str(name)[:_LONGEST_NAME], str(digest), found, first, last, str(text))
+    return ComparedFile(str(name)[:_LONGEST_NAME], str(digest), found, first, last, str(text))

@@ -16,7 +16,7 @@ def masked(settling: Settling, mask: Mask) -> Settling:
 
     People are called as the submission that counts for them, members of a group with a number.
     """
-    names = _names(settling, mask)
+    names = _masked_names(settling, mask)
     labels = mask.labels
 
     def person(author: Author) -> Author:
@@ -42,7 +42,7 @@ def masked(settling: Settling, mask: Mask) -> Settling:
     )
 
 
-def _names(settling: Settling, mask: Mask) -> dict[Author, Author]:
+def _masked_names(settling: Settling, mask: Mask) -> dict[Author, Author]:
     """What each person is called."""
     found: dict[Author, Author] = {}
     for name, people in settling.people.items():

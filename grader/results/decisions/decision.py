@@ -105,7 +105,7 @@ class LateDays(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HandedIn(Decision):
+class HandInTime(Decision):
     """When a person handed in, where no platform told or another time counts."""
 
     person: str
@@ -119,7 +119,7 @@ class Times(Decision):
     table: str
 
 
-OfAPerson = PointsChanged | Comment | Excused | Extension | TakenInstead | LateDays | HandedIn
+OfAPerson = PointsChanged | Comment | Excused | Extension | TakenInstead | LateDays | HandInTime
 _Kind = TypeVar("_Kind", bound=Decision)
 
 

@@ -8,7 +8,7 @@ from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.results.decisions.decision import Comment, Decision, Excused, TakenInstead, Times
 from grader.results.decisions.form import FORMS
-from grader.results.decisions.settlement import Kind, Settlement, in_words
+from grader.results.decisions.settlement import ChangeKind, Settlement, in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
@@ -85,7 +85,7 @@ def _final(own: Settlement) -> str:
         return "excused"
     if own.final is None:
         return "not graded"
-    late = own.of_kind(Kind.LATE)
+    late = own.of_kind(ChangeKind.LATE)
     days = f" after {points_of(-late):.10g} were taken off for being late" if late else ""
     return f"{own.final:.10g} {'point' if own.final == 1 else 'points'}{days}"
 

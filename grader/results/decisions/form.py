@@ -15,7 +15,7 @@ from grader.results.decisions.decision import (
     Decision,
     Excused,
     Extension,
-    HandedIn,
+    HandInTime,
     LateDays,
     PointsChanged,
     TakenInstead,
@@ -27,7 +27,7 @@ _OF_ALL = ("reason", "who", "when")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TableForm:
     """The keys of a table: those that it needs, of each group exactly or at most one, others.
 
     `made` makes the decision of what is written.
@@ -49,17 +49,17 @@ def _bonus(**fields: Any) -> Decision:
     return TakenOut(**fields, bonus=True)
 
 
-FORMS: Mapping[str, Form] = {
-    "points": Form(PointsChanged, ("person", "reason"), ("to", "by"), ("test", "exercise")),
-    "comment": Form(Comment, ("person", "text")),
-    "excused": Form(Excused, ("person",), at_most_one=("exercise",)),
-    "extension": Form(Extension, ("person",), ("until", "days")),
-    "taken_out": Form(TakenOut, ("reason",), ("test", "exercise")),
-    "bonus": Form(_bonus, ("reason",), ("test", "exercise")),
-    "taken_instead": Form(TakenInstead, ("person", "submission")),
-    "late_days": Form(LateDays, ("person", "left")),
-    "handed_in": Form(HandedIn, ("person", "at")),
-    "times": Form(Times, ("table",)),
+FORMS: Mapping[str, TableForm] = {
+    "points": TableForm(PointsChanged, ("person", "reason"), ("to", "by"), ("test", "exercise")),
+    "comment": TableForm(Comment, ("person", "text")),
+    "excused": TableForm(Excused, ("person",), at_most_one=("exercise",)),
+    "extension": TableForm(Extension, ("person",), ("until", "days")),
+    "taken_out": TableForm(TakenOut, ("reason",), ("test", "exercise")),
+    "bonus": TableForm(_bonus, ("reason",), ("test", "exercise")),
+    "taken_instead": TableForm(TakenInstead, ("person", "submission")),
+    "late_days": TableForm(LateDays, ("person", "left")),
+    "handed_in": TableForm(HandInTime, ("person", "at")),
+    "times": TableForm(Times, ("table",)),
 }
 
 

@@ -24,7 +24,7 @@ class HandingIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class LateAllowance:
     """What a person is allowed beyond others: a later due date, and days that cost nothing.
 
     `extensions` are the decisions that it follows from.
@@ -55,7 +55,11 @@ class Lateness:
 
 
 def lateness(
-    rule: LateRule | None, handing_in: HandingIn, allowance: Allowance, reached: int, possible: int
+    rule: LateRule | None,
+    handing_in: HandingIn,
+    allowance: LateAllowance,
+    reached: int,
+    possible: int,
 ) -> Lateness:
     """What the rule says; `reached` and `possible` are the hundredths without it."""
     if rule is None:
@@ -80,7 +84,7 @@ def lateness(
     return Lateness(True, cost, f"{when}: {_spending(spent, free, paid)}{how if paid else ''}")
 
 
-def more_time(rule: LateRule | None, allowance: Allowance) -> str:
+def more_time(rule: LateRule | None, allowance: LateAllowance) -> str:
     """That somebody may hand in later, and until when."""
     until = f", until {_written(_due(rule, allowance))}" if rule else ""
     return f"there was more time{until}"
@@ -108,14 +112,14 @@ def _cost(rule: LateRule, days: int, reached: int, possible: int) -> tuple[int, 
     return min(max(math.floor(exact + Fraction(1, 2)), 0), max(reached, 0)), how
 
 
-def _due(rule: LateRule, allowance: Allowance) -> datetime.datetime:
+def _due(rule: LateRule, allowance: LateAllowance) -> datetime.datetime:
     """The due date of a person, on the assignment's clock: a day later is the same hour."""
     due = rule.local(rule.due)
     extended = due if allowance.until is None else max(due, rule.local(allowance.until))
     return extended + allowance.more_days * _DAY
 
 
-def _last(rule: LateRule, allowance: Allowance) -> datetime.datetime | None:
+def _last(rule: LateRule, allowance: LateAllowance) -> datetime.datetime | None:
     """The last moment of a person: an extension moves it by as much as the due date."""
     if rule.last is None:
         return None

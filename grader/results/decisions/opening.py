@@ -17,13 +17,13 @@ from grader.results.decisions.decision import (
     BadDecisions,
     Decision,
     Decisions,
-    HandedIn,
+    HandInTime,
     PointsChanged,
     TakenInstead,
     Times,
 )
 from grader.results.decisions.file import NAME, read_decisions, refuse
-from grader.results.decisions.settling import Aimed, Settling, Target
+from grader.results.decisions.settling import Aimed, DecisionTarget, Settling
 from grader.results.decisions.times import of_submissions, read_times
 from grader.results.results import Results
 
@@ -91,10 +91,10 @@ def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
         for found in known.tests(test):
             by_exercise.setdefault(known.exercise_of(found), set()).add(found)
         for exercise, tests in by_exercise.items():
-            yield Aimed(decision, Target(whom, exercise, frozenset(tests)))
+            yield Aimed(decision, DecisionTarget(whom, exercise, frozenset(tests)))
         return
     exercise = getattr(decision, "exercise", "")
-    yield Aimed(decision, Target(whom, known.exercise(exercise) if exercise else ""))
+    yield Aimed(decision, DecisionTarget(whom, known.exercise(exercise) if exercise else ""))
 
 
 def _aimed(decisions: Decisions, known: ClassList) -> tuple[Aimed, ...]:
@@ -157,7 +157,7 @@ def _times(
             source, table = one.decision.source, beside / one.decision.table
             found += [(whom, (at, source)) for whom, at in read_times(table, known)]
     for one in aimed:
-        if isinstance(one.decision, HandedIn):
+        if isinstance(one.decision, HandInTime):
             found.append((one.target.whom, (one.decision.at, one.decision.source)))
     decided = of_submissions(found, results.authors)
     times = {**results.times, **{name: at for name, (at, _) in decided.items()}}

@@ -19,10 +19,10 @@ from grader.results.decisions.exercises import (
     worth,
 )
 from grader.results.decisions.late import RULE, HandingIn, Lateness, lateness, more_time
-from grader.results.decisions.settlement import Change, ExercisePoints, Kind, Settlement
+from grader.results.decisions.settlement import ChangeKind, ExercisePoints, PointsChange, Settlement
 
 if TYPE_CHECKING:
-    from grader.results.decisions.settling import Settling, Target
+    from grader.results.decisions.settling import DecisionTarget, Settling
 
 CARRY_OVER = "[tool.grader] carry_over"
 _Kind = TypeVar("_Kind", bound=Decision)
@@ -90,7 +90,7 @@ class PersonsPoints:
             for name, tests in judged.items()
         }
         self._whole = 0  # what was changed beside the exercises
-        self._changes: list[Change] = []
+        self._changes: list[PointsChange] = []
 
     def settled(self) -> Settlement:
         """All steps, in their order."""
@@ -130,7 +130,7 @@ class PersonsPoints:
             if (exercise := self._exercises.get(carried.exercise)) is not None:
                 more = hundredths(carried.points)
                 exercise.points += more
-                self._add(Kind.CARRIED, carried.exercise, more, carried.sentence, CARRY_OVER)
+                self._add(ChangeKind.CARRIED, carried.exercise, more, carried.sentence, CARRY_OVER)
 
     def _take_out(self) -> None:
         for decision, target in self._of(TakenOut):
@@ -144,7 +144,9 @@ class PersonsPoints:
             said = f"{what} {does} not count for anybody"
             if decision.bonus:
                 said = f"{what} {'count' if does == 'do' else 'counts'} as a bonus"
-            self._set(Kind.TAKEN_OUT, target.exercise, left, f"{said}: {decision.reason}", decision)
+            self._set(
+                ChangeKind.TAKEN_OUT, target.exercise, left, f"{said}: {decision.reason}", decision
+            )
 
     def _decide_parts(self) -> None:
         for decision, target in self._of(PointsChanged):
@@ -155,7 +157,7 @@ class PersonsPoints:
             if target.tests and decision.to is not None:
                 left = exercise.with_tests_at(decision.to, target.tests)
             why = decision.reason + _more_than(left, exercise.points, exercise.worth)
-            self._set(Kind.DECIDED, target.exercise, left, why, decision)
+            self._set(ChangeKind.DECIDED, target.exercise, left, why, decision)
 
     def _excuse(self) -> bool:
         """Lets exercises count as the others do; whether the person is excused from all."""
@@ -163,12 +165,14 @@ class PersonsPoints:
         for decision, target in self._of(Excused):
             if not target.exercise:
                 everything = True
-                self._add(Kind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source)
+                self._add(
+                    ChangeKind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source
+                )
             if target.exercise in self._exercises:
                 points = {name: (each.points, each.worth) for name, each in self._exercises.items()}
                 left = excused_points(points, target.exercise)
                 why = f"excused, so that it counts as the others do{_reason(decision)}"
-                self._set(Kind.EXCUSED, target.exercise, left, why, decision)
+                self._set(ChangeKind.EXCUSED, target.exercise, left, why, decision)
         return everything
 
     def _deduct(self) -> Lateness:
@@ -180,10 +184,10 @@ class PersonsPoints:
         late = lateness(settling.rule, handing_in, allowance, reached, possible)
         for one in allowance.extensions:
             said = f"{more_time(settling.rule, allowance)}{_reason(one)}"
-            self._add(Kind.LATE, None, 0, said, one.source)
+            self._add(ChangeKind.LATE, None, 0, said, one.source)
         if late.sentence and self._is_complete:
             source = ", ".join(filter(None, (RULE, settling.timed_by.get(name))))
-            self._add(Kind.LATE, None, -late.cost, late.sentence, source)
+            self._add(ChangeKind.LATE, None, -late.cost, late.sentence, source)
         return late
 
     def _decide_the_whole(self) -> None:
@@ -194,20 +198,24 @@ class PersonsPoints:
             left = now + (decision.by or 0) if decision.to is None else decision.to
             possible = sum(each.worth for each in self._exercises.values())
             why = decision.reason + _more_than(left, now, possible)
-            self._add(Kind.DECIDED, None, max(left, 0) - now, why, decision.source)
+            self._add(ChangeKind.DECIDED, None, max(left, 0) - now, why, decision.source)
 
-    def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, Target]]:
+    def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, DecisionTarget]]:
         return self._settling.of(kind, self._grade.submission, self._person)
 
-    def _set(self, kind: Kind, exercise: str, left: int, sentence: str, decision: Decision) -> None:
+    def _set(
+        self, kind: ChangeKind, exercise: str, left: int, sentence: str, decision: Decision
+    ) -> None:
         """Gives an exercise so many hundredths, never fewer than none."""
         more = max(left, 0) - self._exercises[exercise].points
         self._exercises[exercise].points += more
         self._add(kind, exercise, more, sentence, decision.source)
 
-    def _add(self, kind: Kind, exercise: str | None, more: int, sentence: str, source: str) -> None:
+    def _add(
+        self, kind: ChangeKind, exercise: str | None, more: int, sentence: str, source: str
+    ) -> None:
         self._whole += 0 if exercise else more
-        self._changes.append(Change(kind, more, exercise, sentence, source))
+        self._changes.append(PointsChange(kind, more, exercise, sentence, source))
 
 
 def _more_than(left: int, before: int, worth: int) -> str:

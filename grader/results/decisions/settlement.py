@@ -14,7 +14,7 @@ from grader.core.submission import Author
 from grader.core.verdict import GradeStatus
 
 
-class Kind(enum.StrEnum):
+class ChangeKind(enum.StrEnum):
     """Why points changed, in the order in which changes are made."""
 
     CARRIED = "carried"
@@ -25,13 +25,13 @@ class Kind(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PointsChange:
     """So many hundredths more or fewer, in an exercise or as a whole, for a reason.
 
     `sentence` is for students; `source` is the rule, or the file and line of the decision.
     """
 
-    kind: Kind
+    kind: ChangeKind
     hundredths: int
     exercise: str | None
     sentence: str
@@ -45,7 +45,7 @@ class Change:
     @property
     def is_everybodys(self) -> bool:
         """Whether it only says what counts for nobody: no points of this person change by it."""
-        return self.kind is Kind.TAKEN_OUT and not self.hundredths
+        return self.kind is ChangeKind.TAKEN_OUT and not self.hundredths
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Settlement:
     machine: int | None
     worth: int
     exercises: Mapping[str, ExercisePoints]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PointsChange, ...] = ()
     comments: tuple[str, ...] = ()
     excused: bool = False
     undecided: str = ""
@@ -85,7 +85,7 @@ class Settlement:
     def has_points(self) -> bool:
         """Whether there is a number: the machine's, or one that was decided."""
         whole = (change for change in self.changes if change.exercise is None)
-        is_decided = any(change.kind is Kind.DECIDED for change in whole)
+        is_decided = any(change.kind is ChangeKind.DECIDED for change in whole)
         return not self.excused and (self.machine is not None or is_decided)
 
     @property
@@ -98,7 +98,7 @@ class Settlement:
         """The final points; None if there are none to give."""
         return points_of(self.hundredths) if self.has_points else None
 
-    def of_kind(self, kind: Kind) -> int:
+    def of_kind(self, kind: ChangeKind) -> int:
         """The hundredths of all changes of a kind."""
         return sum(change.hundredths for change in self.changes if change.kind is kind)
 
@@ -126,7 +126,7 @@ class Settlement:
         return (in_words(change) for change in self.changes)
 
 
-def in_words(change: Change) -> str:
+def in_words(change: PointsChange) -> str:
     """A change with its points, where it changes any, and its exercise."""
     place = f" in {change.exercise}" if change.exercise else ""
     if not change.hundredths:

@@ -13,7 +13,7 @@ from grader.core.submission import Author
 from grader.core.verdict import Grade
 from grader.results.decisions.class_list import Whom, whoms
 from grader.results.decisions.decision import Comment, Decision, Excused, Extension, LateDays
-from grader.results.decisions.late import Allowance
+from grader.results.decisions.late import LateAllowance
 from grader.results.decisions.person import PersonsPoints
 from grader.results.decisions.settlement import Settlement
 
@@ -21,7 +21,7 @@ _Kind = TypeVar("_Kind", bound=Decision)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DecisionTarget:
     """What a decision is about, found in the class: whom, which exercise, which tests of it."""
 
     whom: Whom
@@ -34,7 +34,7 @@ class Aimed:
     """A decision, and what it is about."""
 
     decision: Decision
-    target: Target
+    target: DecisionTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Settling:
 
     def of(
         self, kind: type[_Kind], submission: str, person: Author
-    ) -> Iterator[tuple[_Kind, Target]]:
+    ) -> Iterator[tuple[_Kind, DecisionTarget]]:
         """The decisions of a kind about a person, with what they are about."""
         places: list[int] = []
         for whom in whoms(submission, person):
@@ -92,14 +92,14 @@ class Settling:
             if isinstance(one.decision, kind):
                 yield one.decision, one.target
 
-    def allowance(self, submission: str, person: Author) -> Allowance:
+    def allowance(self, submission: str, person: Author) -> LateAllowance:
         """What a person may hand in later: an extension of a group's member is the group's."""
         group = (person, *self.people.get(submission, ()))
         extensions = [one for own in group for one, _ in self.of(Extension, submission, own)]
         moments = [one.until for one in extensions if one.until is not None]
         local = self.rule.local if self.rule else _with_some_zone
         left = [one.left for one, _ in self.of(LateDays, submission, person)]
-        return Allowance(
+        return LateAllowance(
             until=max(moments, key=local, default=None),
             more_days=max((one.days for one in extensions if one.days is not None), default=0),
             free_days=left[-1] if left else None,

@@ -6,7 +6,7 @@ member wrote), and every thread. For the judge's side:
 
     ground = find_ground()                     # once for each process; tries it for real
     if isinstance(ground, NoGround): ...       # ground.because says why, for people
-    group = ground.new("server-1", Bounds(memory=512 << 20, tasks=64))
+    group = ground.new("server-1", GroupBounds(memory=512 << 20, tasks=64))
     group.add(pid)                             # of a fork server: what it forks is in it as well
     group.killed_for_memory()                  # so many, ever
     ground.clear(), ground.close()             # both bounded in time; False: not all is gone

@@ -8,13 +8,13 @@ import sys
 
 from grader.sandbox.cgroups import v1, v2
 from grader.sandbox.cgroups.ground import Ground, NoGround
-from grader.sandbox.cgroups.group import Bounds
+from grader.sandbox.cgroups.group import GroupBounds
 from grader.sandbox.cgroups.hierarchies import Hierarchy, hierarchies
 from grader.sandbox.cgroups.names import new_name
 from grader.sandbox.cgroups.scope import enter_scope
 from grader.sandbox.cgroups.sweeping import sweep
 
-_TRIAL = Bounds(memory=64 << 20, tasks=16)
+_TRIAL = GroupBounds(memory=64 << 20, tasks=16)
 _SECONDS = 10.0
 
 

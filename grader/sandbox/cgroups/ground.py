@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.sandbox.cgroups.group import Bounds, Group
+from grader.sandbox.cgroups.group import Group, GroupBounds
 from grader.sandbox.cgroups.tree import kill_all, remove_all
 
 
@@ -35,7 +35,7 @@ class Ground:
         """The same ground for one of those who share it: what it clears is its own."""
         return replace(self, prefix=f"{name}-")
 
-    def new(self, name: str, bounds: Bounds) -> Group:
+    def new(self, name: str, bounds: GroupBounds) -> Group:
         """A group that nobody is in.
 
         Raises:

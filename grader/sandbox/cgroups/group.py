@@ -12,7 +12,7 @@ from grader.sandbox.cgroups.tree import kill_all, remove_all
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class GroupBounds:
     """What the members of a group may have together.
 
     `memory` is in bytes, with what the kernel holds for them, and none of it is swapped out.
@@ -30,7 +30,7 @@ class Group(ABC):
         self.folders = folders
 
     @abstractmethod
-    def limit(self, bounds: Bounds) -> None:
+    def limit(self, bounds: GroupBounds) -> None:
         """Bounds what its members may have.
 
         Raises:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.sandbox.cgroups.control_files import entry, number, write
 from grader.sandbox.cgroups.ground import Ground, NoGround
-from grader.sandbox.cgroups.group import Bounds, Group
+from grader.sandbox.cgroups.group import Group, GroupBounds
 from grader.sandbox.cgroups.hierarchies import Hierarchy
 
 _NEEDED = ("memory", "pids")
@@ -21,7 +21,7 @@ _AT_ONCE = 64 * mmap.PAGESIZE
 class GroupV1(Group):
     """A group with a folder in each hierarchy."""
 
-    def limit(self, bounds: Bounds) -> None:
+    def limit(self, bounds: GroupBounds) -> None:
         memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
         write(self._file("memory.limit_in_bytes"), memory)
         if (with_swap := self._file("memory.memsw.limit_in_bytes")).exists():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.sandbox.cgroups.control_files import entry, number, words, write
 from grader.sandbox.cgroups.ground import Ground, NoGround
-from grader.sandbox.cgroups.group import Bounds, Group
+from grader.sandbox.cgroups.group import Group, GroupBounds
 from grader.sandbox.cgroups.hierarchies import Hierarchy
 from grader.sandbox.cgroups.names import is_of_a_grader
 
@@ -28,7 +28,7 @@ _REFUSED = {
 class GroupV2(Group):
     """A group with one folder."""
 
-    def limit(self, bounds: Bounds) -> None:
+    def limit(self, bounds: GroupBounds) -> None:
         memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
         write(self._file("memory.max"), memory)
         write(self._file("pids.max"), bounds.tasks)

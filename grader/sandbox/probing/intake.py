@@ -17,7 +17,7 @@ from grader.intake.entry import Entry
 
 _ADAPTERS = "def run_nothing(): ...\n"
 _CELLS, _KEYS = 100_000, 16_000
-_TOO_MANY_SECONDS = 3.0
+_INTAKE_SECONDS = 3.0
 _COPIES = 100
 _SECRET = "what only the grader may read"
 _OWN = "what everybody here can read."
@@ -71,7 +71,7 @@ def _costs_much(client: IntakeClient, here: Path, handed_in: Path) -> bool:
     with own as into, contextlib.suppress(Unreadable):
         client.take_in(Entry("probe", handed_in), into, "adapters.py")
     used = client.processor_seconds() - before
-    return used < 0 or used > _TOO_MANY_SECONDS  # it was ended, and tells nothing any more
+    return used < 0 or used > _INTAKE_SECONDS  # it was ended, and tells nothing any more
 
 
 def _notebook(here: Path) -> Path:

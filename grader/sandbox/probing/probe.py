@@ -19,7 +19,7 @@ from grader.sandbox.allowance import Patience
 from grader.sandbox.forkserver import ForkServer
 from grader.sandbox.forkservers import ForkServers, warm_zygote
 from grader.sandbox.probing.intake import tried_while_taken_in
-from grader.sandbox.probing.trials import ALLOWED, TRIALS, Trial
+from grader.sandbox.probing.trials import ALLOWED, TRIALS, ProbeTrial
 from grader.sandbox.worker import Worker, WorkerLost
 
 _CANARY = "GRADER_PROBE"
@@ -50,7 +50,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class ProbeResult:
     """What each layer came to, as a worker says, and how the attempts went."""
 
     isolation: Mapping[str, str]
@@ -62,7 +62,7 @@ class Examination:
         return "none" not in self.isolation.values() and all(one.ok for one in self.attempts)
 
 
-def examine_confinement() -> Examination:
+def examine_confinement() -> ProbeResult:
     """Confines workers on this machine as a batch does, and has them try to get out.
 
     Raises:
@@ -83,11 +83,11 @@ def examine_confinement() -> Examination:
             Attempt("intake", what, succeeded, False, "")
             for what, succeeded in tried_while_taken_in(scratch)
         ]
-    return Examination(isolation, tuple(attempts))
+    return ProbeResult(isolation, tuple(attempts))
 
 
 def _attempted(
-    server: ForkServer, scratch: Path, trial: Trial
+    server: ForkServer, scratch: Path, trial: ProbeTrial
 ) -> tuple[Mapping[str, str], Attempt]:
     with contextlib.ExitStack() as workers:
         if trial.after:
@@ -110,7 +110,7 @@ def _attempted(
 
 
 @contextlib.contextmanager
-def _worker(server: ForkServer, scratch: Path, trial: Trial) -> Iterator[Worker]:
+def _worker(server: ForkServer, scratch: Path, trial: ProbeTrial) -> Iterator[Worker]:
     """A worker that has imported the module which makes the attempt, like any submission.
 
     Its folder is gone afterwards.

@@ -18,7 +18,7 @@ _PATIENCE = Patience(30.0, 90.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ProbeTrial:
     """An attempt that is to be made: the layer that it tries, in words, by an adapter of a module.
 
     `most` is what would be too much. `needs` is the namespace without which nobody promises that it
@@ -37,30 +37,30 @@ class Trial:
     patience: Patience = _PATIENCE
 
 
-def _at_limit(layer: str, module: str, most: int, **attempts: str) -> list[Trial]:
-    return [Trial(layer, what, f"run_{name}", module, most) for name, what in attempts.items()]
+def _at_limit(layer: str, module: str, most: int, **attempts: str) -> list[ProbeTrial]:
+    return [ProbeTrial(layer, what, f"run_{name}", module, most) for name, what in attempts.items()]
 
 
-def _at_others(layer: str, needs: str = "", after: str = "", **attempts: str) -> list[Trial]:
+def _at_others(layer: str, needs: str = "", after: str = "", **attempts: str) -> list[ProbeTrial]:
     return [
-        Trial(layer, what, f"run_{name}", "others", needs=needs, after=after)
+        ProbeTrial(layer, what, f"run_{name}", "others", needs=needs, after=after)
         for name, what in attempts.items()
     ]
 
 
 TRIALS = (
-    Trial("filesystem", "read /etc/passwd", "run_read_the_system"),
-    Trial("filesystem", "read a file beside its own folder", "run_read_beside"),
-    Trial("filesystem", "write into its own source folder", "run_write_elsewhere"),
-    Trial("scratch", "write into its scratch folder", "run_write_scratch", wanted=True),
-    Trial("scratch", "write where it runs", "run_write_where_it_runs", wanted=True),
-    Trial("processes", "start a process", "run_fork"),
-    Trial("processes", "execute a program", "run_execute"),
-    Trial("network", "open an internet socket", "run_internet"),
-    Trial("network", "open a local socket", "run_unix"),
-    Trial("syscalls", "signal its parent", "run_signal_parent"),
-    Trial("syscalls", "trace its parent", "run_trace_parent"),
-    Trial("syscalls", "change a file's mode", "run_change_mode"),
+    ProbeTrial("filesystem", "read /etc/passwd", "run_read_the_system"),
+    ProbeTrial("filesystem", "read a file beside its own folder", "run_read_beside"),
+    ProbeTrial("filesystem", "write into its own source folder", "run_write_elsewhere"),
+    ProbeTrial("scratch", "write into its scratch folder", "run_write_scratch", wanted=True),
+    ProbeTrial("scratch", "write where it runs", "run_write_where_it_runs", wanted=True),
+    ProbeTrial("processes", "start a process", "run_fork"),
+    ProbeTrial("processes", "execute a program", "run_execute"),
+    ProbeTrial("network", "open an internet socket", "run_internet"),
+    ProbeTrial("network", "open a local socket", "run_unix"),
+    ProbeTrial("syscalls", "signal its parent", "run_signal_parent"),
+    ProbeTrial("syscalls", "trace its parent", "run_trace_parent"),
+    ProbeTrial("syscalls", "change a file's mode", "run_change_mode"),
     *_at_others(
         "syscalls",
         outlive_its_parent="live on when its parent dies",
@@ -73,8 +73,8 @@ TRIALS = (
         lease="lease a file that workers share",
     ),
     *_at_others("syscalls", after="run_hold_locks", see_locks="see what another worker locks"),
-    Trial("identity", "find the user's environment", "run_environment"),
-    Trial("identity", "become another user", "run_privileges"),
+    ProbeTrial("identity", "find the user's environment", "run_environment"),
+    ProbeTrial("identity", "become another user", "run_privileges"),
     *_at_others(
         "namespaces",
         needs="files",
@@ -117,9 +117,9 @@ TRIALS = (
         disk_allocated="allocate beyond the end of a file",
     ),
     *_at_limit("disk", "disk", _TOO_MANY_FILES, files="make twice the files that it may"),
-    Trial("threads", "start a thread", "run_thread", "running", wanted=True),
+    ProbeTrial("threads", "start a thread", "run_thread", "running", wanted=True),
     *_at_limit("threads", "running", _TOO_MANY_THREADS, threads="start a thousand threads"),
     *_at_limit("time", "running", _TOO_MANY_SECONDS, processor="compute longer than it may"),
-    Trial("time", "never answer", "run_for_ever", "running", patience=Patience(1.0, 5.0)),
-    Trial("output", "print 36 megabytes", "run_print_much", "running", wanted=True),
+    ProbeTrial("time", "never answer", "run_for_ever", "running", patience=Patience(1.0, 5.0)),
+    ProbeTrial("output", "print 36 megabytes", "run_print_much", "running", wanted=True),
 )

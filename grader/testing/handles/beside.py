@@ -102,9 +102,9 @@ class _Path(Handle):
     _what = PATH
 
     @property
-    def as_str(self) -> Form:
+    def as_str(self) -> PathForm:
         """It as a str, as an argument."""
-        return Form(self._thing, self._name, "as_str", TEXT_PATH)
+        return PathForm(self._thing, self._name, "as_str", TEXT_PATH)
 
     def exists(self) -> bool:
         """Whether something is there."""
@@ -128,14 +128,14 @@ class FileHandle(_Path):
     """A file, which is there already or is to be written."""
 
     @property
-    def as_stream(self) -> Form:
+    def as_stream(self) -> PathForm:
         """It open for reading and writing bytes, from its beginning, as an argument."""
-        return Form(self._thing, self._name, "as_stream", STREAM)
+        return PathForm(self._thing, self._name, "as_stream", STREAM)
 
     @property
-    def as_text(self) -> Form:
+    def as_text(self) -> PathForm:
         """It open for reading text in UTF-8, as an argument."""
-        return Form(self._thing, self._name, "as_text", TEXT)
+        return PathForm(self._thing, self._name, "as_text", TEXT)
 
     def in_a_new_process(self) -> FileHandle:
         """A file with the same content where nothing else of what was done before is left.
@@ -190,7 +190,7 @@ class FolderHandle(_Path):
         return FileHandle(self._thing.script.take(step), name)
 
 
-class Form(Handle):
+class PathForm(Handle):
     """A path as something else, as an argument; made anew for each call."""
 
     def __init__(self, thing: Thing, name: str, how: str, what: str) -> None:

@@ -22,7 +22,7 @@ _MOST_KEPT = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredCall:
     """A call that was made to a submission, and its answer or why there is none."""
 
     call: Call
@@ -46,16 +46,16 @@ class _Reached(Generic[Outcome]):
     outcome: Outcome
 
 
-class Interview:
+class RememberedSession:
     """The calls that one test makes to a submission; some answers may be known in advance.
 
     `asked` are the calls that were made, in their order. Their answers are bounded together.
     """
 
-    def __init__(self, ask: Ask, known: Sequence[Asked]) -> None:
+    def __init__(self, ask: Ask, known: Sequence[AnsweredCall]) -> None:
         self._ask = ask
         self._known = deque(known)
-        self.asked: list[Asked] = []
+        self.asked: list[AnsweredCall] = []
         self._held = 0
         self._expected, self._wanted = Sending(), Sending()
 
@@ -72,8 +72,8 @@ class Interview:
         self._held += known.size
         if self._held > MOST_HELD:
             said = f"its answers to one test take more than {MOST_HELD >> 20} MB"
-            known = Asked(call, StudentFault(Status.FAILED, said))
-        self.asked.append(Asked(call, known.answer))
+            known = AnsweredCall(call, StudentFault(Status.FAILED, said))
+        self.asked.append(AnsweredCall(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
         return opened(known.answer)
@@ -89,7 +89,7 @@ class FailedTests:
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
-        self._asked: OrderedDict[str, Sequence[Asked]] = OrderedDict()
+        self._asked: OrderedDict[str, Sequence[AnsweredCall]] = OrderedDict()
 
     def __contains__(self, test: object) -> bool:
         return test in self._asked
@@ -98,13 +98,13 @@ class FailedTests:
         """Forgets all, before the next submission."""
         self._asked.clear()
 
-    def keep(self, test: str, asked: Sequence[Asked]) -> None:
+    def keep(self, test: str, asked: Sequence[AnsweredCall]) -> None:
         """Keeps what a test was answered, and no earlier ones for which no room is left."""
         self._asked[test] = asked
         while self._size > self._most:
             self._asked.popitem(last=False)
 
-    def asked(self, test: str) -> Sequence[Asked]:
+    def asked(self, test: str) -> Sequence[AnsweredCall]:
         """What a test was answered; nothing if that is not kept."""
         return self._asked.get(test, ())
 
@@ -113,12 +113,12 @@ class FailedTests:
         return sum(one.size for asked in self._asked.values() for one in asked)
 
 
-def asked_for(call: Call, ask: Ask) -> Asked:
+def asked_for(call: Call, ask: Ask) -> AnsweredCall:
     """A call, once it was made."""
     try:
-        return Asked(call, ask(call))
+        return AnsweredCall(call, ask(call))
     except StudentFault as fault:
-        return Asked(call, fault)
+        return AnsweredCall(call, fault)
 
 
 class Memory(Generic[Outcome]):
@@ -131,11 +131,11 @@ class Memory(Generic[Outcome]):
         self._most = most
         self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
 
-    def follow(self, test: str, ask: Ask) -> tuple[Sequence[Asked], Outcome | None]:
+    def follow(self, test: str, ask: Ask) -> tuple[Sequence[AnsweredCall], Outcome | None]:
         """Makes the calls that a test is known to make, as far as that is known, or to its end."""
         known = self._known.get(test, OrderedDict())
         digests: Digests = ()
-        asked: list[Asked] = []
+        asked: list[AnsweredCall] = []
         while (step := known.get(digests)) is not None:
             known.move_to_end(digests)
             if isinstance(step, _Reached):
@@ -146,7 +146,7 @@ class Memory(Generic[Outcome]):
             digests = (*digests, digest)
         return asked, None
 
-    def learn(self, test: str, asked: Sequence[Asked], outcome: Outcome) -> None:
+    def learn(self, test: str, asked: Sequence[AnsweredCall], outcome: Outcome) -> None:
         """Remembers the calls that a test made, and where their answers led.
 
         Not of a test that made more than are kept: what leads to its first answer would be gone.

@@ -13,9 +13,9 @@ from pathlib import Path
 from grader.worker.confinement.filesystem import prepare_files, restrict_files
 from grader.worker.confinement.gpu import device_files, driver_files, is_cuda
 from grader.worker.confinement.identity import drop_privileges
-from grader.worker.confinement.limits import Bounds, limit_disk, limit_resources
+from grader.worker.confinement.limits import ProcessLimits, limit_disk, limit_resources
 from grader.worker.confinement.seccomp.filter import prepare_filter, restrict_system_calls
-from grader.worker.inherited import Heritage
+from grader.worker.inherited import InheritedState
 
 NONE = "none"
 
@@ -54,7 +54,7 @@ class Confined:
     kept: tuple[str, ...]
 
 
-def confine(territory: Territory, bounds: Bounds, heritage: Heritage) -> Confined:
+def confine(territory: Territory, bounds: ProcessLimits, heritage: InheritedState) -> Confined:
     """Applies every layer.
 
     Where workers have a file tree of their own, what this one writes to is a mount of its own.

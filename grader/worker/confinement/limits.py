@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.worker.confinement.file_tree import enter_own_scratch
-from grader.worker.inherited import Heritage
+from grader.worker.inherited import InheritedState
 
 _DESCRIPTORS = 256
 # Of the address space, beside the memory: stacks, arenas and files of which little is touched. A
@@ -22,7 +22,7 @@ _COUNTS_PER_NAMESPACE = (5, 14)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ProcessLimits:
     """What a worker may use: bytes of memory, on disk and in one file, files, threads.
 
     And seconds of processor time.
@@ -36,13 +36,15 @@ class Bounds:
     cpu_seconds: int
 
 
-def limit_disk(scratch: Path, bounds: Bounds, heritage: Heritage) -> list[str]:
+def limit_disk(scratch: Path, bounds: ProcessLimits, heritage: InheritedState) -> list[str]:
     """Makes `scratch` a folder with a size of its own, where that is granted: "disk" is kept."""
     may = "files" in heritage.namespaces
     return ["disk"] if may and enter_own_scratch(scratch, bounds.disk, bounds.files) else []
 
 
-def limit_resources(bounds: Bounds, bound_addresses: bool, heritage: Heritage) -> list[str]:
+def limit_resources(
+    bounds: ProcessLimits, bound_addresses: bool, heritage: InheritedState
+) -> list[str]:
     """Sets the limits of this process, soft and hard; those that need no watching: "threads".
 
     Private memory is bounded (RLIMIT_DATA): it is what is really used. The address space, of which
@@ -73,7 +75,7 @@ def close_descriptors(kept: set[int]) -> None:
     os.closerange(last + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
-def _are_counted_apart(heritage: Heritage) -> bool:
+def _are_counted_apart(heritage: InheritedState) -> bool:
     """Whether the kernel counts a worker's threads, and no others, as those of its user."""
     if heritage.user is not None:
         return True

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 # Flags of unshare(2).
-_USERS = 0x10000000
+_USER_NAMESPACE = 0x10000000
 _PROCESSES = 0x20000000
 _MOUNTS = 0x00020000
 _OTHERS = {"network": 0x40000000, "ipc": 0x08000000, "host name": 0x04000000}
@@ -54,7 +54,7 @@ def _unshare(flags: int) -> bool:
 
 def _enter_as_user() -> bool:
     user, group = os.geteuid(), os.getegid()
-    if not _unshare(_USERS | _PROCESSES):
+    if not _unshare(_USER_NAMESPACE | _PROCESSES):
         return False
     try:
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")

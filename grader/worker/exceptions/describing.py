@@ -10,7 +10,7 @@ import torch
 from grader.core.wire.values import Foreign, tensor_in_words
 
 _SHOWN = 4
-_LONGEST = 40
+_LONGEST_NAME = 40
 
 
 def in_words(value: object) -> str | None:
@@ -20,7 +20,7 @@ def in_words(value: object) -> str | None:
             device = "" if value.device.type == "cpu" else f" on {value.device.type}"
             return tensor_in_words(value.dtype, tuple(value.shape)) + device
     if value is None or type(value) in (bool, int, float, str):
-        return repr(value)[:_LONGEST]
+        return repr(value)[:_LONGEST_NAME]
     if isinstance(value, tuple | list):
         return _sequence(value)
     if isinstance(value, torch.nn.Module):
@@ -33,8 +33,8 @@ def in_words(value: object) -> str | None:
 def not_called_in_words(value: object) -> str | None:
     """A function or class that stands where what it gives was meant, perhaps."""
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
-        return f"the function {value.__name__[:_LONGEST]}"
-    return f"the class {value.__name__[:_LONGEST]}" if isinstance(value, type) else None
+        return f"the function {value.__name__[:_LONGEST_NAME]}"
+    return f"the class {value.__name__[:_LONGEST_NAME]}" if isinstance(value, type) else None
 
 
 def is_numpy_array(value: object) -> bool:
@@ -44,7 +44,7 @@ def is_numpy_array(value: object) -> bool:
 
 def foreign(value: object) -> Foreign:
     """What can be told of a result that cannot cross."""
-    kind = type(value).__name__[:_LONGEST]
+    kind = type(value).__name__[:_LONGEST_NAME]
     if isinstance(value, Iterator):
         return Foreign(f"an iterator of type {kind}")
     if is_numpy_array(value):
@@ -52,9 +52,9 @@ def foreign(value: object) -> Foreign:
     if isinstance(value, torch.nn.Module):
         return Foreign(f"a module of type {kind}")
     if type(value) in (FunctionType, MethodType, BuiltinFunctionType):
-        return Foreign(f"a function ({value.__name__[:_LONGEST]})")  # type: ignore[attr-defined]
+        return Foreign(f"a function ({value.__name__[:_LONGEST_NAME]})")  # type: ignore[attr-defined]
     if issubclass(type(value), type):
-        return Foreign(f"a class ({value.__name__[:_LONGEST]})")  # type: ignore[attr-defined]
+        return Foreign(f"a class ({value.__name__[:_LONGEST_NAME]})")  # type: ignore[attr-defined]
     if any("__call__" in vars(base) for base in type(value).__mro__):
         return Foreign(f"an object that can be called, of type {kind}")
     return Foreign(f"an object of type {kind}")

@@ -14,7 +14,7 @@ from typing import Any
 
 from grader.worker.multiprocessing.crossing import Packed, crossed, inherited
 from grader.worker.multiprocessing.processes import CURRENT, pool_process
-from grader.worker.multiprocessing.results import AsyncResult, MapResult, Results
+from grader.worker.multiprocessing.results import AsyncResult, MappedResults, MapResult
 from grader.worker.multiprocessing.turns import TURNS, small_stacks
 
 
@@ -112,7 +112,7 @@ class Pool:
         self._hands = self._hands_of(many, initializer, initargs)
         self._hands.prepare()
         self._is_open = True
-        self._unfinished: list[Results] = []
+        self._unfinished: list[MappedResults] = []
         self._begun: list[AsyncResult] = []
 
     def apply(self, func: Any, args: Iterable[Any] = (), kwds: Mapping[str, Any] = {}) -> Any:
@@ -165,12 +165,12 @@ class Pool:
         result = MapResult([self._hands.do(func, tuple(args), {}) for args in iterable], False)
         return self._told(result, callback, error_callback)
 
-    def imap(self, func: Any, iterable: Iterable[Any], chunksize: int = 1) -> Results:
+    def imap(self, func: Any, iterable: Iterable[Any], chunksize: int = 1) -> MappedResults:
         """The results, one by one."""
         self._check_open()
         if chunksize < 1:
             raise ValueError(f"Chunksize must be 1+, not {chunksize:n}")
-        results = Results(self._hands.do(func, (item,), {}) for item in iterable)
+        results = MappedResults(self._hands.do(func, (item,), {}) for item in iterable)
         self._unfinished.append(results)
         return results
 

@@ -55,13 +55,13 @@ class MapResult(AsyncResult):
     """What becomes of a whole `map`."""
 
 
-class Results:
+class MappedResults:
     """The results of `imap`, one by one: a task is done when its result is asked for."""
 
     def __init__(self, tasks: Iterator[Future[Any]]) -> None:
         self._tasks = tasks
 
-    def __iter__(self) -> Results:
+    def __iter__(self) -> MappedResults:
         return self
 
     def __next__(self) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 _STACK = 4 << 20
 
 
-class Turns:
+class Scheduler:
     """Whose turn it is; those that ask for one get it in the order in which they asked."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Turns:
                 self._is_taken = False
 
 
-TURNS = Turns()
+TURNS = Scheduler()
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from grader.core.wire.trials import MAX_PASSED, Passed
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 
-class Follower(Onlooker):
+class LineFollower(Onlooker):
     """Looks on at a call: the lines of the submission's files that are begun, in any order."""
 
     def __init__(self, root: Path) -> None:

@@ -23,7 +23,7 @@ from grader.core.wire.calls import MAX_USES, Use
 from grader.worker.observing.operations import NAMESPACE, watch_operation
 
 
-class Watch:
+class CallWatch:
     """Remembers which of the watched functions, classes and operations were called, and where.
 
     The line is the innermost one of the submission's own files, those below `root`. What a

@@ -22,7 +22,7 @@ from grader.worker.own_files import own_file
 from grader.worker.stubs.known import ANNOTATING, KNOWN_PACKAGES, SILENT
 from grader.worker.stubs.one_by_one import WORKING
 from grader.worker.stubs.silent import SilentModule
-from grader.worker.stubs.stub import Phase, StandInModule
+from grader.worker.stubs.stub import Phase, StubModule
 
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
@@ -32,7 +32,7 @@ _MISSPELT = 0.8
 _LARGEST_SOURCE = 1 << 20
 
 
-class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The finder of stand-ins for one submission, whose files lie below `root`.
 
     `names` are the packages that were stood in for, in the order in which they were imported.
@@ -66,7 +66,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if top in SILENT:
             return SilentModule(spec.name)
         working = WORKING if top == "joblib" else ANNOTATING.get(spec.name, {})
-        return StandInModule(spec.name, self._phase, working)
+        return StubModule(spec.name, self._phase, working)
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to execute."""

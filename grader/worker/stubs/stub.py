@@ -30,7 +30,7 @@ class Phase:
         self.is_importing = True
 
 
-class StandIn:
+class Stub:
     """A name of an absent package; `dotted` is the whole name."""
 
     def __init__(self, dotted: str, phase: Phase) -> None:
@@ -45,7 +45,7 @@ class StandIn:
         _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        is_first = all(isinstance(base, StandIn) for base in bases) and bases[0] is self
+        is_first = all(isinstance(base, Stub) for base in bases) and bases[0] is self
         return (type("Absent", (AbsentBase,), {"_stand_in": self}),) if is_first else ()
 
     def __instancecheck__(self, _instance: object) -> bool:
@@ -65,7 +65,7 @@ class StandIn:
 class AbsentBase:
     """What a class of the submission is derived from that has no other bases than absent ones."""
 
-    _stand_in: StandIn
+    _stand_in: Stub
 
     def __init_subclass__(cls, **_: object) -> None:
         """Takes whatever the absent class would have taken."""
@@ -77,7 +77,7 @@ class AbsentBase:
 
 
 def _operator(operation: str) -> Callable[..., Any]:
-    def operate(self: StandIn, *args: Any, **kwargs: Any) -> Any:
+    def operate(self: Stub, *args: Any, **kwargs: Any) -> Any:
         if operation == "iter":
             parts = _unpacked(sys._getframe(1))
             return _used(self, _name(self), lambda: iter([_result(self, "", (), {})] * parts))
@@ -88,10 +88,10 @@ def _operator(operation: str) -> Callable[..., Any]:
 
 
 for _operation in _UNDONE:
-    setattr(StandIn, f"__{_operation}__", _operator(_operation))
+    setattr(Stub, f"__{_operation}__", _operator(_operation))
 
 
-class StandInModule(ModuleType):
+class StubModule(ModuleType):
     """An absent package, or a module of one, that can be imported; some names of it may work."""
 
     def __init__(self, name: str, phase: Phase, working: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ class StandInModule(ModuleType):
             raise AttributeError(name)
         # To take a name is to use nothing yet: an import inside a function takes it then.
         dotted = f"{self.__name__}.{name}"
-        return absent_exception(dotted) if names_exception(name) else StandIn(dotted, self._phase)
+        return absent_exception(dotted) if names_exception(name) else Stub(dotted, self._phase)
 
 
 def names_exception(name: str) -> bool:
@@ -122,17 +122,17 @@ def absent_exception(dotted: str) -> type[Exception]:
     return type(name, (Exception,), {"__module__": package})
 
 
-def _name(stand_in: StandIn) -> str:
+def _name(stand_in: Stub) -> str:
     return str(vars(stand_in)["__name__"])
 
 
-def _part(stand_in: StandIn, name: str) -> StandIn | type[Exception]:
+def _part(stand_in: Stub, name: str) -> Stub | type[Exception]:
     if names_exception(name):
         return absent_exception(f"{_name(stand_in)}.{name}")
-    return StandIn(f"{_name(stand_in)}.{name}", vars(stand_in)["_phase"])
+    return Stub(f"{_name(stand_in)}.{name}", vars(stand_in)["_phase"])
 
 
-def _used(stand_in: StandIn, what: str, harmlessly: Callable[[], Any]) -> Any:
+def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
     """Nothing much while the submission is imported.
 
     Raises:
@@ -154,9 +154,7 @@ def _unpacked(frame: FrameType) -> int:
     return code[at + 1] if code[at] == opmap["UNPACK_SEQUENCE"] else 0
 
 
-def _result(
-    stand_in: StandIn, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _result(stand_in: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if operation == "next":
         return iter(())
     if operation in ("len", "int", "index", "exit", "contains", "bool"):
@@ -166,4 +164,4 @@ def _result(
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
     if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
         return args[0]
-    return StandIn(_name(stand_in), vars(stand_in)["_phase"])
+    return Stub(_name(stand_in), vars(stand_in)["_phase"])

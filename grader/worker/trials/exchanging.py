@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from grader.core.wire.trials import Change
+from grader.core.wire.trials import TextChange
 from grader.worker.trials.parts import Part, codes_in, content, likeness, parts_of
 
 _PLAIN = (bool, int, float, str, tuple, list)
@@ -47,7 +47,7 @@ class Swap:
         return cls(lambda: holder.update({name: value}), lambda: holder.update({name: old}))
 
 
-class Source:
+class LoadedSource:
     """One file of a submission as it was loaded, and the live functions that were made of it."""
 
     def __init__(self, path: Path, functions: Sequence[FunctionType]) -> None:
@@ -59,7 +59,7 @@ class Source:
         self._functions = functions
         self._globals = functions[0].__globals__ if functions else _globals_of(self._path)
 
-    def exchange_for(self, changes: Sequence[Change]) -> list[Swap]:
+    def exchange_for(self, changes: Sequence[TextChange]) -> list[Swap]:
         """What is to be exchanged to have this file changed, as far as it can be at run time.
 
         Raises:
@@ -72,7 +72,7 @@ class Source:
                 swaps += self._swaps(part, own)
         return swaps
 
-    def _swaps(self, part: Part, changes: Sequence[Change]) -> list[Swap]:
+    def _swaps(self, part: Part, changes: Sequence[TextChange]) -> list[Swap]:
         member = next((one for one in part.members if all(map(one.holds, changes))), None)
         if member is not None:
             swaps = list(self._code_swaps(member, self._edited(member, changes)))
@@ -81,7 +81,7 @@ class Source:
         module = self._edited(part, changes)
         return list(self._code_swaps(part, module)) or list(self._value_swaps(module, part))
 
-    def _edited(self, part: Part, changes: Sequence[Change]) -> CodeType:
+    def _edited(self, part: Part, changes: Sequence[TextChange]) -> CodeType:
         text, end = "", part.start
         for one in changes:
             text += self._text[end : one.start] + one.text

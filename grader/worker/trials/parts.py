@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
-from grader.core.wire.trials import Change
+from grader.core.wire.trials import TextChange
 
 Key = tuple[str, int]
 Compile = Callable[[str], CodeType]
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class FunctionCode:
     """A function's code as it was loaded: what it is known by, and what it does."""
 
     likeness: tuple[object, ...]
@@ -35,11 +35,11 @@ class Part:
     start: int
     end: int
     before: str
-    codes: Mapping[Key, Code]
+    codes: Mapping[Key, FunctionCode]
     reads: frozenset[str] = frozenset()
     members: tuple[Part, ...] = ()
 
-    def holds(self, change: Change) -> bool:
+    def holds(self, change: TextChange) -> bool:
         """Whether a change is one of these lines."""
         return self.start <= change.start and change.end <= self.end
 
@@ -92,7 +92,7 @@ class _Source:
         last = min(node.end_lineno or first, len(self._lines))
         start, end = self._starts[first - 1], self._starts[last]
         codes = codes_in(self._compiled(before + self._text[start:end]))
-        known = {key: Code(likeness(code), content(code)) for key, code in codes.items()}
+        known = {key: FunctionCode(likeness(code), content(code)) for key, code in codes.items()}
         return Part(start, end, before, known, reads, members)
 
     def members(self, node: ast.ClassDef) -> Iterator[Part]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 
-class Setting(NamedTuple):
+class TorchSetting(NamedTuple):
     """One setting: how it is read, and how it is set to what was read."""
 
     read: Callable[[], Any]
@@ -25,14 +25,14 @@ def _set_autocast(held: tuple[bool, torch.dtype]) -> None:
 
 
 SETTINGS = (
-    Setting(torch.is_grad_enabled, torch.set_grad_enabled),
-    Setting(torch.get_default_dtype, torch.set_default_dtype),
-    Setting(torch.get_default_device, torch.set_default_device),
-    Setting(
+    TorchSetting(torch.is_grad_enabled, torch.set_grad_enabled),
+    TorchSetting(torch.get_default_dtype, torch.set_default_dtype),
+    TorchSetting(torch.get_default_device, torch.set_default_device),
+    TorchSetting(
         lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _set_autocast
     ),
-    Setting(torch.get_deterministic_debug_mode, _set_deterministic),
-    Setting(torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-    Setting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
-    Setting(torch.get_num_threads, torch.set_num_threads),
+    TorchSetting(torch.get_deterministic_debug_mode, _set_deterministic),
+    TorchSetting(torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    TorchSetting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    TorchSetting(torch.get_num_threads, torch.set_num_threads),
 )

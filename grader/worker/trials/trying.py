@@ -15,14 +15,14 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.flattening import as_tensor
-from grader.core.wire.trials import MAX_CHANGES, Change, Outcomes, Trials
+from grader.core.wire.trials import MAX_CHANGES, Outcomes, TextChange, Trials
 from grader.core.wire.values import Elsewhere, Foreign
 from grader.worker.interpreter import Living
 from grader.worker.marshalling import arrived, copied, portable
-from grader.worker.observing.following import Follower
+from grader.worker.observing.following import LineFollower
 from grader.worker.performing import seed
 from grader.worker.trials.alarm import Alarm
-from grader.worker.trials.exchanging import CannotExchange, Source, Swap, functions_below
+from grader.worker.trials.exchanging import CannotExchange, LoadedSource, Swap, functions_below
 from grader.worker.trials.memory import State, StateChange, modules_below
 from grader.worker.trials.replaying import Keepers
 
@@ -31,7 +31,7 @@ _CALL_SECONDS = 0.4
 _MOST_NUMBERS = 1 << 14
 
 Function = Callable[..., object]
-Edit = Mapping[str, Sequence[Change]]
+Edit = Mapping[str, Sequence[TextChange]]
 Answer = torch.Tensor | None
 
 
@@ -56,7 +56,7 @@ class Trying:
         self._functions = functions_below(f"{root}{os.sep}", within)
         functions_of_files = itertools.chain(*self._functions.values())
         self._state = State(f"{root}{os.sep}", own, functions_of_files, within)
-        self._sources: dict[str, Source | None] = {}
+        self._sources: dict[str, LoadedSource | None] = {}
         self._clock = clock
         self._alarm = Alarm()
         self._staying: list[Swap] = []
@@ -74,7 +74,7 @@ class Trying:
             if trials.stays:
                 self._make(trials.edits[0], outcomes)
                 return outcomes
-            with Follower(self._root) as follower:
+            with LineFollower(self._root) as follower:
                 for call in trials.calls[: trials.follow]:
                     self._answer(call, ())
             outcomes.passed = follower.passed
@@ -162,7 +162,7 @@ class Trying:
         except CannotExchange:
             return None
 
-    def _swaps(self, file: str, changes: Sequence[Change]) -> Sequence[Swap]:
+    def _swaps(self, file: str, changes: Sequence[TextChange]) -> Sequence[Swap]:
         source = self._source(file)
         if source is None:
             raise CannotExchange
@@ -203,12 +203,12 @@ class Trying:
         answer = as_tensor(result)
         return answer if answer.numel() <= _MOST_NUMBERS else None
 
-    def _source(self, file: str) -> Source | None:
+    def _source(self, file: str) -> LoadedSource | None:
         if file not in self._sources:
             path = self._root / file
             self._sources[file] = None
             with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
-                self._sources[file] = Source(path, self._functions.get(str(path), []))
+                self._sources[file] = LoadedSource(path, self._functions.get(str(path), []))
         return self._sources[file]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.core.wire.trials import Change
-from grader.worker.trials.exchanging import Source, functions_below
+from grader.core.wire.trials import TextChange
+from grader.worker.trials.exchanging import LoadedSource, functions_below
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit
@@ -295,9 +295,9 @@ def test_what_is_made_when_a_file_is_loaded_is_exchanged_and_put_back(
     path.write_text(LOADED, encoding="utf-8")
     names: dict[str, object] = {"__file__": str(path), "__name__": "loaded"}
     exec(compile(LOADED, str(path), "exec", dont_inherit=True), names)
-    source = Source(path, functions_below(str(tmp_path))[str(path)])
+    source = LoadedSource(path, functions_below(str(tmp_path))[str(path)])
     start = LOADED.index(before)
-    swaps = source.exchange_for([Change(start, start + len(before), after)])
+    swaps = source.exchange_for([TextChange(start, start + len(before), after)])
     assert eval(asked, names) == was
     for swap in swaps:
         swap.apply()

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks.slips_corpus import build, load
-from grader.core.evidence import Evidence, Mending
+from grader.core.evidence import Evidence, Repair
 from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Where
 from grader.core.words import Told, Words
-from grader.explain.explainer.program import Program
-from grader.explain.explainer.retelling import Retelling
+from grader.explain.explainer.program import SubmissionProgram
+from grader.explain.explainer.retelling import ExplanationCache
 from grader.grading.job.client import JobClient
-from grader.grading.task import Question
-from grader.grading.turns import Turns
+from grader.grading.task import ExplanationTask
+from grader.grading.turns import ExplanationQueue
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.marks import rest_slow
@@ -92,7 +92,7 @@ def likeness(folder: Path, **files: str | bytes) -> bytes:
         file = folder / name.replace("__", ".")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    program = Program.below(folder)
+    program = SubmissionProgram.below(folder)
     assert program is not None
     return program.likeness
 
@@ -150,7 +150,7 @@ def test_a_form_feed_or_a_separator_in_a_text_ends_no_line(tmp_path):
     text = f"NAME = 'a\x0c\x85\u2028b'\n{DOUBLES}"
     write_files(tmp_path / "one", {"adapters.py": text})
     write_files(tmp_path / "two", {"adapters.py": f"#\n{text}"})
-    one, two = Program.below(tmp_path / "one"), Program.below(tmp_path / "two")
+    one, two = SubmissionProgram.below(tmp_path / "one"), SubmissionProgram.below(tmp_path / "two")
     assert one is not None
     assert two is not None
     assert one.likeness == two.likeness
@@ -166,13 +166,13 @@ def test_a_source_that_is_made_to_cost_is_no_program_or_mere_bytes(tmp_path, fil
         "large.bin": "x" * 2**24,
     }
     write_files(tmp_path, {"adapters.py": DOUBLES, file: contents[file]})
-    program = Program.below(tmp_path)
+    program = SubmissionProgram.below(tmp_path)
     assert program is None or set(program.files) == {"adapters.py"}
 
 
 def told(message: str, printed: str = "") -> Words:
     """Words for one test, with a line of them proved."""
-    mendings = (Mending(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),)
+    mendings = (Repair(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),)
     evidence = Evidence(printed=printed, mendings=mendings)
     return Words({"a test": Told(message, where=Where("adapters.py", 5))}, evidence=evidence)
 
@@ -181,10 +181,10 @@ def retold(folder: Path, text: str, words: Words) -> Words | None:
     """What of the words for `DOUBLES` is told again for another text."""
     write_files(folder / "one", {"adapters.py": DOUBLES})
     write_files(folder / "two", {"adapters.py": text})
-    one, two = Program.below(folder / "one"), Program.below(folder / "two")
+    one, two = SubmissionProgram.below(folder / "one"), SubmissionProgram.below(folder / "two")
     assert one is not None
     assert two is not None
-    retelling = Retelling()
+    retelling = ExplanationCache()
     retelling.learn("verdicts", one, words)
     assert retelling.words("other verdicts", two) is None
     return retelling.words("verdicts", two)
@@ -199,7 +199,7 @@ def test_every_line_that_is_named_is_followed(tmp_path):
         "(adapters.py, line 6: return x * SCALE) | or adapters.py, line 3: SCALE = 2",
         where=Where("adapters.py", 6),
     )
-    assert again.evidence.mendings == (Mending(("run_double",), (("adapters.py", 3),), 0, 0, 0.0),)
+    assert again.evidence.mendings == (Repair(("run_double",), (("adapters.py", 3),), 0, 0, 0.0),)
 
 
 @pytest.mark.parametrize(
@@ -223,14 +223,16 @@ def test_a_line_is_quoted_with_its_own_comment(tmp_path):
     assert retold(tmp_path, text, told("wrong (adapters.py, line 5: return x * SCALE)")) is None
 
 
-def question(name: str, verdicts: bytes) -> Question:
+def question(name: str, verdicts: bytes) -> ExplanationTask:
     grade = Grade(name, GradeStatus.GRADED, 0, 1, 0, "", "", 0.0, None, {}, ())
-    return Question(Entry(name, Path(name)), lambda: grade, verdicts)
+    return ExplanationTask(Entry(name, Path(name)), lambda: grade, verdicts)
 
 
 def test_an_explainer_goes_on_with_what_ended_alike():
     """What it has learned of the first helps with the others; nobody is idle meanwhile."""
-    turns = Turns(question(f"{kind}{n}", kind.encode()) for n in range(3) for kind in "abb")
+    turns = ExplanationQueue(
+        question(f"{kind}{n}", kind.encode()) for n in range(3) for kind in "abb"
+    )
     taken = [turns.take(who).entry.name[0] for who in ("me", "you", "me", "you", "you", "me")]
     assert taken == ["b", "a", "b", "a", "a", "b"]
     assert [turns.take(who).entry.name[0] for who in ("you", "me", "you")] == ["b", "b", "b"]

@@ -16,7 +16,7 @@ from grader.explain.deadline import Deadline, TooLate
 from grader.explain.layouts import RESULT, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import diagnose
 from grader.explain.mistakes.mistakes import KnownMistakes
-from grader.explain.walking import follow, steps_seen
+from grader.explain.walking import compare_steps, steps_seen
 from grader.testing.observation import Observation
 
 pytestmark = pytest.mark.unit
@@ -106,7 +106,7 @@ def test_every_layout_is_still_known(shape):
 def test_of_a_failed_exercise_one_call_is_repeated(catalogue):
     """However many of its tests fail; what it shows is told of all whose answer is wrong."""
     submission, seen = Submission(), wrong_in("run_0")
-    (followed,) = follow(catalogue, submission.ask, seen, failed_tests(seen)).values()
+    (followed,) = compare_steps(catalogue, submission.ask, seen, failed_tests(seen)).values()
     assert submission.asked == ["run_0"]
     for one in seen["run_0"]:
         assert followed.in_words(one.test) == "Right so far: doubled. Wrong: the result."
@@ -116,7 +116,7 @@ def test_of_a_failed_exercise_one_call_is_repeated(catalogue):
 def test_of_many_failed_exercises_a_few_are_followed(catalogue):
     """The first ones: others build on them."""
     submission, seen = Submission(), wrong_in(*(f"run_{number}" for number in range(50)))
-    followed = follow(catalogue, submission.ask, seen, failed_tests(seen))
+    followed = compare_steps(catalogue, submission.ask, seen, failed_tests(seen))
     assert [*followed] == submission.asked == list(seen)[: len(followed)]
     assert 1 < len(followed) < 10
 
@@ -125,7 +125,7 @@ def test_after_the_deadline_nobody_is_asked(catalogue):
     """Words may be missing, and nothing else."""
     submission, seen = Submission(), wrong_in("run_0", "run_1")
     over = Deadline.after(0)
-    assert follow(catalogue, submission.ask, seen, failed_tests(seen), over) == {}
+    assert compare_steps(catalogue, submission.ask, seen, failed_tests(seen), over) == {}
     assert diagnose(catalogue, seen, over) == {}
     assert submission.asked == []
 
@@ -140,7 +140,7 @@ def test_what_was_found_before_the_deadline_is_said(catalogue):
             object.__setattr__(deadline, "at", 0.0)
         return submission.ask(call)
 
-    followed = follow(catalogue, ask, seen, failed_tests(seen), deadline)
+    followed = compare_steps(catalogue, ask, seen, failed_tests(seen), deadline)
     assert submission.asked == ["run_0", "run_1"]
     assert set(followed) == {"run_0"}
 

@@ -10,11 +10,11 @@ import pytest
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.explain.repair.choice import chosen
-from grader.explain.repair.exercises import Mender
-from grader.explain.repair.questions import Asked
-from grader.explain.repair.ranking import Weighing
-from grader.explain.repair.search import Cost, FileEdit, Lines, Mend
-from grader.explain.repair.sources import Sources
+from grader.explain.repair.exercises import ExerciseRepair
+from grader.explain.repair.questions import CheckedCall
+from grader.explain.repair.ranking import EditRanking
+from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit
+from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.generating import edits_of
 from grader.testing.observation import Question
 
@@ -79,15 +79,15 @@ FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
 @pytest.fixture(name="sources")
 def _sources(tmp_path):
     (tmp_path / FILE).write_text(PROGRAM)
-    return Sources.below(tmp_path)
+    return EditableSources.below(tmp_path)
 
 
-def mends(*wanted: str, exercises: frozenset[str] = FIRST) -> list[Mend]:
+def mends(*wanted: str, exercises: frozenset[str] = FIRST) -> list[RepairEdit]:
     """Edits of the program, each by the line that it makes of one."""
     found = {}
     for edit in edits_of(PROGRAM):
         line = edit.applied(PROGRAM).splitlines()[edit.line - 1].strip()
-        found.setdefault(line, Mend(FileEdit(FILE, edit), 1.0, exercises, frozenset()))
+        found.setdefault(line, RepairEdit(FileEdit(FILE, edit), 1.0, exercises, frozenset()))
     return [found[one] for one in wanted]
 
 
@@ -142,9 +142,9 @@ def test_what_is_to_be_done_to_a_value_is_told_where_the_value_is_made(sources):
     assert choice.places[0].source == "result = abs(parts)"
 
 
-def weights(sources: Sources, *wanted: str) -> list[float]:
+def weights(sources: EditableSources, *wanted: str) -> list[float]:
     """What some edits weigh, each less than its cost where something speaks for it."""
-    weighing = Weighing(sources, ADAPTERS)
+    weighing = EditRanking(sources, ADAPTERS)
     return [weighing.weight(one.made) - one.made.edit.cost for one in mends(*wanted)]
 
 
@@ -183,35 +183,38 @@ def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
 class Found:
     """What a search found: likely mends, unlikely ones, and the lines that wrong calls pass."""
 
-    found: Sequence[Mend]
+    found: Sequence[RepairEdit]
     passed: Mapping[str, Lines]
-    unlikely: Sequence[Mend] = ()
+    unlikely: Sequence[RepairEdit] = ()
     cost: Cost = field(default_factory=Cost)
     left_out: int = 0
     sufficed: list[bool] = field(default_factory=list)
 
-    def mends(self, _sources: Sources, suffice: Callable[[Sequence[Mend]], bool]) -> Sequence[Mend]:
+    def mends(
+        self, _sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
+    ) -> Sequence[RepairEdit]:
         """What was found."""
         self.sufficed.append(suffice(self.found))
         return self.found if self.sufficed[-1] else [*self.found, *self.unlikely]
 
 
-def asked(*names: str) -> dict[str, list[Asked]]:
+def asked(*names: str) -> dict[str, list[CheckedCall]]:
     """A wrong call of each exercise."""
     call = Call("run", {})
     return {
-        name: [Asked(name, Question("test", 0, Aspect.VALUES, call), right=False)] for name in names
+        name: [CheckedCall(name, Question("test", 0, Aspect.VALUES, call), right=False)]
+        for name in names
     }
 
 
 def told(
-    sources: Sources,
-    by_exercise: Mapping[str, Sequence[Mend]],
+    sources: EditableSources,
+    by_exercise: Mapping[str, Sequence[RepairEdit]],
     lines: Mapping[str, Lines],
-    unlikely: Sequence[Mend] = (),
+    unlikely: Sequence[RepairEdit] = (),
 ):
     """The exercises for which a line is told, and the number of it."""
-    mender = Mender(
+    mender = ExerciseRepair(
         sources,
         ADAPTERS,
         lambda exercise, besides, _: Found(
@@ -277,10 +280,12 @@ def test_where_likely_edits_tell_a_line_no_others_are_tried(sources):
     assert told(sources, {"run_a": plain}, APART, other) == {"run_a": 7}
 
 
-def searched(sources: Sources, lines: Mapping[str, Lines], *names: str) -> dict[str, bool]:
+def searched(sources: EditableSources, lines: Mapping[str, Lines], *names: str) -> dict[str, bool]:
     """The exercises that are searched, none of which anything mends; whether unlikely edits too."""
     searches: dict[str, Found] = {}
-    mender = Mender(sources, ADAPTERS, lambda name, *_: searches.setdefault(name, Found((), lines)))
+    mender = ExerciseRepair(
+        sources, ADAPTERS, lambda name, *_: searches.setdefault(name, Found((), lines))
+    )
     list(mender.attempts(asked(*names)))
     return {name: True not in one.sufficed for name, one in searches.items()}
 

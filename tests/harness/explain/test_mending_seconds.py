@@ -13,10 +13,10 @@ import torch
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
-from grader.core.wire.trials import MAX_EDITS, Change, Outcomes, Trials
-from grader.explain.repair.questions import Asked
-from grader.explain.repair.search import Bounds, Search
-from grader.explain.repair.sources import Sources
+from grader.core.wire.trials import MAX_EDITS, Outcomes, TextChange, Trials
+from grader.explain.repair.questions import CheckedCall
+from grader.explain.repair.search import Search, SearchBounds
+from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.generating import edits_of
 from grader.testing.observation import Question
 from grader.worker.trials.trying import Trying
@@ -78,12 +78,12 @@ def test_time_goes_to_the_likely_edits_in_their_order_until_it_is_over(function,
         yield benches[-1]
 
     question = Question("test", 0, Aspect.VALUES, CALL)
-    asked = [Asked("run_sum", question, right=False)]
-    search = Search(Unanswerable(), new_bench, "run_sum", asked, bounds=Bounds(seconds=9.0))
-    sources = Sources.below(tmp_path)
+    asked = [CheckedCall("run_sum", question, right=False)]
+    search = Search(Unanswerable(), new_bench, "run_sum", asked, bounds=SearchBounds(seconds=9.0))
+    sources = EditableSources.below(tmp_path)
     assert search.mends(sources, lambda _found: False) == []
     in_order = [
-        {f"{NAME}.py": [Change(one.start, one.end, one.text) for one in edit.replacements]}
+        {f"{NAME}.py": [TextChange(one.start, one.end, one.text) for one in edit.replacements]}
         for edit in edits_of(PROGRAM)
     ]
     first, second = benches

@@ -11,11 +11,11 @@ from grader.core.replies import Reply
 from grader.core.wire.calls import Call
 from grader.explain.deadline import NEVER
 from grader.explain.explainer.explainer import Explainer
-from grader.explain.explainer.losses import Losses
-from grader.explain.explainer.workshop import Workshop
+from grader.explain.explainer.losses import LostTests
+from grader.explain.explainer.workshop import RepairWorkshop
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.grading.judge.judge import Judge
-from grader.sandbox.session import Limits, Sitting
+from grader.sandbox.session import Session, SessionLimits
 from grader.testing.suite.suite import Suite
 from tests.harness.conftest import write_files
 from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, astray
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.process
 class CountedCalls:
     """Asks a sitting, and counts the recorded calls."""
 
-    def __init__(self, sitting: Sitting) -> None:
+    def __init__(self, sitting: Session) -> None:
         self._sitting = sitting
         self.recorded: list[str] = []
 
@@ -44,13 +44,13 @@ def recorded_calls(folder: Path, adapters: str) -> list[str]:
     recorded: list[str] = []
 
     def grade(suite: Suite) -> None:
-        limits = Limits(100, 10, 10, 1 << 30)
+        limits = SessionLimits(100, 10, 10, 1 << 30)
         with seated(suite.assignment, folder, limits) as seat:
             counted = CountedCalls(seat.sitting)
             statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
             explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
-            workshop = Workshop(seat.sitting, seat.submission)
-            losses = Losses(seat.sitting, seat.submission.root)
+            workshop = RepairWorkshop(seat.sitting, seat.submission)
+            losses = LostTests(seat.sitting, seat.submission.root)
             assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
             recorded.extend(counted.recorded)
 

@@ -23,7 +23,7 @@ import grader as verbs
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.cluster.connection import connected
 from grader.grading.cluster.errand import BadReply, packed_reply, result_in, unpacked_reply
-from grader.grading.task import Graded, Task
+from grader.grading.task import GradedTask, Task
 from grader.intake.entry import Entry
 from grader.results.store import Store
 from tests.harness.cluster_fixtures import Cluster, jobs_of, running_cluster
@@ -337,6 +337,6 @@ def test_the_grade_of_another_submission_is_no_answer() -> None:
     """A worker that mixes up what it was sent must not mix up the class."""
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 1.0, 7, "hash", "suite", 0.1, None, {}, ())
     reply = {"grade": json.loads(json.dumps(grade.as_json(whole=True)))}
-    assert result_in(reply, task_of("bob")) == Graded(task_of("bob"), grade)
+    assert result_in(reply, task_of("bob")) == GradedTask(task_of("bob"), grade)
     with pytest.raises(BadReply, match="'bob'"):
         result_in(reply, task_of("alice"))

@@ -18,7 +18,7 @@ from grader.intake.copying.private_copy import CopyFailed
 from grader.sandbox import zygote
 from grader.sandbox.forkserver import ForkServer, ForkServerLost
 from grader.sandbox.forkservers import warm_zygote
-from grader.sandbox.session import Limits
+from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
 from tests.harness.seating import seated
@@ -98,7 +98,7 @@ RIGHT_TO_BE_ASKED = "def run_double(x):\n    return 2 * x\n"
 def graded_without(above: int, tiny: Path, tmp_path: Path) -> StudentFault | None:
     """Removes the folder so far above a submission's private copy, then has it imported."""
     folder = write_files(tmp_path / "alice", {"adapters.py": RIGHT_TO_BE_ASKED})
-    limits = Limits(20.0, 10.0, 100.0, 1 << 30)
+    limits = SessionLimits(20.0, 10.0, 100.0, 1 << 30)
     with seated(find_assignment(tiny), folder, limits) as seat:
         root = seat.submission.root
         shutil.rmtree([root, *root.parents][above])

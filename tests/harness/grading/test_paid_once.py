@@ -22,7 +22,7 @@ from grader.reports.export.gradescope import Display, results
 from grader.reports.feedback.letter import letters
 from grader.reports.single import print_grade
 from grader.results.decisions.opening import open_settling
-from grader.results.decisions.settlement import Kind
+from grader.results.decisions.settlement import ChangeKind
 from grader.results.store import Store
 from tests.harness import written
 from tests.harness.conftest import ROOT, TINY, write_files
@@ -165,7 +165,7 @@ def test_a_settlement_begins_with_what_is_carried(tmp_path):
         grade = a_grade("tom", a_verdict("run_rope", 0.0, 3.0), carried=carried)
         store.add(grade, "key", 0)
     (own,) = open_settling(Store.read(tmp_path)).settle(grade)
-    assert (own.machine, own.hundredths, own.of_kind(Kind.CARRIED)) == (0, 200, 200)
+    assert (own.machine, own.hundredths, own.of_kind(ChangeKind.CARRIED)) == (0, 200, 200)
     assert own.changes[0].source == "[tool.grader] carry_over"
 
 

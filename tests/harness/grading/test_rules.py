@@ -23,7 +23,7 @@ from grader.reports.complaints import complaints
 from grader.reports.single import print_grade
 from grader.sandbox.forbidden_uses import Uses
 from grader.testing.uses import in_words
-from grader.worker.observing.watching import Watch
+from grader.worker.observing.watching import CallWatch
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow
 
@@ -355,7 +355,7 @@ def watch(monkeypatch, tmp_path):
         monkeypatch.setattr(kind, "__init__", kind.__init__)
         monkeypatch.setattr(kind, "__call__", kind.__call__)
     names = [SDPA, "torch.nn.functional.softmax", "torch.nn.Linear", "torch.nn.MultiheadAttention"]
-    return Watch(names, tmp_path)
+    return CallWatch(names, tmp_path)
 
 
 class Narrow(nn.Linear):

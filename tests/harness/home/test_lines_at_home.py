@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Call
-from grader.core.wire.trials import Change, Trials
+from grader.core.wire.trials import TextChange, Trials
 from grader.worker.trials import alarm
 from grader.worker.trials.trying import Trying
 from tests.harness.conftest import TINY, write_files
@@ -315,8 +315,8 @@ def test_where_there_are_no_timers_a_thread_ends_a_call(tmp_path, monkeypatch):
     trying = Trying({"run_double": module.double}, tmp_path)
     start, bound = text.index("+= 1"), text.index("< 3")
     edits = [
-        {"windowless.py": [Change(start, start + 4, "-= 1")]},
-        {"windowless.py": [Change(bound, bound + 3, "< 2")]},
+        {"windowless.py": [TextChange(start, start + 4, "-= 1")]},
+        {"windowless.py": [TextChange(bound, bound + 3, "< 2")]},
     ]
     handler = signal.getsignal(signal.SIGTERM)
     outcomes = trying.perform(Trials([Call("run_double", {"x": torch.ones(1)})], 1, edits, 60.0))

@@ -17,16 +17,16 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.limits import Allowance, Limits
+from grader.intake.copying.limits import CopyLimits, FileAllowance
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
 
 pytestmark = pytest.mark.unit
 
 ADAPTERS = b"def run_softmax(in_features, dim): ...\n"
-SMALL = Limits(
-    source=Allowance(10, 10_000, 20_000),
-    data=Allowance(10, 100_000, 200_000),
+SMALL = CopyLimits(
+    source=FileAllowance(10, 10_000, 20_000),
+    data=FileAllowance(10, 100_000, 200_000),
     depth=5,
     entries=50,
     archive=3_000_000,
@@ -53,7 +53,7 @@ def a_tar(path: Path, *members: tuple[str, bytes] | tarfile.TarInfo, mode: str =
     return path
 
 
-def taken(archive: Path, limits: Limits = SMALL) -> Submission:
+def taken(archive: Path, limits: CopyLimits = SMALL) -> Submission:
     (into := archive.parent / "into").mkdir()
     return take_in(Entry("alice", archive), into, limits=limits)
 

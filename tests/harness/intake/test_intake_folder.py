@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.limits import Allowance, Limits
+from grader.intake.copying.limits import CopyLimits, FileAllowance
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
@@ -21,10 +21,10 @@ from grader.intake.fingerprint import fingerprint
 pytestmark = pytest.mark.unit
 
 ADAPTERS = "def run_softmax(in_features, dim): ...\n"
-SMALL = Limits(
-    source=Allowance(4, 1000, 2000),
-    notebooks=Allowance(1, 1000, 1000),
-    data=Allowance(3, 100, 250),
+SMALL = CopyLimits(
+    source=FileAllowance(4, 1000, 2000),
+    notebooks=FileAllowance(1, 1000, 1000),
+    data=FileAllowance(3, 100, 250),
     depth=3,
     entries=30,
 )
@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def taken(home: Path, limits: Limits = SMALL) -> Submission:
+def taken(home: Path, limits: CopyLimits = SMALL) -> Submission:
     return take_in(Entry(home.name, home), home.parent / "into", limits=limits)
 
 
@@ -143,7 +143,7 @@ def test_more_folders_than_the_limit_are_not_made(home: Path) -> None:
         (home / f"{number}/a/b").mkdir(parents=True)
         (home / f"{number}/a/b/data.bin").write_bytes(b"x")
         (home / f"{number}/a/b/more.bin").write_bytes(b"xx")
-    limits = Limits(depth=4, folders=7)
+    limits = CopyLimits(depth=4, folders=7)
     submission = taken(home, limits)
     assert copied(submission) == {
         "adapters.py",

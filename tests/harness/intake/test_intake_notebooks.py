@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.limits import Allowance, Limits
+from grader.intake.copying.limits import CopyLimits, FileAllowance
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
 
@@ -262,6 +262,6 @@ def test_too_many_cells_are_refused(tmp_path: Path) -> None:
     """Each would be a file."""
     path = a_notebook(tmp_path / "work.ipynb", *["x = 1"] * 11)
     (tmp_path / "into").mkdir()
-    limits = Limits(source=Allowance(10, 1000, 1000))
+    limits = CopyLimits(source=FileAllowance(10, 1000, 1000))
     with pytest.raises(Unreadable, match="more than 10 code cells"):
         take_in(Entry("alice", path), tmp_path / "into", limits=limits)

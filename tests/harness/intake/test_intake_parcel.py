@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Unreadable
-from grader.grading.cluster.errand import Errand
+from grader.grading.cluster.errand import RemoteRequest
 from grader.grading.task import Task
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry, Piece
-from grader.intake.parcel import Parcel, pack, unpack
+from grader.intake.parcel import SubmissionPackage, pack, unpack
 from tests.harness.export_fixtures import a_verdict
 
 pytestmark = pytest.mark.unit
@@ -179,8 +179,10 @@ def test_a_submission_is_the_same_after_its_journey(
     home.mkdir()
     away.mkdir()
     entry = hand_in(home)
-    errand = Errand.of(Task(entry, 0, "hash", "key", (a_verdict("run_softmax"),)), pack(entry))
-    arrived = Errand.unpacked(*errand.packed())
+    errand = RemoteRequest.of(
+        Task(entry, 0, "hash", "key", (a_verdict("run_softmax"),)), pack(entry)
+    )
+    arrived = RemoteRequest.unpacked(*errand.packed())
     assert arrived == errand
     there = unpack(arrived.parcel, arrived.name, away)
     assert Entry.from_json(there.as_json()) == there
@@ -204,5 +206,5 @@ def test_a_name_that_means_another_place_elsewhere_does_not_travel(tmp_path: Pat
 
 def test_a_parcel_that_is_damaged_is_unreadable(tmp_path: Path) -> None:
     """It stops nothing but itself."""
-    there = unpack(Parcel("work", is_folder=True, content=b"no tar"), "ann", tmp_path)
+    there = unpack(SubmissionPackage("work", is_folder=True, content=b"no tar"), "ann", tmp_path)
     assert "damaged" in there.refused

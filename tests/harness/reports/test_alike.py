@@ -23,7 +23,7 @@ from grader.reports.pages.alike import write_alike
 from grader.reports.similarity.client import SourcesClient
 from grader.reports.similarity.comparing import compare, compare_entries
 from grader.reports.similarity.passages import passages
-from grader.reports.similarity.sources import SourceFile, Sources
+from grader.reports.similarity.sources import ComparedFile, ComparedSources
 from grader.reports.similarity.tokens import tokens
 from grader.results.store import Store
 from tests.harness.pages_browser import LOOKS, opened
@@ -125,9 +125,9 @@ def test_one_line_again_and_again_takes_time_by_its_number():
     assert time.process_time() - before < 10
 
 
-def _of_prints(numbers: list[int]) -> Sources:
+def _of_prints(numbers: list[int]) -> ComparedSources:
     lines = np.arange(len(numbers))
-    return Sources((SourceFile("a.py", "", np.array(numbers), lines, lines),))
+    return ComparedSources((ComparedFile("a.py", "", np.array(numbers), lines, lines),))
 
 
 def test_what_the_course_handed_out_is_not_alike(tmp_path: Path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.verdict import Aspect, Where
-from grader.reports.export.github import Annotation, Sources, annotated, step_summary
+from grader.reports.export.github import Annotation, SourcePaths, annotated, step_summary
 from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
 from tests.harness.conftest import write_files
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable
@@ -64,8 +64,8 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def sources(repository: Path, submission: str = "submission") -> Sources:
-    return Sources(repository / submission, "adapters.py", repository)
+def sources(repository: Path, submission: str = "submission") -> SourcePaths:
+    return SourcePaths(repository / submission, "adapters.py", repository)
 
 
 def test_a_failure_is_an_annotation_at_the_student_s_line(repository: Path) -> None:

@@ -14,7 +14,7 @@ from grader.core.verdict import Aspect, Grade, Status, Visibility, Where
 from grader.grading.judge.gate import gated
 from grader.reports.export.gradescope import (
     Display,
-    Shown,
+    VisibleWhen,
     not_graded,
     progress,
     results,
@@ -118,8 +118,10 @@ def test_students_see_a_total_because_nothing_is_hidden() -> None:
     assert {test["visibility"] for test in found["tests"]} == {"visible"}
 
 
-@pytest.mark.parametrize("shown", [Shown.HIDDEN, Shown.AFTER_DUE_DATE, Shown.AFTER_PUBLISHED])
-def test_what_hidden_tests_found_can_be_kept_from_students(shown: Shown) -> None:
+@pytest.mark.parametrize(
+    "shown", [VisibleWhen.HIDDEN, VisibleWhen.AFTER_DUE_DATE, VisibleWhen.AFTER_PUBLISHED]
+)
+def test_what_hidden_tests_found_can_be_kept_from_students(shown: VisibleWhen) -> None:
     """Then the visible entries and the text above them tell of the public tests only."""
     found = read(results(mixed_grade(), Display(hidden_tests=shown)))
     by_visibility = {v: [t for t in found["tests"] if t["visibility"] == v] for v in VISIBILITIES}
@@ -167,7 +169,7 @@ def test_visible_points_tell_nothing_of_hidden_values() -> None:
         hidden = a_verdict("run_rope", 2.0 * right, 2.0)
         other = values._replace(aspect=Aspect.DISCIPLINE, score=1.0, max_score=1.0)
         grade = a_grade("alice", *gated([values, hidden, other]))
-        found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+        found = read(results(grade, Display(hidden_tests=VisibleWhen.HIDDEN)))
         assert found["score"] == grade.score == (5.0 if right else 2.5)
         seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
     assert seen[0] == seen[1]
@@ -188,7 +190,7 @@ def test_visible_words_tell_nothing_of_hidden_values() -> None:
             diagnosis=None, message=None,
         )  # fmt: skip
         grade = a_grade("alice", *gated([hidden, public, also, other]))
-        found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+        found = read(results(grade, Display(hidden_tests=VisibleWhen.HIDDEN)))
         seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
     assert seen[0] == seen[1]
 
@@ -276,7 +278,7 @@ def test_results_on_the_way_hold_what_was_reached() -> None:
 
 def test_results_on_the_way_hide_what_the_final_ones_would() -> None:
     """They mix public and hidden tests, so they are shown when the hidden ones are."""
-    found = read(progress(WORTH, mixed_grade().tests, Display(hidden_tests=Shown.HIDDEN)))
+    found = read(progress(WORTH, mixed_grade().tests, Display(hidden_tests=VisibleWhen.HIDDEN)))
     assert {test["visibility"] for test in found["tests"]} == {"hidden"}
 
 
@@ -288,5 +290,5 @@ def with_visibility(grade: Grade, visibility: Visibility) -> Grade:
 def test_an_assignment_without_hidden_tests_hides_nothing() -> None:
     """There is nothing to keep back, so students keep their total."""
     grade = with_visibility(mixed_grade(), Visibility.PUBLIC)
-    found = read(results(grade, Display(hidden_tests=Shown.HIDDEN)))
+    found = read(results(grade, Display(hidden_tests=VisibleWhen.HIDDEN)))
     assert {test["visibility"] for test in found["tests"]} == {"visible"}

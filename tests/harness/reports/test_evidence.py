@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, Walk, in_six_digits
+from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, StepWalk, in_six_digits
 from grader.core.verdict import Grade, GradeStatus, Where
 from grader.explain.excerpts import excerpts
 from grader.results.store import Store
@@ -21,7 +21,7 @@ EVIDENCE = Evidence(
         ),
     ),
     walks=(
-        Walk(
+        StepWalk(
             "run_x", "tests/public/test_x.py::test_y",
             (StepSeen("scores", (1, 4), (4, 1), True), StepSeen("weights", (1, 4), None, None)),
         ),

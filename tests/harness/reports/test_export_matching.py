@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.core.submission import Author
-from grader.reports.export.matching import Directory, NoRow, Row
+from grader.reports.export.matching import Directory, NoRow, PersonRow
 
 pytestmark = pytest.mark.unit
 
@@ -20,7 +20,8 @@ CLASS = (
     ("王小明", "130", "s130", "wang"),
 )
 DIRECTORY = Directory(
-    Row(number, name, keys, (name,)) for number, (name, *keys) in enumerate(map(tuple, CLASS), 1)
+    PersonRow(number, name, keys, (name,))
+    for number, (name, *keys) in enumerate(map(tuple, CLASS), 1)
 )
 
 
@@ -108,7 +109,7 @@ def test_a_number_counts_for_another_spelling_of_the_name() -> None:
 def test_a_group_stands_for_all_who_are_in_it() -> None:
     """Moodle's download names the team alone; who is in it, the worksheet says."""
     directory = Directory(
-        Row(number, f"row {number}", (str(number),), (f"Person {number}",), (group,))
+        PersonRow(number, f"row {number}", (str(number),), (f"Person {number}",), (group,))
         for number, group in enumerate(["Group A", "Group B", "Group A"], 1)
     )
     assert [row.number for row in directory.rows_of(Author("Group A", "2"))] == [1, 3]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, Walk
+from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, StepWalk
 from grader.core.submission import Author
 from grader.core.verdict import Grade, Status, Verdict, Visibility, Where
 from grader.reports.pages.rendering import as_json
@@ -52,7 +52,7 @@ def the_hostile() -> Grade:
     ]
     evidence = Evidence(
         pictures=(Picture(tests[1].id, MARKUP, (MARKUP, MARKUP), (1, 2), (0.0, 1.0), (1.0, 0.0)),),
-        walks=(Walk(tests[1].exercise, tests[1].id, (StepSeen(MARKUP, (1,), (2,), False),)),),
+        walks=(StepWalk(tests[1].exercise, tests[1].id, (StepSeen(MARKUP, (1,), (2,), False),)),),
         excerpts=(Excerpt(MARKUP, 1, (MARKUP, f"# {MARKUP}", f"'''{MARKUP}", MARKUP)),),
         printed=MARKUP + CONTROLS,
     )

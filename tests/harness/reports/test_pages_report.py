@@ -8,7 +8,7 @@ import pytest
 
 from grader.core.verdict import Diagnosis, Grade, Status
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.class_page.counts import Tally, ranked
+from grader.reports.pages.class_page.counts import MistakeCounts, ranked
 from grader.reports.pages.class_page.similarity import by_similarity
 from grader.reports.pages.report import write_report
 from grader.reports.pages.submission_page.graded import Graded
@@ -122,7 +122,7 @@ def test_the_class_is_counted(tmp_path):
 def test_mistakes_are_ranked_by_who_made_them():
     """Once a submission, however many of its tests and exercises a mistake explains."""
     half, mask = (Diagnosis(name, f"{name} explained", "hint") for name in ("half", "mask"))
-    tally = Tally()
+    tally = MistakeCounts()
     classes = [
         [("run_x", half), ("run_y", half), ("run_y", half)],
         [("run_x", mask)],

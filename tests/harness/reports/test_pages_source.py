@@ -7,7 +7,7 @@ import pytest
 from grader.core.evidence import Excerpt
 from grader.core.verdict import Where
 from grader.explain.excerpts import excerpts
-from grader.explain.repair.sources import Sources
+from grader.explain.repair.sources import EditableSources
 from grader.reports.pages.submission_page.highlighting import highlighted
 from tests.harness.pages_fixtures import SOURCE
 
@@ -102,6 +102,6 @@ def test_a_line_ends_where_python_ends_it(tmp_path, char):
     (tmp_path / "mine.py").write_text(f"a = '{char}'\nb = 2\r\nc = 3\n", "utf-8")
     (excerpt,) = excerpts(tmp_path, [Where("mine.py", 3)])
     assert excerpt.lines == ("a = ' '", "b = 2", "c = 3")
-    sources = Sources.of(tmp_path, [tmp_path / "mine.py"])
+    sources = EditableSources.of(tmp_path, [tmp_path / "mine.py"])
     assert sources.line("mine.py", 2) == "b = 2"
     assert sources.count("mine.py", "c = 3") == 1

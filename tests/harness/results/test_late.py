@@ -14,9 +14,9 @@ from grader.core.submission import Author
 from grader.intake.discovery import discover
 from grader.results.decisions.decision import BadDecisions
 from grader.results.decisions.file import append_decision
-from grader.results.decisions.late import Allowance, HandingIn, lateness
+from grader.results.decisions.late import HandingIn, LateAllowance, lateness
 from grader.results.decisions.opening import open_settling
-from grader.results.decisions.settlement import Kind, Settlement, in_words
+from grader.results.decisions.settlement import ChangeKind, Settlement, in_words
 from grader.results.results import Results
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict, exported
@@ -34,7 +34,7 @@ def at(text: str) -> HandingIn:
     return HandingIn(datetime.datetime.fromisoformat(text).replace(tzinfo=ZURICH), marked=False)
 
 
-def cost(rule: LateRule, text: str, allowance: Allowance = Allowance()) -> int:  # noqa: B008
+def cost(rule: LateRule, text: str, allowance: LateAllowance = LateAllowance()) -> int:  # noqa: B008
     """The hundredths that 80 of 100 points lose."""
     return lateness(rule, at(text), allowance, 8000, 10_000).cost
 
@@ -84,29 +84,29 @@ def test_a_day_is_a_day_on_the_clock_when_the_clocks_change() -> None:
 
 def test_the_sentence_says_when_how_late_and_what_for() -> None:
     """A student can check it with a calendar."""
-    late = lateness(RULE, at("2026-10-05T14:03"), Allowance(), 8000, 10_000)
+    late = lateness(RULE, at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
     assert late.sentence == (
         "handed in on 2026-10-05 14:03 CEST, day 2 after the due date (2026-10-03 23:59 CEST): "
         "10 % of the points reached a day"
     )
     spending = LateRule(due=DUE, zone="Europe/Zurich", percent=10, days=1)
-    late = lateness(spending, at("2026-10-05T14:03"), Allowance(), 8000, 10_000)
+    late = lateness(spending, at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
     assert ": free days spent: 1 of 1; for the rest 10 % of the points" in late.sentence
 
 
 def test_an_extension_takes_the_deduction_away() -> None:
     """By a new date or by days; it moves the last day by as much."""
     rule = LateRule(DUE, "Europe/Zurich", percent=10, last=datetime.datetime(2026, 10, 5, 23, 59))
-    until = Allowance(until=datetime.datetime(2026, 10, 6, 12))
+    until = LateAllowance(until=datetime.datetime(2026, 10, 6, 12))
     assert cost(rule, "2026-10-06T12:00") == 8000
     assert cost(rule, "2026-10-06T12:00", until) == 0
     assert cost(rule, "2026-10-06T12:01", until) == 800
-    assert cost(rule, "2026-10-05T12:00", Allowance(more_days=2)) == 0
+    assert cost(rule, "2026-10-05T12:00", LateAllowance(more_days=2)) == 0
 
 
 def test_an_extension_never_makes_anybody_due_earlier() -> None:
     """A date that has passed is a typing error, and costs nobody points."""
-    assert cost(RULE, "2026-10-03T12:00", Allowance(until=datetime.datetime(2026, 9, 1))) == 0
+    assert cost(RULE, "2026-10-03T12:00", LateAllowance(until=datetime.datetime(2026, 9, 1))) == 0
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_late_without_a_rule_or_a_time_is_for_somebody_to_decide(
     rule: LateRule | None, handing_in: HandingIn, said: str
 ) -> None:
     """Nothing is taken off by guessing."""
-    late = lateness(rule, handing_in, Allowance(), 8000, 10_000)
+    late = lateness(rule, handing_in, LateAllowance(), 8000, 10_000)
     assert said in late.undecided
     assert bool(late.undecided) == bool(said)
     assert late.cost == 0
@@ -200,9 +200,9 @@ def test_the_deduction_is_a_change_of_its_own_in_what_people_get(tmp_path: Path)
     append_decision(file, "points", {**why, "by": 1})
     own = settled(results)["Alice Apple"]
     assert [(change.kind, change.points) for change in own.changes] == [
-        (Kind.DECIDED, 10.0),
-        (Kind.LATE, -18.0),
-        (Kind.DECIDED, 1.0),
+        (ChangeKind.DECIDED, 10.0),
+        (ChangeKind.LATE, -18.0),
+        (ChangeKind.DECIDED, 1.0),
     ]
     assert in_words(own.changes[1]).startswith("−18 points: handed in on 2026-10-05 12:00 CEST")
     assert exported("csv", results).column("late", "name")["Alice Apple"] == "yes"

@@ -16,7 +16,7 @@ from grader.core.verdict import Aspect, Carried, Grade, Status, Verdict
 from grader.results.decisions.effects import effects
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
-from grader.results.decisions.settlement import Kind, Settlement
+from grader.results.decisions.settlement import ChangeKind, Settlement
 from grader.results.results import Results
 from tests.harness.export_fixtures import (
     a_batch,
@@ -94,7 +94,7 @@ def test_points_become_a_number_or_change_by_one(tmp_path: Path) -> None:
         "lara": 5.0,
     }
     (change,) = found["Alice Apple"].changes
-    assert (change.kind, change.hundredths, change.exercise) == (Kind.DECIDED, 250, "run_mha")
+    assert (change.kind, change.hundredths, change.exercise) == (ChangeKind.DECIDED, 250, "run_mha")
     assert change.source == "decisions.toml:5"
 
 

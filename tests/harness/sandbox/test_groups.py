@@ -12,7 +12,7 @@ import pytest
 
 from grader.sandbox.cgroups.finding import find_ground
 from grader.sandbox.cgroups.ground import Ground, NoGround
-from grader.sandbox.cgroups.group import Bounds, Group
+from grader.sandbox.cgroups.group import Group, GroupBounds
 from grader.sandbox.cgroups.hierarchies import Hierarchy, hierarchies
 from grader.sandbox.cgroups.sweeping import sweep
 from grader.sandbox.cgroups.v2 import parents
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
 MB = 1 << 20
-BOUNDS = Bounds(memory=64 * MB, tasks=50)
+BOUNDS = GroupBounds(memory=64 * MB, tasks=50)
 # A member does nothing before it is told that it is one.
 BEGIN = "import mmap, os, resource, sys, threading; sys.stdin.readline()\n"
 
@@ -43,7 +43,7 @@ def new_group(ground) -> Iterator[Callable[..., Group]]:
     """Makes groups that vanish with the test."""
     groups: list[Group] = []
 
-    def new(bounds: Bounds = BOUNDS) -> Group:
+    def new(bounds: GroupBounds = BOUNDS) -> Group:
         groups.append(ground.new(f"test-{len(groups)}", bounds))
         return groups[-1]
 
@@ -183,7 +183,7 @@ done.set()
 
 def test_threads_beyond_the_bound_do_not_start(new_group):
     """A submission gets an error of its own."""
-    group = new_group(Bounds(memory=64 * MB, tasks=10))
+    group = new_group(GroupBounds(memory=64 * MB, tasks=10))
     assert run(group, MANY_THREADS) == (0, "10 can't start new thread\n")
     assert was_refused_tasks(group)
 
@@ -248,11 +248,11 @@ def test_a_process_that_is_gone_is_not_added(new_group):
 
 FINDER = """
 import subprocess, sys
-from grader.sandbox.cgroups.group import Bounds
+from grader.sandbox.cgroups.group import GroupBounds
 from grader.sandbox.cgroups.finding import find_ground
 ground = find_ground()
 with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
-    ground.new("worker", Bounds(64 << 20, 50)).add(sleeping.pid)
+    ground.new("worker", GroupBounds(64 << 20, 50)).add(sleeping.pid)
     print(sleeping.pid)
     print(*ground.folders, flush=True)
     sys.stdin.readline()

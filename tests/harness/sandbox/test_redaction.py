@@ -11,7 +11,7 @@ from grader.core.wire.calls import Raised
 from grader.explain.exceptions.explaining import explanation_of
 from grader.sandbox.environment import Environment
 from grader.sandbox.redaction import redacted, without_places
-from grader.worker.making import Workshop
+from grader.worker.making import ScriptFiles
 
 pytestmark = pytest.mark.unit
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.unit
 @pytest.fixture
 def given() -> Path:
     """Where a test has a file for the submission."""
-    return Path(Workshop().new_place("model.pt"))
+    return Path(ScriptFiles().new_place("model.pt"))
 
 
 def absent(path: Path) -> Raised:

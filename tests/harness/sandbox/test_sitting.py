@@ -9,7 +9,7 @@ import pytest
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
-from grader.sandbox.session import Limits
+from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
 from tests.harness.seating import seated
@@ -34,7 +34,7 @@ def test_a_helper_that_hangs_leaves_time_for_what_does_without_it(tiny, tmp_path
     """Five exercises that hang twice each would need eight seconds of six, of its own."""
     monkeypatch.setattr("grader.sandbox.session.WALL_FACTOR", 100)
     folder = write_files(tmp_path / "alice", {"adapters.py": SHARED})
-    limits = Limits(6.0, 0.8, 600.0, 1 << 30)
+    limits = SessionLimits(6.0, 0.8, 600.0, 1 << 30)
     said = []
     with seated(find_assignment(tiny), folder, limits) as seat:
         for adapter in 2 * ["run_a", "run_b", "run_c", "run_d", "run_e"]:
@@ -75,7 +75,7 @@ def run_small():
 def test_what_it_costs_to_read_an_answer_is_the_submissions_time(tiny, tmp_path):
     """Megabytes of JSON take the judge as long as an honest submission has in all."""
     folder = write_files(tmp_path / "alice", {"adapters.py": JUNK})
-    with seated(find_assignment(tiny), folder, Limits(60.0, 30.0, 600.0, 1 << 30)) as seat:
+    with seated(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as seat:
         seat.sitting.ask(Call("run_small", {}))
         before = seat.sitting.used
         reading = time.thread_time()

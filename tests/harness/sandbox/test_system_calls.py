@@ -32,7 +32,7 @@ from grader.worker.confinement.seccomp.allowed import allowed_names
 from grader.worker.confinement.seccomp.denied import denied_names
 from grader.worker.confinement.seccomp.filter import listing, why_not_listed
 from grader.worker.confinement.seccomp.numbers import native_architecture, number_of
-from grader.worker.confinement.seccomp.program import Program
+from grader.worker.confinement.seccomp.program import FilterProgram
 from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
 
 HERE = Path(__file__).parents[1]
@@ -294,7 +294,7 @@ def test_without_the_list_what_is_denied_is_refused_and_the_isolation_says_so():
     ], done.stderr
 
 
-def decided(program: Program, architecture: int, number: int, *arguments: int) -> int:
+def decided(program: FilterProgram, architecture: int, number: int, *arguments: int) -> int:
     """What the kernel would decide by a program: a second reading of its instructions."""
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, architecture, 0, *words)

@@ -15,7 +15,7 @@ from grader.core.wire.frames import receive
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.testing.handles.scripts import call_of
-from grader.testing.suite.memory import Asked, Interview
+from grader.testing.suite.memory import AnsweredCall, RememberedSession
 
 pytestmark = pytest.mark.unit
 
@@ -74,7 +74,7 @@ def test_a_loop_crosses_once() -> None:
 
 def test_an_answer_is_another_calls_once_the_scripts_part() -> None:
     """Scripts that differ in one step have the same ends: what came of one is not the other's."""
-    known = [Asked(call, Answer(1.0, digest=b"1")) for call in calls_of(loop(4))]
+    known = [AnsweredCall(call, Answer(1.0, digest=b"1")) for call in calls_of(loop(4))]
     steps = loop(4)
     steps[6] = Step(0, Doing.WRITE, "grad", (torch.full((2,), 77.0),))
     asked: list[Call] = []
@@ -83,7 +83,7 @@ def test_an_answer_is_another_calls_once_the_scripts_part() -> None:
         asked.append(call)
         return Answer(2.0, digest=b"2")
 
-    interview = Interview(ask, known)
+    interview = RememberedSession(ask, known)
     given = [interview.ask(call).value for call in calls_of(steps)]
     assert given == [1.0, 2.0, 2.0, 2.0]
     assert len(asked) == 3

@@ -21,7 +21,7 @@ from grader.testing.handles.handle import BrokenReference, Reference, Student
 from grader.testing.outcome import StudentFault
 from grader.testing.two_processes import in_two_processes
 from grader.worker import making
-from grader.worker.making import Workshop
+from grader.worker.making import ScriptFiles
 
 pytestmark = pytest.mark.unit
 
@@ -339,7 +339,7 @@ def test_a_folder_of_very_many_files_is_told():
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
     """Files are removed with the script that they are of, at home and in the judge."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    shop = Workshop()
+    shop = ScriptFiles()
     path = shop.make("file", ["a.txt", b"x"], {})
     stream = shop.make("as_stream", [path], {})
     assert path.is_file()

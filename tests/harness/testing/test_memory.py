@@ -13,7 +13,13 @@ from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call, encode_answer
 from grader.core.wire.frames import receive
 from grader.testing.outcome import StudentFault
-from grader.testing.suite.memory import MOST_HELD, Asked, FailedTests, Interview, Memory
+from grader.testing.suite.memory import (
+    MOST_HELD,
+    AnsweredCall,
+    FailedTests,
+    Memory,
+    RememberedSession,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -45,7 +51,10 @@ class Submission:
 
 def learned(*answers: int | None, digested: bool = True) -> Memory:
     """A memory of one test with two calls that got these answers."""
-    interview, status = Interview(Submission(*answers, digested=digested).ask, ()), Status.PASSED
+    interview, status = (
+        RememberedSession(Submission(*answers, digested=digested).ask, ()),
+        Status.PASSED,
+    )
     try:
         for call in (FIRST, SECOND):
             interview.ask(call)
@@ -60,7 +69,7 @@ def test_a_test_of_very_many_calls_is_not_remembered():
     """An iterator without an end gives as many answers as it is asked for."""
     memory, calls = Memory(most=8), 9
     answer = Answer(value=4, digest=b"4")
-    memory.learn(TEST, [Asked(FIRST, answer)] * calls, remembered(Status.FAILED))
+    memory.learn(TEST, [AnsweredCall(FIRST, answer)] * calls, remembered(Status.FAILED))
     assert memory.follow(TEST, Submission(4).ask) == ([], None)
 
 
@@ -79,7 +88,7 @@ def test_another_answer_leads_to_no_verdict():
         submission = Submission(*answers, 9)
         asked, outcome = memory.follow(TEST, submission.ask)
         assert outcome is None
-        interview = Interview(submission.ask, asked)
+        interview = RememberedSession(submission.ask, asked)
         assert interview.ask(FIRST).value == answers[0]
         assert interview.ask(SECOND).value == (answers[1] if len(answers) > 1 else 9)
         assert submission.calls == [1, 2]
@@ -89,8 +98,8 @@ def test_another_answer_leads_to_no_verdict():
 def test_a_call_that_was_not_foreseen_is_asked_for():
     """A test may go another way than the one before."""
     submission = Submission(5, 8)
-    asked = [Asked(FIRST, submission.ask(FIRST))]
-    assert Interview(submission.ask, asked).ask(SECOND).value == 8
+    asked = [AnsweredCall(FIRST, submission.ask(FIRST))]
+    assert RememberedSession(submission.ask, asked).ask(SECOND).value == 8
 
 
 def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
@@ -99,7 +108,7 @@ def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
     frame = receive(lambda size: bytearray(stream.read(size)))
     sealed = Sealed(frame, frame.digest())
     submission = Submission(8)
-    interview = Interview(submission.ask, [Asked(FIRST, sealed)])
+    interview = RememberedSession(submission.ask, [AnsweredCall(FIRST, sealed)])
     assert interview.ask(FIRST).value == 5
     assert interview.ask(SECOND).value == 8
     memory = Memory()
@@ -129,7 +138,7 @@ def test_of_a_class_that_answers_in_many_ways_the_latest_are_remembered():
     memory = Memory()
     for value in range(200):
         answer = Answer(value=value, digest=bytes([value]))
-        memory.learn(TEST, [Asked(FIRST, answer)], remembered(Status.FAILED))
+        memory.learn(TEST, [AnsweredCall(FIRST, answer)], remembered(Status.FAILED))
     assert memory.follow(TEST, Submission(199).ask)[1] is not None
     assert memory.follow(TEST, Submission(3).ask)[1] is None
 
@@ -158,7 +167,7 @@ def test_the_second_of_two_equal_submissions_is_graded_like_the_first(grade):
 def test_answers_to_one_test_are_bounded_together():
     """An adapter that returns megabytes again and again is at fault, even if none is wrong."""
     answers = (Answer(value=number, size=MOST_HELD // 3) for number in range(4))
-    interview = Interview(lambda _: next(answers), ())
+    interview = RememberedSession(lambda _: next(answers), ())
     for _ in range(3):
         interview.ask(FIRST)
     with pytest.raises(StudentFault, match="take more than 64 MB"):
@@ -170,7 +179,7 @@ def test_answers_of_failed_tests_are_bounded_together():
     """The latest are kept; what is not kept is asked for again where it is wanted."""
     failed = FailedTests(most=10)
     for number in range(5):
-        failed.keep(f"test {number}", [Asked(FIRST, Answer(value=number, size=4))])
+        failed.keep(f"test {number}", [AnsweredCall(FIRST, Answer(value=number, size=4))])
     assert [number for number in range(5) if f"test {number}" in failed] == [3, 4]
-    failed.keep("large", [Asked(FIRST, Answer(value=0, size=11))])
+    failed.keep("large", [AnsweredCall(FIRST, Answer(value=0, size=11))])
     assert failed.asked("large") == failed.asked("test 4") == ()

@@ -11,7 +11,7 @@ from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.points import Gate, hundredths, points_of, scaled, shared_out, total
 from grader.core.verdict import Aspect, Status, Verdict, Visibility
 from grader.grading.judge.gate import gated
-from grader.home.tally import ExerciseTally
+from grader.home.tally import ExerciseCounts
 from grader.testing.exercise import Membership
 from grader.testing.suite.points import share_points
 
@@ -149,7 +149,7 @@ def test_points_at_home_follow_the_same_rule():
         ("missing", False, 5),
     ]
     for order in itertools.permutations(tests):
-        tally = ExerciseTally()
+        tally = ExerciseCounts()
         for outcome, is_of_values, worth in order:
             tally.add(outcome, is_of_values, worth)
         assert (tally.points, tally.possible, tally.counts_less) == (50, 105, True)

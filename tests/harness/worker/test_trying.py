@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Call
-from grader.core.wire.trials import Change, Outcomes, Trials
+from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.worker.trials.trying import Trying
 
 pytestmark = pytest.mark.unit
@@ -228,7 +228,7 @@ def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying
 def changed(trying: Trying, file: str, text: str, old: str, new: str) -> Outcomes:
     """What comes of one edit that exchanges a text which stands in the program once."""
     start = text.index(old)
-    edits = [{file: [Change(start, start + len(old), new)]}]
+    edits = [{file: [TextChange(start, start + len(old), new)]}]
     return trying.perform(Trials([CALL], 1, edits, 10.0))
 
 
@@ -271,7 +271,7 @@ def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
     finally:
         gc.unfreeze()
     start = program.index("1)")
-    edits = [{file: [Change(start, start + 1, new)]} for new in ("2.0", "2")]
+    edits = [{file: [TextChange(start, start + 1, new)]} for new in ("2.0", "2")]
     outcomes = trying.perform(Trials([CALL], 1, edits, 10.0))
     assert outcomes.of(0, 0) is None
     assert torch.equal(outcomes.of(1, 0), torch.tensor([[1.0], [2.0]]))
@@ -286,8 +286,8 @@ def test_a_loop_that_an_edit_makes_endless_is_ended(loaded, tmp_path, new):
     text = (tmp_path / file).read_text()
     loop, three = text.index("x = x + 0"), text.index("3")
     edits = [
-        {file: [Change(loop, loop + 9, new)]},
-        {file: [Change(three, three + 1, "2")]},
+        {file: [TextChange(loop, loop + 9, new)]},
+        {file: [TextChange(three, three + 1, "2")]},
     ]
     outcomes = trying.perform(Trials([CALL], 1, edits, 10.0))
     assert outcomes.of(0, 0) is None
@@ -325,7 +325,7 @@ def test_the_lines_that_a_call_passes_are_told(loaded, tmp_path):
 def test_an_edit_of_another_s_file_is_none(loaded):
     """Only what lies below the submission's root is exchanged."""
     trying, _ = loaded("def run_double(x):\n    return x * 3\n")
-    edits = [{"../other.py": [Change(0, 1, "2")]}]
+    edits = [{"../other.py": [TextChange(0, 1, "2")]}]
     assert trying.perform(Trials([CALL], 1, edits, 10.0)).given == {}
 
 
@@ -341,7 +341,7 @@ def run_double(x):
 """
     trying, file = loaded(text)
     starts = [text.index("= 1"), text.index("* by\n")]
-    edits = [{file: [Change(starts[0], starts[0] + 3, "= 2")]}] * 2
-    edits.append({file: [Change(starts[1], starts[1] + 4, "* 2")]})
+    edits = [{file: [TextChange(starts[0], starts[0] + 3, "= 2")]}] * 2
+    edits.append({file: [TextChange(starts[1], starts[1] + 4, "* 2")]})
     outcomes = trying.perform(Trials([CALL], 1, edits, 60.0))
     assert [number for number, _ in outcomes.given] == [2]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from grader.explain.rewriting.draft import CHANGE, Draft, wrap
 from grader.explain.rewriting.program.setting import Setting, callee
 
-_MOST = 3
+_MOST_PLACES = 3
 
 
 def indices(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
@@ -22,7 +22,7 @@ def indices(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]
         return
     own = setting.program.text(node)
     visible = setting.seen.visible(node)
-    for index, names in list(_indices(setting.program.tree).get(own, {}).items())[:_MOST]:
+    for index, names in list(_indices(setting.program.tree).get(own, {}).items())[:_MOST_PLACES]:
         if names <= visible:
             subject = f"an index of `{own}`"
             alike = ("as elsewhere", own)
@@ -92,4 +92,4 @@ def _returned(tree: ast.Module) -> list[str]:
         and not node.value.keywords
         and callee(node.value)
     ]
-    return [one for one in dict.fromkeys(found) if one.startswith("self.")][:_MOST]
+    return [one for one in dict.fromkeys(found) if one.startswith("self.")][:_MOST_PLACES]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.draft import CHANGE, Draft, put
 from grader.explain.rewriting.edit import Replacement
-from grader.explain.rewriting.program.declarations import Signature
+from grader.explain.rewriting.program.declarations import CallSignature
 from grader.explain.rewriting.program.setting import Setting, callee
 
 _MOST = 4
@@ -63,7 +63,7 @@ def parts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def _asking(setting: Setting, is_method: bool) -> Iterator[tuple[str, list[str]]]:
     """Functions, or methods, and the names of what they cannot do without."""
     signatures = setting.signatures
-    own: dict[str, Signature] = dict(signatures.methods if is_method else signatures.functions)
+    own: dict[str, CallSignature] = dict(signatures.methods if is_method else signatures.functions)
     for whole, signature in own.items():
         name = whole.rpartition(".")[2]
         asked = [one.name for one in signature.positional if one.default is None]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, place_of_arguments
 from grader.explain.rewriting.edit import Replacement
-from grader.explain.rewriting.program.declarations import Parameter, Signature
+from grader.explain.rewriting.program.declarations import CallSignature, Parameter
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, callee
@@ -40,7 +40,7 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield from _any(setting, node)
 
 
-def _of_parent(setting: Setting, node: ast.Call) -> Signature | None:
+def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
     """What a method of `super()` takes."""
     match node.func:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
@@ -58,7 +58,7 @@ def callee_or_call(node: ast.Call) -> str:
     return callee(node) or callee(node.func)
 
 
-def _known(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[Draft]:
+def _known(setting: Setting, node: ast.Call, signature: CallSignature) -> Iterator[Draft]:
     given = {keyword.arg for keyword in node.keywords}
     count = len(node.args)
     left = [*signature.positional[count:], *signature.by_keyword]
@@ -73,7 +73,7 @@ def _known(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[D
     yield from _inserted(setting, node, signature, given)
 
 
-def _by_keyword(setting: Setting, node: ast.Call, signature: Signature) -> Iterator[Draft]:
+def _by_keyword(setting: Setting, node: ast.Call, signature: CallSignature) -> Iterator[Draft]:
     """Options of what is given no one knows how many arguments."""
     given = {keyword.arg for keyword in node.keywords}
     optional = [one for one in signature.positional if one.default is not None]
@@ -109,7 +109,7 @@ def collected(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _inserted(
-    setting: Setting, node: ast.Call, signature: Signature, given: set[str | None]
+    setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
 ) -> Iterator[Draft]:
     """A parameter's own name between two arguments, where the latter ones stand a place too far."""
     program = setting.program

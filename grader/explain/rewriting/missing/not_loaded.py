@@ -11,7 +11,7 @@ from grader.explain.rewriting.edit import Replacement
 from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting
 
-_MOST = 4
+_MOST_LAYERS = 4
 
 
 def layers(setting: Setting, node: ast.Expr | ast.Assign) -> Iterator[Draft]:
@@ -39,7 +39,7 @@ def _free(setting: Setting, node: ast.stmt, loaded: str) -> list[str]:
     around = setting.program.text(setting.program.scope(node))
     layers = setting.signatures.attributes(loaded)
     free = [one for one in layers if not re.search(rf"\.{one}\b", around)]
-    return sorted(free, key=lambda one: -kinship(loaded, one))[:_MOST]
+    return sorted(free, key=lambda one: -kinship(loaded, one))[:_MOST_LAYERS]
 
 
 def _loaded(node: ast.AST) -> str | None:

@@ -13,7 +13,7 @@ from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_parameter
 
-_MOST = 8
+_MOST_TRANSPLANTS = 8
 _MOST_CALLABLES = 4
 _OF_TENSORS = ("dtype", "device")
 _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
@@ -28,7 +28,7 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for place, one in enumerate(setting.seen.surroundings(node)):
         if one.names <= visible and not _is_there(setting, node, one):
             found.append((_cost(setting, node, one), place, one))
-    for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST]:
+    for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST_TRANSPLANTS]:
         subject = "a call that is missing" if one.name else "an operation that is missing"
         yield _around(setting, node, one.before, one.after, cost, subject)
 

@@ -13,7 +13,7 @@ from grader.explain.rewriting.program.value_kinds import Nature
 _MOST = 3
 
 
-def methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+def uncalled_methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """`layer.load(q, k)` after `layer = Layer(n)`, where nothing else reads `q` and `k`."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
@@ -24,7 +24,7 @@ def methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     scope = setting.program.scope(node)
     if made is None or not isinstance(scope, ast.FunctionDef):
         return
-    given = _parameters(scope)
+    given = _own_parameters(scope)
     unread = [one for one in given if not own.read.get(one) and own.natures[one] is not Nature.SIZE]
     end = setting.program.span(node).end
     found = (
@@ -50,7 +50,7 @@ def chained(setting: Setting, node: ast.Return) -> Iterator[Draft]:
     if made is None or not isinstance(scope, ast.FunctionDef):
         return
     own = setting.scopes.names(node)
-    given = _parameters(scope)
+    given = _own_parameters(scope)
     read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     weights = [one for one in given if one not in read and own.natures[one] is not Nature.SIZE]
     end = setting.program.span(value).end
@@ -77,7 +77,7 @@ def states(setting: Setting, node: ast.Return) -> Iterator[Draft]:
         yield Draft("uncalled", SLIP, subject, node, (piece,), start)
 
 
-def _parameters(function: ast.FunctionDef) -> list[str]:
+def _own_parameters(function: ast.FunctionDef) -> list[str]:
     own = function.args
     return [one.arg for one in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
 

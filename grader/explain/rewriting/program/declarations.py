@@ -23,7 +23,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class CallSignature:
     """The parameters of what is called, without the one that a method is bound to."""
 
     positional: tuple[Parameter, ...]
@@ -41,8 +41,8 @@ class Declared:
     something is compared with or looked up by.
     """
 
-    functions: Mapping[str, Signature]
-    methods: Mapping[str, Signature]
+    functions: Mapping[str, CallSignature]
+    methods: Mapping[str, CallSignature]
     attributes: Mapping[str, tuple[str, ...]]
     made: Mapping[str, str]
     recipes: Mapping[str, tuple[str, ...]]
@@ -60,8 +60,8 @@ def declared_in(text: str) -> Declared | None:
 
 
 def declarations(tree: ast.Module) -> Declared:
-    functions: dict[str, Signature] = {}
-    methods: dict[str, Signature] = {}
+    functions: dict[str, CallSignature] = {}
+    methods: dict[str, CallSignature] = {}
     attributes: dict[str, tuple[str, ...]] = {}
     made: dict[str, str] = {}
     recipes: dict[str, tuple[str, ...]] = {}
@@ -173,7 +173,7 @@ def _recipe(value: ast.expr) -> str:
 
 
 def _note_class(
-    node: ast.ClassDef, functions: dict[str, Signature], methods: dict[str, Signature]
+    node: ast.ClassDef, functions: dict[str, CallSignature], methods: dict[str, CallSignature]
 ) -> None:
     for one in node.body:
         if not isinstance(one, _FUNCTIONS):
@@ -190,7 +190,7 @@ def _note_class(
                 methods[f"{node.name}.{one.name}"] = signature
     fields = tuple(_fields(node))
     if fields and node.name not in functions:
-        functions[node.name] = Signature(fields)
+        functions[node.name] = CallSignature(fields)
 
 
 def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
@@ -232,7 +232,7 @@ def _attributes(node: ast.ClassDef) -> Iterator[str]:
                 pass
 
 
-def _signature(given: ast.arguments, *, bound: bool = False) -> Signature:
+def _signature(given: ast.arguments, *, bound: bool = False) -> CallSignature:
     positional = [*given.posonlyargs, *given.args]
     missing = len(positional) - len(given.defaults)
     defaults = [*([None] * missing), *map(ast.unparse, given.defaults)]
@@ -241,4 +241,4 @@ def _signature(given: ast.arguments, *, bound: bool = False) -> Signature:
         Parameter(a.arg, None if d is None else ast.unparse(d))
         for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
     ]
-    return Signature(tuple(parameters[1:] if bound else parameters), tuple(by_keyword))
+    return CallSignature(tuple(parameters[1:] if bound else parameters), tuple(by_keyword))

@@ -58,7 +58,7 @@ class Around:
     scope: Scope
 
 
-class Seen:
+class ProgramIndex:
     """Looks up what a program does at other places."""
 
     def __init__(self, program: Program, scopes: Scopes) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.declarations import Signature
-from grader.explain.rewriting.program.elsewhere import Seen
+from grader.explain.rewriting.program.declarations import CallSignature
+from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.signatures import Signatures
 from grader.explain.rewriting.program.source import Program
@@ -31,13 +31,13 @@ class Setting:
     program: Program
     scopes: Scopes
     signatures: Signatures
-    seen: Seen
+    seen: ProgramIndex
 
     def parent(self, node: ast.AST) -> ast.AST:
         """The node around a node."""
         return self.program.parent(node)
 
-    def signature(self, call: ast.Call) -> Signature | None:
+    def signature(self, call: ast.Call) -> CallSignature | None:
         """The signature of what is called, of a variable as the function around makes it."""
         match call.func:
             case ast.Name(id=name):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from grader.explain.rewriting.program.declarations import (
     CALLED,
     MOST_RECIPES,
-    Signature,
+    CallSignature,
     declarations,
     declared_in,
 )
@@ -54,7 +54,7 @@ class Signatures:
                 rest = tuple(other for other in attributes[:_MOST_ATTRIBUTES] if other != name)
                 self._siblings.setdefault(name, rest)
 
-    def of(self, call: ast.Call) -> Signature | None:
+    def of(self, call: ast.Call) -> CallSignature | None:
         """The signature of what is called, if it is known."""
         match call.func:
             case ast.Name(id=name):
@@ -71,17 +71,17 @@ class Signatures:
                 return None
 
     @functools.cached_property
-    def declared(self) -> dict[str, Signature]:
+    def declared(self) -> dict[str, CallSignature]:
         """The functions and the classes at the top of files, and what making one takes."""
         found = {name: self._inherited(name) for name in self._top}
-        found |= {name: Signature(()) for name in self.classes if found[name] is None}
+        found |= {name: CallSignature(()) for name in self.classes if found[name] is None}
         return {name: signature for name, signature in found.items() if signature is not None}
 
     def bases(self, name: str) -> tuple[str, ...]:
         """The classes that a class is told to be derived from."""
         return self._top.get(name, ())
 
-    def of_parent(self, name: str, method: str) -> Signature | None:
+    def of_parent(self, name: str, method: str) -> CallSignature | None:
         """What a method takes that a class has of those that it is derived from."""
         if method == "__init__":
             found = (self._inherited(base) for base in self.bases(name))
@@ -90,7 +90,7 @@ class Signatures:
 
     def _method_of(
         self, bases: Iterable[str], method: str, depth: int = _DEEPEST
-    ) -> Signature | None:
+    ) -> CallSignature | None:
         for base in bases if depth else ():
             own = self._method(f"{base}.{method}")
             found = own or self._method_of(self.bases(base), method, depth - 1)
@@ -111,7 +111,7 @@ class Signatures:
             found |= dict.fromkeys(self.inherited(base, depth - 1))
         return list(found)
 
-    def _inherited(self, name: str, depth: int = _DEEPEST) -> Signature | None:
+    def _inherited(self, name: str, depth: int = _DEEPEST) -> CallSignature | None:
         own = self._function(name)
         if own is not None or not depth:
             return own
@@ -157,7 +157,7 @@ class Signatures:
         """The methods and attributes in the bodies of all classes."""
         return list(dict.fromkeys(name for own in self._members.values() for name in own))
 
-    def methods_of(self, name: str) -> list[tuple[str, Signature]]:
+    def methods_of(self, name: str) -> list[tuple[str, CallSignature]]:
         """The methods in the body of a class."""
         own = self._members.get(name, ())
         return [(one, self.methods[one]) for one in own if one in self.methods]
@@ -196,18 +196,18 @@ class Signatures:
                     found[name].append(ast.unparse(given))
         return found
 
-    def _function(self, name: str) -> Signature | None:
+    def _function(self, name: str) -> CallSignature | None:
         return self.functions.get(name)
 
-    def _method(self, name: str) -> Signature | None:
+    def _method(self, name: str) -> CallSignature | None:
         return self.methods.get(name)
 
-    def _instance(self, name: str) -> Signature | None:
+    def _instance(self, name: str) -> CallSignature | None:
         """The signature of a variable or an attribute that is an instance."""
         around = self._made.get(name)
         return None if around is None else self.of_instance(around)
 
-    def of_instance(self, name: str) -> Signature | None:
+    def of_instance(self, name: str) -> CallSignature | None:
         """What calling an instance of a class takes."""
         found = (self._method(f"{name}.{method}") for method in CALLED)
         return next((one for one in found if one is not None), None)

@@ -28,7 +28,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Home:
+class NodePlace:
     """Where a node belongs: its parent and place there, its statement, and its scope."""
 
     parent: ast.AST
@@ -60,14 +60,14 @@ class Program:
         ends = [match.end() for match in _LINE_END.finditer(source)]
         self._starts = [0, *ends]
         self._texts = [source[a:b] for a, b in itertools.pairwise([*self._starts, len(source)])]
-        self._homes: dict[ast.AST, Home] = {}
+        self._homes: dict[ast.AST, NodePlace] = {}
         self._spans: dict[ast.AST, Span] = {}
         self.statements: list[Statement] = []
         self.qualified: dict[Scope, str | None] = {self.tree: None}
         for place, statement in enumerate(self.tree.body):
             self._settle(statement, self.tree, "body", place, self.tree)
 
-    def home(self, node: ast.AST) -> Home:
+    def home(self, node: ast.AST) -> NodePlace:
         """Where a node belongs."""
         return self._homes[node]
 
@@ -170,7 +170,7 @@ class Program:
         self, statement: ast.stmt, parent: ast.AST, field: str, index: int, scope: Scope
     ) -> None:
         """Notes the homes of a statement's nodes, and what of them may be edited."""
-        self._homes[statement] = Home(parent, field, index, statement, scope, True)
+        self._homes[statement] = NodePlace(parent, field, index, statement, scope, True)
         own = Statement(statement)
         self.statements.append(own)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -210,13 +210,13 @@ class Program:
         children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
         for index, child in children:
             if isinstance(child, ast.JoinedStr):  # what is inside has no place of its own
-                self._homes[child] = Home(parent, field, index, own.node, scope, editable)
+                self._homes[child] = NodePlace(parent, field, index, own.node, scope, editable)
                 if editable:
                     own.nodes.append(child)
             elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
                 self._settle_block(child, parent, field, index, own, scope)
             elif isinstance(child, ast.AST) and not isinstance(child, _UNPLACED):
-                home = Home(parent, field, index, own.node, scope, editable)
+                home = NodePlace(parent, field, index, own.node, scope, editable)
                 self._homes[child] = home
                 if editable:
                     own.nodes.append(child)
@@ -234,7 +234,7 @@ class Program:
         own: Statement,
         scope: Scope,
     ) -> None:
-        self._homes[block] = Home(parent, field, index, own.node, scope, False)
+        self._homes[block] = NodePlace(parent, field, index, own.node, scope, False)
         for number, one in enumerate(block.body):
             self._settle(one, block, "body", number, scope)
 

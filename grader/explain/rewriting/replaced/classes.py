@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, put
 from grader.explain.rewriting.edit import Replacement
-from grader.explain.rewriting.program.declarations import Signature
+from grader.explain.rewriting.program.declarations import CallSignature
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.name_similarity import words
 from grader.explain.rewriting.program.setting import Setting, callee
@@ -147,7 +147,7 @@ def _is_kin(one: str, other: str) -> bool:
     return bool(set(words(one)) & set(words(other)))
 
 
-def _fits(signature: Signature, node: ast.Call) -> bool:
+def _fits(signature: CallSignature, node: ast.Call) -> bool:
     """Whether what is given could be taken."""
     if any(isinstance(one, ast.Starred) for one in node.args):
         return True
@@ -165,7 +165,7 @@ def _fits(signature: Signature, node: ast.Call) -> bool:
     )
 
 
-def siblings(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+def sibling_classes(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     """Another class that is derived from the same, where a class is handed over or listed."""
     parent = setting.parent(node)
     bases = set(setting.signatures.bases(node.id))

@@ -12,14 +12,14 @@ from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
 
-_MOST = 6
+_MOST_ENTRIES = 6
 _MOST_ADDED = 3
 _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack", "sum", "prod", "zip"})
 
 
 def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
     """One entry less of what is handed over."""
-    if not _is_handed_over(setting, node) or not 2 <= len(node.elts) <= _MOST:
+    if not _is_handed_over(setting, node) or not 2 <= len(node.elts) <= _MOST_ENTRIES:
         return
     if isinstance(node, ast.Tuple) and len(node.elts) == 2:
         return

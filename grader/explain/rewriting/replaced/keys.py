@@ -58,7 +58,7 @@ def namesakes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             yield Draft("name", SLIP, subject, node, draft.pieces, draft.at, ("namesake", name))
 
 
-def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+def keyed_entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     """`weights[name]` for `weights["q"]`, `options["theta"]` for `DEFAULTS["theta"]`."""
     key = node.slice
     if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):

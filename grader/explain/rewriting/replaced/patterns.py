@@ -14,7 +14,7 @@ from grader.explain.rewriting.program.setting import Setting, argument_of, calle
 # What a change costs, the new pattern, and what the same change in another pattern shares with it.
 _Change = tuple[float, str, Hashable]
 _CALLS = {"einsum", "rearrange", "reduce", "repeat", "pack", "unpack", "parse_shape"}
-_MOST = 60
+_MOST_PATTERNS = 60
 _EINSUM = re.compile(r"\.\.\.|\{[^{}]*\}|[A-Za-z]|->|,")
 _EINOPS = re.compile(r"\.\.\.|\{[^{}]*\}|[A-Za-z_]\w*|\d+|->|,|[()]")
 _FORMATTED = re.compile(r"[fF](\"|')([^\"'\\\n]*)\1")
@@ -45,7 +45,7 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
         _replaced(value, tokens),
         _lengthened(value, tokens),
     )
-    for cost, text, alike in itertools.islice(found, _MOST):
+    for cost, text, alike in itertools.islice(found, _MOST_PATTERNS):
         if text not in seen:
             seen.add(text)
             piece = Replacement(start, start + len(value), text)

@@ -46,7 +46,7 @@ def pieces(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield wrap(setting.program, matrix, "", ".T", "rows", SLIP, subject, "pieces")
 
 
-def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+def joined_rows(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """`torch.cat([a, b]).T` for `torch.cat([a, b], 1)`, of matrices."""
     if callee(node) not in ("cat", "concat", "concatenate") or not node.args:
         return

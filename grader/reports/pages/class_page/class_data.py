@@ -12,11 +12,11 @@ from grader.core.submission import Author
 from grader.core.text import one_line
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility
 from grader.core.words import lack_in_words
-from grader.reports.pages.class_page.counts import Kind, Tally
+from grader.reports.pages.class_page.counts import MistakeCounts, ProblemCount
 from grader.reports.pages.class_page.similarity import by_similarity
 from grader.reports.pages.submission_page.graded import Graded
 from grader.reports.standing import Standing
-from grader.reports.tolerances import Spread
+from grader.reports.tolerances import ErrorSpread
 from grader.reports.weak_tests import ExerciseTests
 from grader.results.decisions.settlement import Settlement, in_words
 
@@ -87,7 +87,7 @@ class ExerciseCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ClassEntry:
     """One submission in the list of the class; `status` is not graded where a test was not.
 
     `score` is what it gets in the end, `machine` what its tests gave; `changed` says why they
@@ -118,13 +118,13 @@ class Entry:
 class ClassData:
     """The class, filled by one submission after the other."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ClassEntry] = field(default_factory=list)
     exercises: dict[str, ExerciseCount] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
+    tally: MistakeCounts = field(default_factory=MistakeCounts)
     notes: list[tuple[int, str]] = field(default_factory=list)
     _tests: dict[str, Verdict] = field(default_factory=dict)
     _outcomes: list[str] = field(default_factory=list)
-    _spreads: dict[str, Spread] = field(default_factory=dict)
+    _spreads: dict[str, ErrorSpread] = field(default_factory=dict)
 
     def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
         """Adds a submission, with what its people get."""
@@ -156,7 +156,7 @@ class ClassData:
             self._tests.setdefault(test, verdict)
         self._outcomes += later._patterns(list(self._tests))
         for test, spread in later._spreads.items():
-            self._spreads.setdefault(test, Spread(spread.exercise, test)).extend(spread)
+            self._spreads.setdefault(test, ErrorSpread(spread.exercise, test)).extend(spread)
 
     def _add_tests(self, grade: Grade) -> str:
         """The letters of the outcomes, in the order in which the tests were first seen."""
@@ -167,7 +167,7 @@ class ClassData:
             letters[test.id] = LETTERS[test.status] if is_read else _UNREADABLE
             if test.measurement is not None:
                 if test.id not in self._spreads:
-                    self._spreads[test.id] = Spread(test.exercise, test.id)
+                    self._spreads[test.id] = ErrorSpread(test.exercise, test.id)
                 self._spreads[test.id].add(test.status, test.measurement)
         return "".join(letters.get(test, _ABSENT) for test in self._tests)
 
@@ -202,7 +202,7 @@ class ClassData:
                 found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
         return [*found.values()]
 
-    def columns(self, kinds: Sequence[Kind]) -> dict[str, Any]:
+    def columns(self, kinds: Sequence[ProblemCount]) -> dict[str, Any]:
         """The class for the page's script, by columns: an array has no names to repeat."""
         tests = self._ordered_tests()
         numbers = {test: number for number, test in enumerate(tests)}
@@ -254,7 +254,7 @@ class ClassData:
         return sorted(self._tests, key=lambda t: order[one_line(self._tests[t].exercise)])
 
 
-def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> Entry:
+def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
     """The entry of a submission; of members with different points, it has the first one's."""
     grade = graded.grade
     people = ", ".join(person_in_words(author) for author in authors)
@@ -264,7 +264,7 @@ def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settleme
         in_words(change) for one in settled for change in one.changes if not change.is_everybodys
     )
     sources = {source for one in settled for source in one.sources}
-    return Entry(
+    return ClassEntry(
         submission=grade.submission,
         name=one_line(grade.submission, _LONGEST_NAME),
         page=graded.page,
@@ -299,7 +299,7 @@ def person_in_words(author: Author) -> str:
     return one_line(author.name or author.email or author.id)
 
 
-def _option(kind: Kind) -> str:
+def _option(kind: ProblemCount) -> str:
     """What a kind is called where one is chosen of many: the sentence, the id beside it."""
     return f"{one_line(kind.explanation, 80)} [{kind.words}]" if kind.explanation else kind.words
 

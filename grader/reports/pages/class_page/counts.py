@@ -19,7 +19,7 @@ _MOST = 60
 
 
 @dataclass(slots=True)
-class Kind:
+class ProblemCount:
     """One thing that went wrong: what it is, in which exercises, and in whose submissions.
 
     `who` are the submissions' places in the class. A known mistake has an explanation and a hint.
@@ -37,7 +37,7 @@ class Kind:
         for exercise in exercises:
             self.exercises[exercise] = self.exercises.get(exercise, 0) + 1
 
-    def extend(self, later: Kind, place: int) -> None:
+    def extend(self, later: ProblemCount, place: int) -> None:
         """Adds the submissions of a later stretch of the class, which begins at `place`."""
         self.who += [place + own for own in later.who]
         for exercise, count in later.exercises.items():
@@ -45,12 +45,12 @@ class Kind:
 
 
 @dataclass(slots=True)
-class Tally:
+class MistakeCounts:
     """Known mistakes, what else went wrong, and what was remarked on tests that passed."""
 
-    mistakes: dict[str, Kind] = field(default_factory=dict)
-    others: dict[str, Kind] = field(default_factory=dict)
-    remarks: dict[str, Kind] = field(default_factory=dict)
+    mistakes: dict[str, ProblemCount] = field(default_factory=dict)
+    others: dict[str, ProblemCount] = field(default_factory=dict)
+    remarks: dict[str, ProblemCount] = field(default_factory=dict)
 
     def add(self, place: int, graded: Graded) -> None:
         """Adds a graded submission."""
@@ -60,7 +60,7 @@ class Tally:
             if each.standing is not Standing.FULL and each.exercise not in explained:
                 found.setdefault(_kind_of(each), []).append(each.exercise)
         for words, names in found.items():
-            self.others.setdefault(words, Kind(words)).add(place, names)
+            self.others.setdefault(words, ProblemCount(words)).add(place, names)
         remarked: dict[str, set[str]] = {}
         for note, verdicts in notes(graded.grade.tests).items():
             if note.endswith(OF_THE_VALUES):
@@ -68,9 +68,9 @@ class Tally:
             words = one_line(note, _LONGEST)
             remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
         for words, noted in remarked.items():
-            self.remarks.setdefault(words, Kind(words)).add(place, sorted(noted))
+            self.remarks.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
 
-    def extend(self, later: Tally, place: int) -> None:
+    def extend(self, later: MistakeCounts, place: int) -> None:
         """Adds a later stretch of the class, which begins at `place`."""
         for kinds, found in (
             (self.mistakes, later.mistakes),
@@ -78,7 +78,7 @@ class Tally:
             (self.remarks, later.remarks),
         ):
             for words, kind in found.items():
-                own = kinds.setdefault(words, Kind(words, kind.explanation, kind.hint))
+                own = kinds.setdefault(words, ProblemCount(words, kind.explanation, kind.hint))
                 own.extend(kind, place)
 
     def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
@@ -92,13 +92,13 @@ class Tally:
                 if name not in self.mistakes:
                     # The first is at the root: others only say that it is the same.
                     told = plain(mistake.explanation), plain(mistake.hint)
-                    self.mistakes[name] = Kind(name, *told)
+                    self.mistakes[name] = ProblemCount(name, *told)
         for name, exercises in made.items():
             self.mistakes[name].add(place, exercises)
         return {exercise for exercises in made.values() for exercise in exercises}
 
 
-def ranked(kinds: Iterable[Kind]) -> tuple[list[Kind], int]:
+def ranked(kinds: Iterable[ProblemCount]) -> tuple[list[ProblemCount], int]:
     """The kinds that most submissions share, first, and how many more there are."""
     ordered = sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))
     return ordered[:_MOST], max(len(ordered) - _MOST, 0)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from grader.core.evidence import Excerpt, Picture
 from grader.core.text import one_line
-from grader.explain.mistakes.grouping import Group, groups_of
+from grader.explain.mistakes.grouping import AnswerCluster, groups_of
 from grader.explain.mistakes.names import NamedMistake, read_names
 from grader.reports.groups import AT_LEAST, case_in_words, name_of, suspected
-from grader.reports.pages.class_page.class_data import Entry
+from grader.reports.pages.class_page.class_data import ClassEntry
 from grader.results.results import Results
 
 _MOST = 30
@@ -28,7 +28,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTensor:
     """The beginning of a small tensor: what came, by rows, beside what was expected."""
 
     what: str
@@ -37,7 +37,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MemberLines:
     """The lines of one member of a group, whose first has the number `first`."""
 
     submission: str
@@ -47,21 +47,21 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Nameless:
+class UnknownCluster:
     """A group: what it is, who is in it, where it shows, and two of its sources."""
 
     id: str
     said: str
     named: bool
     also: tuple[str, ...]
-    members: tuple[Entry, ...]
+    members: tuple[ClassEntry, ...]
     tests: tuple[str, ...]
     case: str
-    picture: Shown | None
-    sources: tuple[Source, ...]
+    picture: ShownTensor | None
+    sources: tuple[MemberLines, ...]
 
 
-def nameless(results: Results, entries: Iterable[Entry]) -> list[Nameless]:
+def nameless(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownCluster]:
     """The groups of a class with two members or more, the largest first.
 
     Raises:
@@ -75,13 +75,13 @@ def nameless(results: Results, entries: Iterable[Entry]) -> list[Nameless]:
 
 
 def _shown(
-    group: Group,
+    group: AnswerCluster,
     names: Sequence[NamedMistake],
-    by_name: Mapping[str, Entry],
+    by_name: Mapping[str, ClassEntry],
     results: Results,
-) -> Nameless:
+) -> UnknownCluster:
     called = name_of(group, names)
-    return Nameless(
+    return UnknownCluster(
         id=group.id,
         said=suspected(group, called),
         named=called is not None,
@@ -94,14 +94,14 @@ def _shown(
     )
 
 
-def _picture(group: Group, results: Results) -> Shown | None:
+def _picture(group: AnswerCluster, results: Results) -> ShownTensor | None:
     """The smallest picture of a member in which the group is wrong."""
     grades = results.grades_of(group.members[:1], whole=True)
     seen = [one for grade in grades for one in grade.evidence.pictures if one.test in group.tests]
     return _beginning(min(seen, key=lambda one: len(one.expected))) if seen else None
 
 
-def _beginning(picture: Picture) -> Shown:
+def _beginning(picture: Picture) -> ShownTensor:
     width = picture.shape[-1] if picture.shape else 1
     expected, got = [], []
     for start in range(0, min(len(picture.expected), _ROWS * width), max(width, 1)):
@@ -115,9 +115,9 @@ def _beginning(picture: Picture) -> Shown:
         got.append(tuple(Cell(f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)))
     test = picture.test.partition("::")[2] or picture.test
     what = f"{picture.what}, shape {list(picture.shape)}, in {test}"
-    return Shown(one_line(what, 200), tuple(expected), tuple(got))
+    return ShownTensor(one_line(what, 200), tuple(expected), tuple(got))
 
 
-def _source(submission: str, excerpt: Excerpt) -> Source:
+def _source(submission: str, excerpt: Excerpt) -> MemberLines:
     name, file = one_line(submission, 80), one_line(excerpt.file)
-    return Source(name, file, excerpt.first, excerpt.lines)
+    return MemberLines(name, file, excerpt.first, excerpt.lines)

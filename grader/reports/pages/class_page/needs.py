@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
-from grader.reports.pages.class_page.class_data import ClassData, Entry
-from grader.reports.pages.class_page.nameless import Nameless
+from grader.reports.pages.class_page.class_data import ClassData, ClassEntry
+from grader.reports.pages.class_page.nameless import UnknownCluster
 from grader.reports.weak_tests import complaints
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class OpenDecision:
     """Something to decide: what, how, and about which submissions, each with a few words.
 
     `key` is for the page's own links; an `alarm` keeps somebody's points from being known; `lines`
@@ -24,7 +24,7 @@ class Need:
     key: str
     title: str
     advice: str
-    about: tuple[tuple[Entry, str], ...] = ()
+    about: tuple[tuple[ClassEntry, str], ...] = ()
     command: str = ""
     alarm: bool = False
     lines: tuple[str, ...] = ()
@@ -36,8 +36,8 @@ class Need:
 
 
 def needs(
-    found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless] = ()
-) -> list[Need]:
+    found: ClassData, unsure: Mapping[str, str], groups: Sequence[UnknownCluster] = ()
+) -> list[OpenDecision]:
     """All that is to be decided, the most pressing first.
 
     `unsure` says of submissions, by their names, why it is not certain whose they are; `groups`
@@ -46,8 +46,10 @@ def needs(
     return [need for need in _all(found, unsure, groups) if need.count]
 
 
-def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]) -> Iterator[Need]:
-    yield Need(
+def _all(
+    found: ClassData, unsure: Mapping[str, str], groups: Sequence[UnknownCluster]
+) -> Iterator[OpenDecision]:
+    yield OpenDecision(
         "not-graded",
         "NOT GRADED",
         "This is the machine’s fault or the grader’s, and costs nobody points: run the same "
@@ -55,7 +57,7 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
         _with_status(found, GradeStatus.NOT_GRADED),
         alarm=True,
     )
-    yield Need(
+    yield OpenDecision(
         "contested",
         "in one person’s name with others",
         "Exports put down none of them until you say which one counts.",
@@ -63,7 +65,7 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
         "grader decide DIR take PERSON SUBMISSION",
     )
     by_name = {entry.submission: entry for entry in found.entries}
-    yield Need(
+    yield OpenDecision(
         "unsure",
         "whose author is not certain",
         "Their points go to nobody on the roster: mend the roster and run the batch again, or say "
@@ -75,7 +77,7 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
         ),
         "grader decide DIR take PERSON SUBMISSION",
     )
-    yield Need(
+    yield OpenDecision(
         "late",
         "late, and nothing says what that costs",
         "Nothing is taken off until you write the rule, [tool.grader.late], say when they handed "
@@ -83,7 +85,7 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
         tuple((entry, entry.undecided) for entry in found.entries if entry.undecided),
         "grader decide DIR times FILE.csv",
     )
-    yield Need(
+    yield OpenDecision(
         "unreadable",
         "unreadable",
         "Nothing of these could be imported: they have 0 points, and are counted neither as wrong "
@@ -95,14 +97,14 @@ def _all(found: ClassData, unsure: Mapping[str, str], groups: Sequence[Nameless]
         ),
         "grader decide DIR points PERSON POINTS --reason …",
     )
-    yield Need(
+    yield OpenDecision(
         "weak",
         "said of tests: they tell nobody apart, or fail for those who are right",
         "Mend such a test and run the batch again, which asks that test alone, or take it out.",
         command="grader decide DIR drop TEST --reason …",
         lines=tuple(weak(found)),
     )
-    yield Need(
+    yield OpenDecision(
         "groups",
         "without a name among wrong answers that several gave",
         "Say what is wrong and what to think about: all members read it at once.",
@@ -122,15 +124,15 @@ def weak(found: ClassData) -> Iterator[str]:
             yield f"{one_line(one.name)}: {said}"
 
 
-def _with_status(found: ClassData, status: GradeStatus) -> tuple[tuple[Entry, str], ...]:
+def _with_status(found: ClassData, status: GradeStatus) -> tuple[tuple[ClassEntry, str], ...]:
     return tuple(
         (entry, entry.words) for entry in found.entries if entry.status is status and entry.counts
     )
 
 
-def _contested(found: ClassData) -> Iterator[tuple[Entry, str]]:
+def _contested(found: ClassData) -> Iterator[tuple[ClassEntry, str]]:
     """The submissions of people who have several that count."""
-    own: dict[object, list[Entry]] = defaultdict(list)
+    own: dict[object, list[ClassEntry]] = defaultdict(list)
     for entry in found.entries:
         for key in entry.keys if entry.counts else ():
             own[key].append(entry)

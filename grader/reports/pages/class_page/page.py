@@ -11,7 +11,7 @@ from grader.core.imports import ClassImports
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.environment import lacking_in_words
-from grader.reports.pages.class_page.class_data import BINS, ClassData, Entry, person_in_words
+from grader.reports.pages.class_page.class_data import BINS, ClassData, ClassEntry, person_in_words
 from grader.reports.pages.class_page.counts import ranked
 from grader.reports.pages.class_page.nameless import nameless
 from grader.reports.pages.class_page.needs import needs
@@ -33,7 +33,7 @@ _EPSILON = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ScoreSpread:
     """The scores of a class in a few numbers."""
 
     mean: float
@@ -94,11 +94,11 @@ def class_page(
     )
 
 
-def _with_status(found: ClassData, status: GradeStatus) -> list[Entry]:
+def _with_status(found: ClassData, status: GradeStatus) -> list[ClassEntry]:
     return [found.entries[place] for place in found.places(status)]
 
 
-def _spread(scores: Sequence[float], most: float) -> Spread | None:
+def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
     if not scores:
         return None
     deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
@@ -106,7 +106,9 @@ def _spread(scores: Sequence[float], most: float) -> Spread | None:
     if len(scores) > 1:
         low, _, high = statistics.quantiles(scores, n=4, method="inclusive")
     full = sum(score > most - _EPSILON for score in scores)
-    return Spread(statistics.fmean(scores), statistics.median(scores), deviation, (low, high), full)
+    return ScoreSpread(
+        statistics.fmean(scores), statistics.median(scores), deviation, (low, high), full
+    )
 
 
 def _histogram(scores: Iterable[float], most: float) -> list[int]:

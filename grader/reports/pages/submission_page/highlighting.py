@@ -30,7 +30,7 @@ _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceLine:
     """A line of source: its number, its text as escaped markup, and whether it is the one meant."""
 
     number: int
@@ -38,7 +38,7 @@ class Line:
     marked: bool
 
 
-def highlighted(excerpt: Excerpt, marked: int) -> tuple[Line, ...]:
+def highlighted(excerpt: Excerpt, marked: int) -> tuple[SourceLine, ...]:
     """The lines of an excerpt, that with the number `marked` told from the others."""
     # A line break of another kind within a line would move every line after it.
     lines = [plain(line).replace("\n", " ") for line in excerpt.lines]
@@ -47,7 +47,8 @@ def highlighted(excerpt: Excerpt, marked: int) -> tuple[Line, ...]:
     else:
         coloured = itertools.islice(_lines("\n".join([excerpt.opening, *lines])), 1, None)
     return tuple(
-        Line(number, text, number == marked) for number, text in enumerate(coloured, excerpt.first)
+        SourceLine(number, text, number == marked)
+        for number, text in enumerate(coloured, excerpt.first)
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.core.causes import Cause, Place
-from grader.core.evidence import Evidence, Excerpt, Walk
+from grader.core.evidence import Evidence, Excerpt, StepWalk
 from grader.core.plain_text import plain
 from grader.core.text import one_line
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility
@@ -21,7 +21,7 @@ from grader.reports.exercise_feedback import shortened
 from grader.reports.notes import notes_in_short
 from grader.reports.pages.rendering import assets, render
 from grader.reports.pages.submission_page.graded import Graded
-from grader.reports.pages.submission_page.highlighting import Line, highlighted
+from grader.reports.pages.submission_page.highlighting import SourceLine, highlighted
 from grader.reports.pages.submission_page.pictures import Album, Drawing
 from grader.reports.pages.submission_page.settled import settled_in_words
 from grader.results.decisions.settlement import Settlement
@@ -33,12 +33,12 @@ _DRAWING = (*_SCRIPTS, "assets/pictures.js")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceExcerpt:
     """Lines around a place in the submission."""
 
     file: str
     line: int
-    lines: tuple[Line, ...]
+    lines: tuple[SourceLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Failing:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldCause:
     """A cause with all that there is to see of it."""
 
     sentence: str
@@ -65,15 +65,15 @@ class Told:
     hint: str
     message: str
     place: str
-    source: Source | None
-    walk: Walk | None
+    source: SourceExcerpt | None
+    walk: StepWalk | None
     drawings: tuple[Drawing, ...]
     fails: str
     failing: tuple[Failing, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class TestNote:
     """A note on tests that passed, such as a call that the assignment wants written by hand."""
 
     text: str
@@ -121,11 +121,11 @@ class _Looking:
         self._walks = evidence.walks
         self._album = Album(evidence.pictures, self._public)
 
-    def told(self, cause: Cause) -> Told:
+    def told(self, cause: Cause) -> ToldCause:
         """A cause in full."""
         own = [test.id for test in (cause.shown, *cause.tests) if test.id in self._public]
         is_written = cause.shown.status is not Status.MISSING
-        return Told(
+        return ToldCause(
             sentence=one_line(cause.sentence, 400),
             mistake=one_line(cause.id) if cause.id else "",
             extent=one_line(cause.extent),
@@ -140,15 +140,15 @@ class _Looking:
             failing=tuple(self._failing(cause)),
         )
 
-    def first_source(self) -> Source | None:
+    def first_source(self) -> SourceExcerpt | None:
         """The lines that explain why nothing could be read."""
         return self._source([(t.where.file, t.where.line) for t in self._tests if t.where])
 
-    def _source(self, places: Iterable[Place]) -> Source | None:
+    def _source(self, places: Iterable[Place]) -> SourceExcerpt | None:
         """The lines around the first of the places that there are."""
         return next(filter(None, (_source(self._excerpts, *place) for place in places)), None)
 
-    def _walk(self, cause: Cause) -> Walk | None:
+    def _walk(self, cause: Cause) -> StepWalk | None:
         """The walk of the exercise that is nearest to the root."""
         walks = {(walk.exercise, walk.test): walk for walk in self._walks}
         return next(
@@ -168,7 +168,7 @@ class _Looking:
             )
 
 
-def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> Source | None:
+def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt | None:
     """The lines around a place, as close to its middle as there are."""
     around = [
         excerpt
@@ -178,7 +178,7 @@ def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> Source | None:
     if not around:
         return None
     best = min(around, key=lambda e: abs(e.first + len(e.lines) / 2 - line))
-    return Source(one_line(best.file), line, highlighted(best, line))
+    return SourceExcerpt(one_line(best.file), line, highlighted(best, line))
 
 
 def _cause_of(causes: Sequence[Cause]) -> dict[str, int]:
@@ -190,8 +190,8 @@ def _cause_of(causes: Sequence[Cause]) -> dict[str, int]:
     return found
 
 
-def _remarks(tests: Iterable[Verdict]) -> list[Remark]:
+def _remarks(tests: Iterable[Verdict]) -> list[TestNote]:
     return [
-        Remark(shortened(plain(note)), tuple(dict.fromkeys(one_line(v.exercise) for v in noted)))
+        TestNote(shortened(plain(note)), tuple(dict.fromkeys(one_line(v.exercise) for v in noted)))
         for note, noted in notes_in_short(tests).items()
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 
-from grader.worker.confinement.seccomp.program import ALLOW, OWN_PROCESS, Check, Decision, refuse
+from grader.worker.confinement.seccomp.program import ALLOW, OWN_PROCESS, Check, Ruling, refuse
 
 _PERM = refuse(errno.EPERM)
 _DONE = refuse(0)
@@ -40,13 +40,13 @@ def _unless(argument: int, values: tuple[int, ...], action: int = _PERM) -> Chec
     return Check(argument, values, action, among=False)
 
 
-_TO_ITSELF = Decision(ALLOW, (_unless(0, (OWN_PROCESS,)),))
-_RIGHT_AWAY = Decision(ALLOW, (_has(5, _RWF_NOWAIT, refuse(errno.EOPNOTSUPP)),))
+_TO_ITSELF = Ruling(ALLOW, (_unless(0, (OWN_PROCESS,)),))
+_RIGHT_AWAY = Ruling(ALLOW, (_has(5, _RWF_NOWAIT, refuse(errno.EOPNOTSUPP)),))
 
-EVERYWHERE: Mapping[str, Decision] = {
+EVERYWHERE: Mapping[str, Ruling] = {
     # glibc falls back to clone, whose flags a filter can read: threads yes, processes no.
-    "clone3": Decision(refuse(errno.ENOSYS)),
-    "clone": Decision(
+    "clone3": Ruling(refuse(errno.ENOSYS)),
+    "clone": Ruling(
         ALLOW,
         (
             Check(
@@ -58,31 +58,31 @@ EVERYWHERE: Mapping[str, Decision] = {
             ),
         ),
     ),
-    "prctl": Decision(ALLOW, (_unless(0, _HARMLESS_OPTIONS),)),
-    "prlimit64": Decision(ALLOW, (_unless(0, (0, OWN_PROCESS)),)),
-    "setpriority": Decision(ALLOW, (_unless(0, (0,)), _unless(1, (0,)))),
+    "prctl": Ruling(ALLOW, (_unless(0, _HARMLESS_OPTIONS),)),
+    "prlimit64": Ruling(ALLOW, (_unless(0, (0, OWN_PROCESS)),)),
+    "setpriority": Ruling(ALLOW, (_unless(0, (0,)), _unless(1, (0,)))),
     "kill": _TO_ITSELF,
     "tkill": _TO_ITSELF,
     "tgkill": _TO_ITSELF,
     # A worker shares no file with anybody: every lock is granted, and none is there to be seen.
-    "flock": Decision(_DONE),
-    "fcntl": Decision(ALLOW, (Check(1, _SET_LOCKS, _DONE), _unless(1, (*_COMMANDS, *_GET_LOCKS)))),
+    "flock": Ruling(_DONE),
+    "fcntl": Ruling(ALLOW, (Check(1, _SET_LOCKS, _DONE), _unless(1, (*_COMMANDS, *_GET_LOCKS)))),
     # Descriptors that one thread has for itself are in no list of the process's.
-    "close_range": Decision(ALLOW, (_has(2, _CLOSE_RANGE_UNSHARE, _PERM),)),
+    "close_range": Ruling(ALLOW, (_has(2, _CLOSE_RANGE_UNSHARE, _PERM),)),
     # A datagram of a pair may be addressed to any socket that has a name.
-    "sendto": Decision(ALLOW, (_unless(5, (0,)),)),
+    "sendto": Ruling(ALLOW, (_unless(5, (0,)),)),
     # posix_fallocate writes then: what is allocated has been written.
-    "fallocate": Decision(refuse(errno.EOPNOTSUPP)),
+    "fallocate": Ruling(refuse(errno.EOPNOTSUPP)),
     # What others read is neither to be put out of memory nor to be found there.
-    "fadvise64": Decision(_DONE),
+    "fadvise64": Ruling(_DONE),
     "preadv2": _RIGHT_AWAY,
     "pwritev2": _RIGHT_AWAY,
 }
 """The decisions that hold on every machine."""
 
-ON_KNOWN_MACHINES: Mapping[str, Decision] = {
+ON_KNOWN_MACHINES: Mapping[str, Ruling] = {
     # Such memory stays while nothing maps it (the first), or is not counted (the others).
-    "mmap": Decision(
+    "mmap": Ruling(
         ALLOW,
         (
             _has(3, _SHARED_ANONYMOUS, _PERM),
@@ -90,8 +90,8 @@ ON_KNOWN_MACHINES: Mapping[str, Decision] = {
             _has(3, _HUGE, refuse(errno.ENOMEM)),
         ),
     ),
-    "madvise": Decision(ALLOW, (_unless(2, _ADVICE, refuse(errno.EINVAL)),)),
-    "ioctl": Decision(
+    "madvise": Ruling(ALLOW, (_unless(2, _ADVICE, refuse(errno.EINVAL)),)),
+    "ioctl": Ruling(
         ALLOW,
         (Check(1, _CLONES_OF_FILES, refuse(errno.EOPNOTSUPP)), _unless(1, _REQUESTS)),
     ),

@@ -18,13 +18,13 @@ from grader.worker.confinement.seccomp.allowed import NEWEST_GLIBC, allowed_name
 from grader.worker.confinement.seccomp.arguments import EVERYWHERE, ON_KNOWN_MACHINES
 from grader.worker.confinement.seccomp.denied import denied_names
 from grader.worker.confinement.seccomp.numbers import UnknownCall, native_architecture, number_of
-from grader.worker.confinement.seccomp.program import ALLOW, Decision, Program, compiled, refuse
+from grader.worker.confinement.seccomp.program import ALLOW, FilterProgram, Ruling, compiled, refuse
 
 # The architectures that the lists were made for, as audit names them.
 _MACHINES = {0xC000003E: "x86-64", 0xC00000B7: "AArch64"}
-_ALLOWED = Decision(ALLOW)
-_DENIED = Decision(refuse(errno.EPERM))
-_ABSENT = Decision(refuse(errno.ENOSYS))
+_ALLOWED = Ruling(ALLOW)
+_DENIED = Ruling(refuse(errno.EPERM))
+_ABSENT = Ruling(refuse(errno.ENOSYS))
 
 
 def prepare_filter(granted: Sequence[str] = ()) -> None:
@@ -45,7 +45,7 @@ def restrict_system_calls(granted: Sequence[str] = (), uses_device: bool = False
     return {"syscalls": reached, "network": "denied", "processes": "denied"}
 
 
-def listing(architecture: int, granted: Sequence[str] = ()) -> Program:
+def listing(architecture: int, granted: Sequence[str] = ()) -> FilterProgram:
     """The filter that lists what is allowed.
 
     Raises:
@@ -56,14 +56,14 @@ def listing(architecture: int, granted: Sequence[str] = ()) -> Program:
     return compiled(architecture, _numbered(decisions, architecture), _ABSENT)
 
 
-def by_what_is_denied(architecture: int) -> Program:
+def by_what_is_denied(architecture: int) -> FilterProgram:
     """The filter that refuses what is denied, and allows all else."""
     decisions = {**EVERYWHERE} | dict.fromkeys(denied_names(), _DENIED)
     return compiled(architecture, _numbered(decisions, architecture, lenient=True), _ALLOWED)
 
 
 @functools.cache
-def _filter(granted: tuple[str, ...], *, uses_device: bool) -> tuple[Program | None, str]:
+def _filter(granted: tuple[str, ...], *, uses_device: bool) -> tuple[FilterProgram | None, str]:
     """The filter of a worker, and what it comes to; none without libseccomp."""
     architecture = native_architecture()
     if architecture is None:
@@ -97,8 +97,8 @@ def _c_library() -> str:
 
 
 def _numbered(
-    decisions: dict[str, Decision], architecture: int, lenient: bool = False
-) -> dict[int, Decision]:
+    decisions: dict[str, Ruling], architecture: int, lenient: bool = False
+) -> dict[int, Ruling]:
     """The decisions by number, where the architecture has the call; known ones only, if lenient."""
     numbered = {}
     for name, decision in decisions.items():

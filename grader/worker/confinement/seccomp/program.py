@@ -50,7 +50,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Ruling:
     """What becomes of a system call: the action of the first check that holds, or `otherwise`."""
 
     otherwise: int
@@ -58,7 +58,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class FilterProgram:
     """Instructions, and at which of them the id of the process is to be written."""
 
     instructions: bytes
@@ -87,7 +87,7 @@ class _Told(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def compiled(architecture: int, calls: Mapping[int, Decision], default: Decision) -> Program:
+def compiled(architecture: int, calls: Mapping[int, Ruling], default: Ruling) -> FilterProgram:
     """The program for an architecture (as audit names it): decisions by a call's number.
 
     A call of any other architecture ends the process.
@@ -103,20 +103,20 @@ def compiled(architecture: int, calls: Mapping[int, Decision], default: Decision
     instructions = b"".join(
         _INSTRUCTION.pack(*jumps, 0 if value == OWN_PROCESS else value) for *jumps, value in code
     )
-    return Program(instructions, own)
+    return FilterProgram(instructions, own)
 
 
 _Code = list[tuple[int, int, int, int]]
 
 
-def _ranges(calls: Mapping[int, Decision], default: Decision) -> list[tuple[int, Decision]]:
+def _ranges(calls: Mapping[int, Ruling], default: Ruling) -> list[tuple[int, Ruling]]:
     """From which number on which decision holds, in order; neighbours differ."""
     return [
         next(alike) for _, alike in itertools.groupby(_starts(calls, default), lambda it: it[1])
     ]
 
 
-def _starts(calls: Mapping[int, Decision], default: Decision) -> Iterator[tuple[int, Decision]]:
+def _starts(calls: Mapping[int, Ruling], default: Ruling) -> Iterator[tuple[int, Ruling]]:
     following = 0
     for number in sorted(calls):
         if number > following:
@@ -124,10 +124,10 @@ def _starts(calls: Mapping[int, Decision], default: Decision) -> Iterator[tuple[
         yield number, calls[number]
         following = number + 1
     yield following, default
-    yield _FOREIGN, Decision(KILL)
+    yield _FOREIGN, Ruling(KILL)
 
 
-def _search(ranges: list[tuple[int, Decision]]) -> _Code:
+def _search(ranges: list[tuple[int, Ruling]]) -> _Code:
     """Finds the range of a number by halves."""
     if len(ranges) == 1:
         return _decide(ranges[0][1])
@@ -139,7 +139,7 @@ def _search(ranges: list[tuple[int, Decision]]) -> _Code:
     return [(_IF_NOT_LESS, 0, 1, least), (_JUMP, 0, 0, len(lower)), *lower, *upper]
 
 
-def _decide(decision: Decision) -> _Code:
+def _decide(decision: Ruling) -> _Code:
     code: _Code = []
     for check in decision.checks:
         code.append((_LOAD, 0, 0, _ARGUMENTS + 8 * check.argument))
