@@ -36,7 +36,7 @@ from grader.core.settings import Settings  # noqa: E402
 from grader.core.verdict import Grade  # noqa: E402
 from grader.grading.job.client import JobClient  # noqa: E402
 from grader.intake.entry import Entry  # noqa: E402
-from grader.sandbox.usage import family  # noqa: E402
+from grader.sandbox.usage_watch import family  # noqa: E402
 from tests.harness.conftest import TINY, write_files  # noqa: E402
 from tests.harness.hostile.ranks import ABOUT_LIMITS  # noqa: E402
 from tests.harness.hostile.staging import (  # noqa: E402

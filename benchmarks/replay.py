@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from grader.core.verdict import Grade
-    from grader.grading.job.lines import LineChannel
+    from grader.grading.job.work import LineChannel
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -60,7 +60,7 @@ def batch(grades: Path, arguments: list[str]) -> None:
 def judge(grades: Path, pairs: list[str]) -> None:
     """Is the process that jobs are forked from: each answers with the recorded grades in turn."""
     from grader.core.verdict import Grade
-    from grader.grading.job.lines import LineChannel
+    from grader.grading.job.work import LineChannel
 
     ends = [LineChannel(*map(int, pair.split(","))) for pair in ("0,1", *pairs)]
     suite_hash = (ends[0].next() or {})["suite_hash"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.sandbox.usage import family
+from grader.sandbox.usage_watch import family
 
 ROOT = Path(__file__).parents[1]
 _SECONDS_BETWEEN = 0.25

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from grader.core.assignment import BadAssignment
     from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
     from grader.grading.cluster.connection import NoCluster
-    from grader.grading.isolation import NotIsolated
+    from grader.grading.options import NotIsolated
     from grader.intake.entry import NothingToGrade
-    from grader.intake.roster import BadRoster
+    from grader.intake.people import BadRoster
     from grader.results.database import StoreError
     from grader.results.decisions.decision import BadDecisions
     from grader.results.decisions.settlement import Settlement
@@ -56,11 +56,11 @@ _HOMES = {
     "Aspect": "core.verdict",
     "BadAssignment": "core.assignment",
     "BadDecisions": "results.decisions.decision",
-    "BadRoster": "intake.roster",
+    "BadRoster": "intake.people",
     "Grade": "core.verdict",
     "GradeStatus": "core.verdict",
     "NoCluster": "grading.cluster.connection",
-    "NotIsolated": "grading.isolation",
+    "NotIsolated": "grading.options",
     "NothingToGrade": "intake.entry",
     "Results": "results.results",
     "Settlement": "results.decisions.settlement",

@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.explain.mistakes.names import BadNames, NamedMistake, read_file, write_file
+from grader.explain.mistakes.clusters import BadNames, NamedMistake, read_file, write_file
 
 FOLDER = "seen"
 _STUB = '''"""A mistake that a class made: {id}."""

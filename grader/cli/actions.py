@@ -1,18 +1,30 @@
-"""Speaks to GitHub Actions: what a step prints, and the files that its runner reads afterwards."""
+"""What a step of GitHub Actions prints, and the file that Gradescope reads meanwhile."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import queue
 import secrets
+import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
-from grader.core.verdict import Grade
-from grader.reports.export.classroom import classroom_result, encoded
-from grader.reports.export.github import SourcePaths, annotated, step_summary
-from grader.reports.export.remarks import ExportRefused
+from grader.core.verdict import Grade, Verdict
+from grader.reports.export.github import (
+    SourcePaths,
+    annotated,
+    classroom_result,
+    encoded,
+    step_summary,
+)
+from grader.reports.export.gradescope import Display, not_graded, progress
+from grader.reports.export.remarks import ExportRefused, write_whole
 from grader.reports.single import print_grade
 
 
@@ -48,3 +60,63 @@ def _append(variable: str, text: str) -> None:
                 f"{file}, which {variable} names, cannot be written ({error.strerror}): "
                 "is this a step of a workflow?"
             ) from error
+
+
+_SECONDS_BETWEEN = 0.2
+
+
+class LiveResults:
+    """Rewrites `results.json` as verdicts arrive, a few times a second at most; a context manager.
+
+    Whatever happens, the file says it: after a kill, what was reached; after an error, whose.
+    """
+
+    def __init__(self, file: Path, display: Display) -> None:
+        self._file = file
+        self._display = display
+        self._worth: Mapping[str, float] = {}
+        self._reached: dict[str, Verdict] = {}
+        self._arrived: queue.SimpleQueue[Verdict | None] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self._writer = threading.Thread(target=self._write_what_arrives, daemon=True)
+
+    def __enter__(self) -> LiveResults:
+        self._write(progress({}, (), self._display))
+        self._writer.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            # What an error says may name hidden tests; instructors read it where it is printed.
+            self.finish(not_graded(f"the grader stopped ({kind.__name__})"))
+
+    def expect(self, worth: Mapping[str, float]) -> None:
+        """The exercises that will be graded, with their points."""
+        self._worth = worth
+        self._write(progress(worth, (), self._display))
+
+    def add(self, verdict: Verdict) -> None:
+        """One more verdict was reached; may be called from any thread."""
+        self._arrived.put(verdict)
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        """Writes the results that stay."""
+        self._ended.set()
+        self._arrived.put(None)
+        self._writer.join()
+        self._write(results)
+
+    def _write_what_arrives(self) -> None:
+        while (verdict := self._arrived.get()) is not None:
+            self._reached[verdict.id] = verdict
+            with contextlib.suppress(queue.Empty):
+                while (more := self._arrived.get_nowait()) is not None:
+                    self._reached[more.id] = more
+                return
+            # A full disk must not end the grading; the last results are written aloud.
+            with contextlib.suppress(ExportRefused):
+                self._write(progress(self._worth, [*self._reached.values()], self._display))
+            self._ended.wait(_SECONDS_BETWEEN)
+
+    def _write(self, results: Mapping[str, Any]) -> None:
+        write_whole(self._file, json.dumps(results, allow_nan=False, indent=1))

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
-from grader.grading.isolation import require_isolation as require_every_layer
 from grader.grading.options import SEEDS, Options
+from grader.grading.options import require_isolation as require_every_layer
 from grader.reports.export.gradescope import VisibleWhen
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -9,9 +9,9 @@ from typing import Self
 import rich.progress
 from rich.console import Console
 
-from grader.core.plain_text import plain
+from grader.core.text import plain
 from grader.core.verdict import Grade
-from grader.grading.task import Explained
+from grader.grading.pool import Explained
 
 _SECONDS_BETWEEN_LINES = 5.0
 

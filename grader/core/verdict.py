@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from grader.core.evidence import Evidence
-from grader.core.imports import Imports
 from grader.core.points import total
+from grader.core.submission import Imports
 
 SCHEMA = 1
 

@@ -1,19 +1,23 @@
-"""Says what came back instead of a value of the kind that the contract asks for."""
+"""The text of a wrong answer: what, where, why, in which call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy
+import pytest
 import torch
 
-from grader.core.plain_text import plain
-from grader.core.wire.calls import Call, Traced
+from grader.core.explanation import Told
+from grader.core.text import plain
+from grader.core.verdict import Status
+from grader.core.wire.calls import Call, Raised, Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign, Value, in_words
-from grader.explain.exceptions.account import call_in_words
-from grader.testing.assertions.answers import single_number
-from grader.testing.assertions.shapes import wrong_shape
+from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
+from grader.testing.assertions.assertions import WrongForm, WrongNumbers
+from grader.testing.assertions.comparison import single_number
+from grader.testing.assertions.structure import wrong_shape
 from grader.testing.contract.contract import Adapter, counted
 from grader.testing.contract.kinds import (
     DictType,
@@ -25,6 +29,8 @@ from grader.testing.contract.kinds import (
     TupleType,
     category_of,
 )
+from grader.testing.outcome import StudentFault, where_of
+from grader.testing.wording import Trace
 
 _LONGEST = 40
 
@@ -192,3 +198,39 @@ def _of_another_dtype(wanted: TensorType, value: torch.Tensor | Elsewhere) -> It
         yield "Every number in it is 0 or 1: a comparison, or .bool(), makes it boolean."
     elif bool(((value == 0) | (value == float("-inf"))).all()):
         yield "0 and -inf are what is added to scores; a mask says True or False."
+
+
+class InFull:
+    """A `Wording` that tells all that is known."""
+
+    def raised(self, raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
+        """What was raised, on which line, with which operands, and what that means."""
+        return fault_of(raised, adapter, call)
+
+    def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace) -> StudentFault:
+        """What came instead, from which line, what explains it, and the call."""
+        line = trace(wrong_with(adapter, value, call))
+        said = refusal_in_words(adapter, value, call, line)
+        return StudentFault(Status.FAILED, said, where_of(line))
+
+    def origin(self, trace: Trace, what: Traced) -> Line | None:
+        """The line that is found."""
+        return trace(what)
+
+    def printed(self, text: str) -> Sequence[str]:
+        """The last lines of it."""
+        return tuple(printed_in_words(text))
+
+
+def words_of(raised: BaseException, about: str) -> Told:
+    """What is said of a test that ended with something raised; `about` is what it is about."""
+    if isinstance(raised, StudentFault):
+        where = raised.where
+        return Told(plain(raised.message), where=where)
+    if isinstance(raised, WrongNumbers):
+        return Told(plain(str(raised)), raised.comparison.measurement, where=raised.where)
+    if isinstance(raised, WrongForm):
+        return Told(plain(str(raised)), where=raised.where)
+    if isinstance(raised, AssertionError | pytest.fail.Exception):
+        return Told(plain(str(raised).partition("\nassert ")[0]) or about)
+    return Told(f"the answer cannot be compared ({type(raised).__name__}): {about}")

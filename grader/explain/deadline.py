@@ -1,4 +1,4 @@
-"""Until when words are looked for: what was found by then is said, the rest is left unsaid."""
+"""The time until when explanations are looked for, and the line at which a call hangs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
+
+from grader.core.text import plain
+from grader.core.wire.records import Line
 
 Thing = TypeVar("Thing")
 
@@ -51,3 +54,19 @@ class Deadline:
 
 
 NEVER = Deadline(math.inf)
+
+
+_ADVICE = "Does it end at all? Look at what the loops and calls around this line wait for."
+
+
+def still_running(seconds: float, line: Line, is_known: bool) -> str:
+    """That a call was at this line after so many seconds, and another one before it as well."""
+    told = f"{round(seconds, 0 if seconds > 1 else 1):g}"
+    again = ", as before" if is_known else ""
+    return f"after {told} s still running {plain(line.file)}, line {line.line}{again}"
+
+
+def what_runs(line: Line) -> Iterator[str]:
+    """The line as it stands in its file, and what to ask of it."""
+    yield f"    {plain(line.source)}"
+    yield _ADVICE

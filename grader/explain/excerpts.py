@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.core.evidence import Excerpt
-from grader.core.plain_text import plain
-from grader.core.source_text import source_text
+from grader.core.text import plain, source_text
 from grader.core.verdict import Where
-from grader.intake.copying.regular_file import read_bounded
+from grader.intake.copying.open_folder import read_bounded
 
 _AROUND = 4
 _MOST = 20

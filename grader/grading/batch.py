@@ -8,18 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import Assignment
+from grader.core.explanation import PENDING, wants_words
 from grader.core.settings import Settings
 from grader.core.verdict import Grade
-from grader.core.words import PENDING, wants_words
-from grader.explain.mistakes.names import apply_names
+from grader.explain.mistakes.clusters import apply_names
 from grader.grading.explanations import answered, questions
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
 from grader.grading.options import Options, chosen_otherwise
-from grader.grading.pool import Pools
-from grader.grading.task import Explained, GradedTask, Task
-from grader.intake.entry import Discovery
+from grader.grading.pool import Explained, GradedTask, Pools, Task
+from grader.intake.entry import Discovery, several
 from grader.intake.fingerprint import fingerprint
-from grader.intake.naming import several
 from grader.results.database import LINES, StoreError
 from grader.results.earlier import went_wrong
 from grader.results.store import Store

@@ -1,4 +1,4 @@
-"""Hands submissions to the jobs of this machine, and yields grades and words as they arrive."""
+"""Hands submissions to the jobs of this machine; tries those again whose judge is lost."""
 
 from __future__ import annotations
 
@@ -6,15 +6,100 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from grader.core.plain_text import plain
 from grader.core.settings import Settings
-from grader.grading.attempts import attempted
-from grader.grading.job.client import Follow, JobClient
-from grader.grading.task import Explained, ExplanationTask, GradedTask, Task
-from grader.grading.turns import ExplanationQueue
+from grader.core.text import plain
+from grader.core.verdict import Grade, GradeStatus
+from grader.grading.job.client import Follow, JobClient, JobLost
+from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+
+_TRIES = 2
+
+
+def attempted(
+    client: JobClient,
+    task: Task,
+    settings: Settings,
+    stopping: threading.Event,
+    follow: Follow | None = None,
+) -> Grade:
+    """The grade of a submission; if its judge is lost, it is tried once more with a new one.
+
+    After that it is *not graded*, which costs nobody points.
+
+    Raises:
+        BadAssignment: if the assignment's tests cannot be run.
+    """
+    problem = ""
+    for _ in range(_TRIES):
+        try:
+            return client.grade(
+                task.entry, task.submission_hash, follow, task.kept, task.carried, task.late_import
+            )
+        except JobLost as lost:
+            problem = str(lost)
+            if stopping.is_set():
+                break
+    return not_graded(task, settings, problem)
+
+
+def not_graded(task: Task, settings: Settings, problem: str) -> Grade:
+    """The grade of a submission that got none, for a reason that is ours."""
+    return Grade(
+        submission=task.entry.name,
+        status=GradeStatus.NOT_GRADED,
+        score=0.0,
+        max_score=0.0,
+        seed=settings.seed,
+        submission_hash=task.submission_hash,
+        suite_hash=settings.suite_hash,
+        duration_s=0.0,
+        message=problem,
+        isolation={},
+        tests=(),
+    )
+
+
+class ExplanationQueue:
+    """Questions that several explainers take, one after another; safe to use from their threads.
+
+    An explainer goes on with submissions of which the same verdicts were reached, for as long as
+    there are some; then it begins with the most of which no other one has begun. Before it has
+    nothing to do it joins another one.
+    """
+
+    def __init__(self, questions: Iterable[ExplanationTask]) -> None:
+        self._waiting: defaultdict[bytes, deque[ExplanationTask]] = defaultdict(deque)
+        for question in questions:
+            self._waiting[question.verdicts].append(question)
+        self._at: dict[Hashable, bytes] = {}
+        self._lock = threading.Lock()
+
+    def take(self, explainer: Hashable) -> ExplanationTask:
+        """The question that is this explainer's next.
+
+        Raises:
+            ValueError: if all are taken.
+        """
+        with self._lock:
+            verdicts = self._next(self._at.get(explainer))
+            self._at[explainer] = verdicts
+            questions = self._waiting[verdicts]
+            question = questions.popleft()
+            if not questions:
+                del self._waiting[verdicts]
+            return question
+
+    def _next(self, last: bytes | None) -> bytes:
+        """The verdicts to go on with after the `last` ones."""
+        if last is not None and last in self._waiting:
+            return last
+        begun = set(self._at.values())
+        return max(self._waiting, key=lambda one: (one not in begun, len(self._waiting[one])))
+
 
 # So long nothing arrives before it is said what is waited for; then twice as long each time.
 _SILENT_SECONDS = 10.0

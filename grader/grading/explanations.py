@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import Assignment
+from grader.core.explanation import Words
 from grader.core.verdict import Grade
-from grader.core.words import Words
-from grader.explain.mistakes.names import apply_names
+from grader.explain.mistakes.clusters import apply_names
 from grader.grading.options import Options
-from grader.grading.pool import JobPool, Pools
-from grader.grading.task import Explained, ExplanationTask
+from grader.grading.pool import Explained, ExplanationTask, JobPool, Pools
 from grader.intake.discovery import discover
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint

@@ -2,18 +2,170 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import platform
+import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grader
 from grader.core.assignment import Assignment
 from grader.core.settings import Settings
-from grader.grading.test_files import TestFile, files_of_tests
+
+_MARK = "exercise"
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTest:
+    """A test as it is written: its name with those of its classes, its exercise, its content.
+
+    The content is the function's with its marks, without comments and layout. On the rest of its
+    file each test may depend.
+    """
+
+    name: str
+    exercise: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestFile:
+    """A file of which it is certain which tests are in it, and that it matters to no other."""
+
+    tests: tuple[WrittenTest, ...]
+    rest: str
+
+
+def files_of_tests(files: Collection[Path], others: Collection[Path]) -> Mapping[Path, TestFile]:
+    """Those of `files` that matter to their own tests alone; what is left out matters to all.
+
+    A file does if no doubt is possible: each test has a mark with the exercise's name written out,
+    none comes from elsewhere, and neither another file nor one of `others` mentions the file.
+    """
+    texts = {file: _text(file) for file in (*files, *others)}
+    found = {file: _taken_apart(texts[file]) for file in files if file.suffix == ".py"}
+    return {
+        file: parts
+        for file, parts in found.items()
+        if parts is not None
+        and not any(_mentions(texts[it], file.stem) for it in texts if it != file)
+    }
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.suffix == ".py" else ""
+
+
+def _mentions(text: str, name: str) -> bool:
+    """Whether the name occurs, other than where a function of that name is defined."""
+    if name not in text:
+        return False
+    word = re.escape(name)
+    return re.search(rf"\b{word}\b", re.sub(rf"\bdef {word}\(", "def (", text)) is not None
+
+
+def _taken_apart(source: str) -> TestFile | None:
+    """A file's tests and the rest; None if one may be another's, or come from elsewhere."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    nodes = [*ast.walk(tree)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    marks = {id(call.func): call for call in calls if _is_mark(call)}
+    if not marks or any(_is_doubtful(node, marks) for node in nodes):
+        return None
+    found = dict(_tests(tree))
+    if len(found) != sum(isinstance(node, Function) and _is_test(node.name) for node in nodes):
+        return None
+    exercises = {name: _exercise(test) for name, test in found.items()}
+    known = {name: exercise for name, exercise in exercises.items() if exercise is not None}
+    if len(known) != len(found):
+        return None
+    return _cut_out(tree, found, known)
+
+
+def _cut_out(
+    tree: ast.Module, tests: Mapping[str, Function], exercises: Mapping[str, str]
+) -> TestFile:
+    """The tests without the rest of their file; none where one may be mentioned by another."""
+    source = ast.unparse(tree)
+    own = {name: ast.dump(test) for name, test in tests.items()}
+    if any(_mentions(source, test.name) for test in tests.values()):
+        own = dict.fromkeys(own, "")
+    else:
+        tree = _Rest().visit(tree)
+    written = tuple(WrittenTest(name, exercises[name], own[name]) for name in tests)
+    return TestFile(written, ast.dump(tree))
+
+
+class _Rest(ast.NodeTransformer):
+    """Takes the tests out of a module and its classes."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
+        return None if _is_test(node.name) else node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST | None:
+        return None if _is_test(node.name) else node
+
+
+def _is_mark(node: ast.AST) -> bool:
+    """Whether it is `exercise("…")`, or the same from a module."""
+    called = node.func if isinstance(node, ast.Call) and _name(node) is not None else None
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
+    return name == _MARK
+
+
+def _name(call: ast.Call) -> str | None:
+    first = call.args[0] if call.args else None
+    name = first.value if isinstance(first, ast.Constant) else None
+    return name if isinstance(name, str) else None
+
+
+def _is_doubtful(node: ast.AST, marks: Mapping[int, ast.Call]) -> bool:
+    """Whether tests, or their exercises, may come by this from where the source does not tell."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = [(alias.name, alias.asname or alias.name) for alias in node.names]
+        return any(
+            name == "*" or _is_test(bound) or (name == _MARK) != (bound == _MARK)
+            for name, bound in names
+        )
+    if isinstance(node, ast.ClassDef):
+        return bool(node.bases or node.keywords)
+    if isinstance(node, ast.Name):
+        made = isinstance(node.ctx, ast.Store) and (_is_test(node.id) or node.id == _MARK)
+        return made or (node.id == _MARK and id(node) not in marks)
+    if isinstance(node, ast.Attribute):
+        return node.attr == _MARK and id(node) not in marks
+    if isinstance(node, ast.Constant):
+        return node.value == _MARK
+    return isinstance(node, Function) and (node.name == _MARK or node.name.startswith("pytest_"))
+
+
+def _is_test(name: str) -> bool:
+    return name.lower().startswith("test")
+
+
+def _tests(scope: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Function]]:
+    """The test functions of a module and of its classes, each as pytest names it."""
+    for node in scope.body:
+        if isinstance(node, Function) and _is_test(node.name):
+            yield f"{prefix}{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _tests(node, f"{prefix}{node.name}::")
+
+
+def _exercise(test: Function) -> str | None:
+    """The exercise that a test is marked with; None where there is no one mark."""
+    marks = [mark for mark in test.decorator_list if isinstance(mark, ast.Call) and _is_mark(mark)]
+    return _name(marks[0]) if len(marks) == 1 else None
+
 
 # The parts of an assignment that its grades depend on.
 SUITE = (

@@ -1,4 +1,4 @@
-"""What people choose for a batch, and the settings for its judges that follow."""
+"""The options of a batch, the settings that follow, and the isolation that it demands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,32 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grader.core.assignment import Assignment, BadAssignment, meant
+from grader.core.refusal import Refusal
 from grader.core.settings import CPU, Settings
 from grader.grading.fingerprints import hashes_by_test, suite_hash
+
+
+class NotIsolated(Refusal):
+    """This machine does not grant every layer of isolation; the text says which."""
+
+
+def require_isolation() -> None:
+    """Tries every layer of isolation on this machine.
+
+    Raises:
+        NotIsolated: if one does not hold.
+    """
+    from grader.sandbox.probing.probe import examine_confinement
+
+    examination = examine_confinement()
+    missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]
+    missing += [attempt.what for attempt in examination.attempts if not attempt.ok]
+    if missing:
+        raise NotIsolated(
+            f"isolation is required and does not hold here ({', '.join(missing)}): "
+            "see `grader doctor`, or grade without --require-isolation"
+        )
+
 
 SEEDS = 1 << 31
 

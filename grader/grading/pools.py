@@ -1,15 +1,49 @@
-"""Which pool of judges is meant: this machine's, or that of a cluster."""
+"""The pool that is meant: of this machine or a cluster, or one submission alone."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from grader.core.assignment import Assignment
+from grader.core.explanation import PENDING, explained, wants_words
 from grader.core.processors import processors
 from grader.core.settings import Settings
+from grader.core.verdict import Grade
 from grader.grading.coordinator import Coordinator
-from grader.grading.isolation import require_isolation as require_every_layer
-from grader.grading.pool import JobPool, Pools
+from grader.grading.job.client import Follow
+from grader.grading.options import require_isolation as require_every_layer
+from grader.grading.pool import ExplanationTask, JobPool, Pools, Task
+from grader.intake.entry import Entry
+from grader.intake.fingerprint import fingerprint
+
+
+def graded_alone(
+    entry: Entry,
+    assignment: Assignment,
+    settings: Settings,
+    explain: bool = True,
+    follow: Follow | None = None,
+) -> Grade:
+    """The grade of one submission, with its words if these are wanted.
+
+    `follow` is given each verdict when it is reached.
+
+    Raises:
+        BadAssignment: if the assignment's tests cannot be run.
+    """
+    task = Task(entry, 0, fingerprint(entry), "")
+    with Coordinator(settings, 1, follow) as coordinator:
+        (graded,) = coordinator.grade([task])
+        grade = graded.grade
+        if not wants_words(grade, bool(assignment.forbidden)):
+            return grade
+        if not explain:
+            return replace(grade, unexplained=PENDING)
+        (answer,) = coordinator.explain([ExplanationTask(entry, lambda: grade)])
+    return explained(grade, answer.words)
+
 
 Say = Callable[[str], None]
 

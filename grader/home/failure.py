@@ -1,17 +1,20 @@
-"""A failure as a student reads it: a short paragraph, never a traceback."""
+"""A failure as a student reads it: a short paragraph, and numbers side by side."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import torch
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from grader.core.causes import FailedTest
 from grader.core.verdict import Aspect, Diagnosis, Status
+from grader.testing.assertions.comparison import Comparison, place_of, place_of_largest
 
 
 @dataclass(eq=False)
@@ -78,3 +81,108 @@ class Failure(TerminalRepr):
         said["mistake"] = Diagnosis(**said["mistake"]) if said["mistake"] else None
         path, line = fields.pop("location")
         return cls(said=FailedTest(**said), location=(path, line), **fields)
+
+
+_SIDE = 12
+_SLICES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """The characters to draw with: levels from low to high, and for what is no level."""
+
+    levels: str
+    right: str
+    nan: str = "?"
+    infinite: str = "!"
+
+
+BLOCKS = Ink(" ░▒▓█", "·")
+ASCII = Ink(" .:*#", "-")
+
+
+def ink_for(encoding: str | None) -> Ink:
+    """Blocks where the terminal's encoding has them, else ASCII."""
+    try:
+        BLOCKS.levels.encode(encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return ASCII
+    return BLOCKS
+
+
+def picture(comparison: Comparison, axes: Sequence[str], ink: Ink) -> list[str]:
+    """The worst slices as matrices: expected, got, and how far off, on one scale each.
+
+    Nothing for a single number. A matrix is cut to 12 by 12 around its worst number.
+    """
+    if comparison.ratio.ndim == 0 or comparison.ratio.numel() == 0:
+        return []
+    *leading, down, across = ("", *axes) if len(axes) == 1 else axes
+    shape = comparison.ratio.shape
+    views = [
+        tensor.reshape(-1, *([1, *shape] if len(shape) == 1 else shape[-2:]))
+        for tensor in (comparison.want, comparison.got, comparison.ratio)
+    ]
+    want, got, ratio = views
+    low, high = _range(torch.stack((want, got)))
+    said = f"{down} down, {across} across" if down else f"{across} across"
+    first, last = ink.levels[0], ink.levels[-1]
+    ends = f"from {low + 0.0:.3g} ({first!r}) to {high + 0.0:.3g} ({last!r})"  # never from -0
+    lines = [f"{said}; {ends}, {ink.right!r} is right"]
+    worst = ratio.amax(dim=(1, 2))
+    wrong = [int(number) for number in worst.argsort(descending=True, stable=True)]
+    for number in itertools.islice((one for one in wrong if worst[one] > 1), _SLICES):
+        if leading:
+            lines.append(f"at {[*place_of(number, shape[:-2])]}:")
+        lines += _side_by_side(want[number], got[number], ratio[number], (low, high), ink)
+    return lines
+
+
+def _side_by_side(
+    want: torch.Tensor,
+    got: torch.Tensor,
+    ratio: torch.Tensor,
+    scale: tuple[float, float],
+    ink: Ink,
+) -> Iterator[str]:
+    row, column = place_of_largest(ratio)
+    rows, columns = _window(row, want.shape[0]), _window(column, want.shape[1])
+    want, got, ratio = (tensor[rows, columns] for tensor in (want, got, ratio))
+    off = (got - want).abs()
+    farthest = float(off[off.isfinite()].max()) if bool(off.isfinite().any()) else 1.0
+    dark = ink.levels[1:]  # a blank would look as if nothing were wrong
+    width = max(2 * want.shape[1], len("expected"))
+    headings = [heading.ljust(width) for heading in ("expected", "got", "difference")]
+    yield "      " + "   ".join(headings).rstrip()
+    for place in range(want.shape[0]):
+        cells = [
+            "".join(2 * _shade(float(x), scale, ink.levels, ink) for x in want[place]),
+            "".join(2 * _shade(float(x), scale, ink.levels, ink) for x in got[place]),
+            "".join(
+                2 * (ink.right if far <= 1 else _shade(float(x), (0.0, farthest), dark, ink))
+                for x, far in zip(off[place], ratio[place], strict=True)
+            ),
+        ]
+        drawn = "   ".join(cell.ljust(width) for cell in cells)
+        yield f"{(rows.start or 0) + place:>4}  {drawn}".rstrip()
+
+
+def _window(worst: int, size: int) -> slice:
+    """At most so many rows or columns, the worst among them."""
+    start = min(max(worst - _SIDE // 2, 0), max(size - _SIDE, 0))
+    return slice(start, min(start + _SIDE, size))
+
+
+def _range(numbers: torch.Tensor) -> tuple[float, float]:
+    finite = numbers[numbers.isfinite()]
+    return (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0)
+
+
+def _shade(value: float, scale: tuple[float, float], levels: str, ink: Ink) -> str:
+    if value != value:
+        return ink.nan
+    low, high = scale
+    if value in (float("inf"), float("-inf")):
+        return ink.infinite
+    share = (value - low) / (high - low) if high > low else 1.0
+    return levels[min(int(share * len(levels)), len(levels) - 1)]

@@ -1,18 +1,114 @@
-"""The pytest plugin of a student's own machine: it lays out the bench, and reports."""
+"""The pytest plugin of a student's machine: it lays out the bench, reports and greets."""
 
 from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import pytest
 
 from grader.core.assignment import BadAssignment
+from grader.core.verdict import Status
 from grader.home.bench import home_bench
-from grader.home.greeting import Greeting
-from grader.home.reasons import Reasons
+from grader.home.causes import Reasons
+from grader.home.failure import Failure
 from grader.home.repair import QUICK, UNHURRIED
 from grader.home.report import HomeReport
-from grader.home.several_processes import SeveralProcesses
 from grader.home.summary import Folding, Summary
+from grader.testing.exercise import membership
+from grader.testing.outcome import StudentFault
 from grader.testing.plugin import BENCH, CALL_TIMEOUT, LOCATE
+
+# The name of a property of a report, which also tells it to another process of pytest-xdist.
+_STUB = "stub"
+
+
+class Greeting:
+    """Names the first exercise that is not written, with its place; `exercises` say the order."""
+
+    def __init__(self, exercises: Sequence[str]) -> None:
+        self._exercises = exercises
+        self._stubs: dict[str, tuple[str, str]] = {}
+        self._begun = False
+        self._wrong = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Notes where the stub is that a test met."""
+        report = yield
+        member, fault = membership(item), call.excinfo.value if call.excinfo else None
+        if member is not None and isinstance(fault, StudentFault):
+            where = fault.where
+            if fault.status is Status.MISSING and where is not None:
+                place = f"{member.exercise} {where.file}, line {where.line}"
+                report.user_properties.append((_STUB, place))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collects the stubs that were met."""
+        stub = dict(report.user_properties).get(_STUB)
+        if isinstance(stub, str):
+            exercise, _, place = stub.partition(" ")
+            self._stubs.setdefault(exercise, (place, report.nodeid.partition("::")[0]))
+        elif report.failed:
+            self._wrong = True
+        elif report.when == "call":
+            self._begun = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Says it, below all else."""
+        if self._wrong or not self._stubs:
+            return
+        ordered = [name for name in self._exercises if name in self._stubs] or list(self._stubs)
+        place, tests = self._stubs[ordered[0]]
+        start = "Next is" if self._begun else "Nothing of this is written yet. Begin with"
+        for line in (
+            "",
+            f"{start} {ordered[0]} ({place}):",
+            f"write what its docstring asks for, then run `pytest {tests}`.",
+        ):
+            terminalreporter.write_line(line)
+
+
+_FAILURE = "grader_failure"
+
+
+class SeveralProcesses:
+    """Hands over what is said of a failure: pytest itself would keep its text only."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(
+        self, report: pytest.TestReport | pytest.CollectReport
+    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+        """Adds it."""
+        data = yield
+        if data is not None and isinstance(report.longrepr, Failure):
+            data[_FAILURE] = report.longrepr.as_json()
+        return data
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(
+        self, data: dict[str, Any]
+    ) -> Generator[
+        None,
+        pytest.TestReport | pytest.CollectReport | None,
+        pytest.TestReport | pytest.CollectReport | None,
+    ]:
+        """Puts it back."""
+        failure = data.pop(_FAILURE, None)
+        report = yield
+        if isinstance(report, pytest.TestReport) and failure is not None:
+            report.longrepr = Failure.from_json(failure)
+        return report
+
+
+def is_one_of_several(config: pytest.Config) -> bool:
+    """Whether this process runs some of the tests, and tells another one."""
+    return hasattr(config, "workerinput")
+
 
 # Of a tensor that is no parameter; what comes of it is told in a line, and this takes nine.
 _OF_GRADIENTS = "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"

@@ -20,7 +20,7 @@ import torch
 from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, receive
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
-from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.choice import Line, RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import ExerciseRepair
@@ -29,7 +29,7 @@ from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workben
 from grader.explain.repair.sources import EditableSources
 from grader.home.reimport import CannotCopy, Reimport
 from grader.worker.trials.alarm import TooLong
-from grader.worker.trials.trying import Trying
+from grader.worker.trials.trials import Trying
 
 if sys.platform == "linux":
     import resource

@@ -15,10 +15,9 @@ from grader.core.causes import FailedTest
 from grader.core.points import hundredths
 from grader.core.verdict import Aspect, Status
 from grader.home.bench import Home
-from grader.home.failure import Failure
-from grader.home.picture import ink_for, picture
-from grader.home.reasons import Reasons
-from grader.home.tally import MISSING, ExerciseCounts
+from grader.home.causes import Reasons
+from grader.home.failure import Failure, ink_for, picture
+from grader.home.summary import MISSING, ExerciseCounts
 from grader.testing.assertions.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import Membership, membership

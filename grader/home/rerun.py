@@ -17,8 +17,7 @@ from grader.testing.bench import Bench
 from grader.testing.cases import Draw
 from grader.testing.exercise import Membership, membership
 from grader.testing.frozen_cases import fixture_file
-from grader.testing.observation import Observation, Question
-from grader.testing.outcome import StudentFault, observing
+from grader.testing.outcome import Observation, Question, StudentFault, observing
 
 # Their calls are observed in other ways than by their answers, and large.
 NOT_TELLING = (Aspect.GRADIENTS, Aspect.EFFICIENCY)

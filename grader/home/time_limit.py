@@ -18,7 +18,7 @@ from typing import TypeVar, cast
 
 from grader.core.verdict import Status, Where
 from grader.core.wire.records import Line
-from grader.explain.hanging import still_running, what_runs
+from grader.explain.deadline import still_running, what_runs
 from grader.testing.outcome import StudentFault
 from grader.worker.observing.lines import OwnLines
 

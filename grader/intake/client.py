@@ -1,4 +1,4 @@
-"""The other end of the process that takes submissions in: whoever asks it never waits for ever."""
+"""The other end of the process that takes submissions in, and surveys of a class."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from grader.core.imports import Needs
-from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.bounds import DEFAULT_BOUNDS, Bounds
-from grader.intake.copying.limits import MIB
+from grader.core.processors import processors
+from grader.core.scratch import new_scratch
+from grader.core.submission import ClassNeeds, Needs, Submission, Unreadable
+from grader.intake.copying.limits import DEFAULT_BOUNDS, MIB, Bounds
 from grader.intake.copying.private_copy import CopyFailed
-from grader.intake.entry import Entry
-from grader.intake.naming import size_in_words
+from grader.intake.entry import Entry, size_in_words
 
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds
@@ -32,7 +33,7 @@ _ENGINE = Path(__file__).resolve().parents[2]
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.intake.copying.bounds import Bounds; from grader.intake.process import main; "
+    "from grader.intake.copying.limits import Bounds; from grader.intake.process import main; "
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
 _WISH = "hand in the source code without data"
@@ -253,3 +254,31 @@ class IntakeClient:
 
 class _TooMuchProcessorTime(Exception):
     """The process has used more than one submission may."""
+
+
+def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
+    """How many of the entries import and declare which package.
+
+    What cannot be read needs nothing: grading says why.
+    """
+    imported: Counter[str] = Counter()
+    declared: Counter[str] = Counter()
+    many = min(processors(), len(entries))
+    with ThreadPoolExecutor(max(many, 1)) as threads:
+        shares = (entries[start::many] for start in range(many))
+        for found in threads.map(lambda share: list(_needs(share, adapters)), shares):
+            for needs in found:
+                imported.update(needs.imported)
+                declared.update(needs.declared)
+    return ClassNeeds(imported, declared)
+
+
+def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:
+    """The needs of those that can be read, told by a process of their own."""
+    with IntakeClient() as client:
+        for entry in entries:
+            with new_scratch() as folder:
+                copies = folder / "taken-in"
+                copies.mkdir()
+                with contextlib.suppress(Unreadable, CopyFailed):
+                    yield client.survey(entry, copies, adapters)

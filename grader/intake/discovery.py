@@ -15,14 +15,20 @@ from pathlib import Path
 
 from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.copying.limits import CODE, is_clutter, is_clutter_folder
-from grader.intake.copying.regular_file import kind_in_words
-from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
-from grader.intake.naming import natural_order, printable, several
+from grader.intake.copying.open_folder import kind_in_words
+from grader.intake.entry import (
+    Discovery,
+    Entry,
+    NothingToGrade,
+    Skipped,
+    natural_order,
+    printable,
+    several,
+)
 from grader.intake.platforms.canvas import canvas_download
-from grader.intake.platforms.download import downloads_at
+from grader.intake.platforms.download import downloads_at, latest_of_each
 from grader.intake.platforms.github_classroom import classroom_clones
 from grader.intake.platforms.gradescope import gradescope_export
-from grader.intake.platforms.latest import latest_of_each
 from grader.intake.platforms.moodle import moodle_download
 
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from grader.intake.copying.folder import content, survey
 from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
-from grader.intake.copying.open_folder import OpenFolder
-from grader.intake.copying.regular_file import chunks
+from grader.intake.copying.open_folder import OpenFolder, chunks
 from grader.intake.entry import Entry
 from grader.intake.platforms.handed_in import handed_in
 

@@ -19,8 +19,7 @@ from typing import Any
 
 from grader.core.parentage import end_with_parent
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.bounds import Bounds
-from grader.intake.copying.limits import MIB
+from grader.intake.copying.limits import MIB, Bounds
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry

@@ -1,4 +1,4 @@
-"""What a class wants of the course's environment: packages that lack, imports to load ahead."""
+"""Lists what a class needs of the course's environment: missing packages, imports to preload."""
 
 from __future__ import annotations
 
@@ -7,11 +7,34 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.core.imports import ClassImports, ClassNeeds
-from grader.core.plain_text import plain
-from grader.reports.distributions import distribution_of
+from grader.core.submission import ClassImports, ClassNeeds
+from grader.core.text import plain
 from grader.worker.packages import is_installed
-from grader.worker.stubs.known import DO_WITHOUT
+from grader.worker.stubs.finding import DO_WITHOUT, KNOWN_PACKAGES
+
+_OTHERWISE_CALLED = {
+    "cv2": "opencv-python",
+    "flash_attn": "flash-attn",
+    "huggingface_hub": "huggingface-hub",
+    "hydra": "hydra-core",
+    "IPython": "ipython",
+    "line_profiler": "line-profiler",
+    "memory_profiler": "memory-profiler",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+
+
+def distribution_of(package: str) -> str | None:
+    """The distribution that holds a well-known package; None of any other.
+
+    What a stranger's file imports is no reason to install what happens to have that name.
+    """
+    if package not in KNOWN_PACKAGES:
+        return None
+    return _OTHERWISE_CALLED.get(package, package)
+
 
 _LISTED = 5
 _LISTED_NEEDS = 30

@@ -1,8 +1,9 @@
-"""One submission's grade as text."""
+"""One submission's grade as text, with the points that come back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.cells import cell_len
@@ -12,14 +13,57 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.core.causes import Cause, in_short
-from grader.core.plain_text import plain
-from grader.core.text import one_line, points
+from grader.core.explanation import lack_in_words
+from grader.core.points import OF_THE_VALUES, hundredths, points_of, shared_out
+from grader.core.text import one_line, plain, points
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
-from grader.core.words import lack_in_words
-from grader.reports.account import causes_of, cost, extent, paragraph, title
-from grader.reports.credited import credited_tests
-from grader.reports.notes import WRONG_VALUES, notes_in_short
+from grader.reports.cause_text import (
+    WRONG_VALUES,
+    causes_of,
+    cost,
+    extent,
+    notes_in_short,
+    paragraph,
+    title,
+)
 from grader.reports.standing import ExerciseStanding, Standing, by_exercise, standing_of
+
+
+def credited(grade: Grade) -> Grade:
+    """Returns the grade with what is carried among the scores; its message says why."""
+    said = [
+        f"+{points(one.points)} points in {one.exercise}: {one.sentence}" for one in grade.carried
+    ]
+    message = "\n".join(filter(None, [grade.message, *said])) or None
+    tests = credited_tests(grade)
+    return replace(grade, tests=tests, score=grade.final, carried=(), message=message)
+
+
+def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
+    """Adds what is carried to the tests of its exercise that lack points.
+
+    None of them says any more that it counts less for the exercise's values.
+    """
+    tests = list(grade.tests)
+    for one in grade.carried:
+        places = [
+            place
+            for place, test in enumerate(tests)
+            if test.exercise == one.exercise and test.score < test.max_score
+        ]
+        lacks = [hundredths(tests[it].max_score) - hundredths(tests[it].score) for it in places]
+        back = min(hundredths(one.points), sum(lacks))
+        for place, part in zip(places, shared_out(back, lacks) if places else (), strict=True):
+            test = tests[place]
+            score = points_of(hundredths(test.score) + part)
+            tests[place] = test._replace(score=score, message=_without_share(test.message))
+    return tuple(tests)
+
+
+def _without_share(message: str | None) -> str | None:
+    lines = (message or "").split("\n")
+    return "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES)) or None
+
 
 _NOTE = 500
 _OTHER_COLUMNS = 40

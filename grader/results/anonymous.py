@@ -18,12 +18,12 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from grader.core.explanation import WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Grade, Verdict
-from grader.core.wrong_answers import WrongAnswers
 from grader.results.database import connect, saying, transaction
-from grader.results.people import People
 from grader.results.results import Outline, Results
+from grader.results.rows import People
 
 _KEY = "numbers"
 _SMALLEST = 100

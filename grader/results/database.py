@@ -1,14 +1,60 @@
-"""The SQLite file: its tables, and whether it is one of ours."""
+"""The SQLite file: its tables, its lock, its state, and whether it is one of ours."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import json
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from grader.core.refusal import Refusal
+
+_SET = "INSERT OR REPLACE INTO batch VALUES (?, ?)"
+_GET = "SELECT value FROM batch WHERE key = ?"
+
+
+def state_of(database: sqlite3.Connection) -> str:
+    """A name for what the store holds; nothing where it is not known.
+
+    It is drawn anew with each change, so that no two states of any two stores share one.
+    """
+    return _value(database, "state")
+
+
+def draw_state(database: sqlite3.Connection) -> None:
+    """Says that what the store holds has changed."""
+    database.execute(_SET, ("state", secrets.token_hex(16)))
+
+
+def are_current(database: sqlite3.Connection, lines: Path) -> bool:
+    """Whether a file is the one that `note_lines` was told of, and nothing changed since."""
+    stamp = _stamp(state_of(database), lines)
+    return bool(stamp) and _value(database, "lines") == stamp
+
+
+def note_lines(database: sqlite3.Connection, lines: Path, state: str) -> None:
+    """Remembers a file as what was written of the store in a state."""
+    database.execute(_SET, ("lines", _stamp(state, lines)))
+
+
+def _value(database: sqlite3.Connection, key: str) -> str:
+    row = database.execute(_GET, (key,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def _stamp(state: str, lines: Path) -> str:
+    """The state, and which file it is: whoever edits or replaces that gives it another."""
+    try:
+        status = lines.lstat()
+    except OSError:
+        return ""
+    found = [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+    return json.dumps([state, *found]) if state else ""
+
 
 SCHEMA_VERSION = 6
 FILE = "results.sqlite"
@@ -259,3 +305,43 @@ def refuse_foreign_lines(folder: Path) -> None:
 
 def _foreign(file: Path, what: str) -> str:
     return f"{file} {what}: name another folder with --out, or move that file away"
+
+
+_LOCK = "results.lock"
+
+
+class StoreInUse(StoreError):
+    """Another batch is writing to the folder."""
+
+
+def lock_folder(folder: Path) -> int:
+    """Makes the folder if need be; the descriptor returned holds its lock until it is closed.
+
+    The system closes it whatever ends the process, so that no lock is left behind.
+
+    Raises:
+        StoreInUse: if another process holds the lock.
+        StoreError: if the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise StoreError(
+            f"results cannot be written to {folder}: {error.strerror}; "
+            "name a folder of yours with --out"
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise StoreInUse(
+            f"another batch is writing to {folder}: wait until it ends, or name another --out"
+        ) from error
+    except OSError as error:
+        os.close(lock)
+        raise StoreError(
+            f"{folder} cannot be locked against other batches ({error.strerror}): "
+            "name a folder on a local disk with --out"
+        ) from error
+    return lock

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from grader.core.explanation import PENDING
 from grader.core.verdict import Carried, GradeStatus, Status, Verdict
-from grader.core.words import PENDING
 from grader.results.rows import (
     ADD_EVIDENCE,
     ADD_WORDS,
@@ -19,7 +19,7 @@ from grader.results.rows import (
     verdict_of,
     well_formed,
 )
-from grader.results.wrong import ADD_WRONG, OF_ONE
+from grader.results.unknown_mistakes import ADD_WRONG, OF_ONE
 
 _ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
 

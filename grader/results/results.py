@@ -13,15 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.evidence import Evidence
-from grader.core.imports import ClassImports
+from grader.core.explanation import WrongAnswers
 from grader.core.late_rule import LateRule
-from grader.core.submission import Author
+from grader.core.submission import Author, ClassImports
 from grader.core.verdict import Grade, GradeStatus, Verdict
-from grader.core.wrong_answers import WrongAnswers
 from grader.results.database import StoreError, connect, saying
-from grader.results.imported import read_class_imports
-from grader.results.lines import GradeLines
-from grader.results.people import People
 from grader.results.rows import (
     CARRIED,
     OF_A_SUBMISSION,
@@ -30,6 +26,8 @@ from grader.results.rows import (
     PLACED_OUTCOMES,
     REMARKABLE,
     VERDICTS,
+    GradeLines,
+    People,
     Test,
     grade_of,
     outcome_of,
@@ -37,7 +35,7 @@ from grader.results.rows import (
     verdict_of,
     well_formed,
 )
-from grader.results.wrong import read_wrong
+from grader.results.unknown_mistakes import read_class_imports, read_wrong
 
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"

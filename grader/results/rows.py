@@ -1,13 +1,19 @@
-"""Grades as rows of the tables, and back."""
+"""Grades and people as rows of the tables and lines of `results.jsonl`, and back."""
 
 from __future__ import annotations
 
+import datetime
 import functools
 import json
 import math
+import re
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from grader.core.explanation import Told
+from grader.core.submission import Author
 from grader.core.verdict import (
     Aspect,
     Carried,
@@ -20,7 +26,6 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.core.words import Told
 
 OF_A_SUBMISSION = (
     "name, status, score, max_score, seed, submission_hash, suite_hash, duration_s, message, "
@@ -241,3 +246,133 @@ def _place(index: tuple[int, ...]) -> str:
 def _index(text: str) -> tuple[int, ...]:
     """The index that `_place` wrote."""
     return tuple(json.loads(text))
+
+
+_MOST = 4096
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
+# Quotes within a text are escaped: in an object's JSON this is the field and nothing else.
+_UNTIMED = '"duration_s": 0.0'
+
+
+class GradeLines:
+    """Writes grades as lines, given the tests by their numbers.
+
+    In a class nearly all verdicts are those of an earlier submission but for their durations: their
+    JSON is remembered.
+    """
+
+    def __init__(self, tests: Mapping[int, Test]) -> None:
+        self._tests = tests
+        self._around = functools.lru_cache(maxsize=_MOST)(self._around_the_duration)
+
+    def line(self, grade: Grade, verdicts: Iterable[tuple[Any, ...]]) -> str:
+        """The line of a grade, whose verdicts are given as rows of `VERDICTS`."""
+        rows = list(verdicts)
+        durations = _ENCODER.encode([row[-1] for row in rows])[1:-1].split(", ")
+        tests = [
+            duration.join(self._around(row[:-1]))
+            for row, duration in zip(rows, durations, strict=False)
+        ]
+        bare = _ENCODER.encode(grade.as_json()).removesuffix("[]}")
+        return _in_one_line(f"{bare}[{', '.join(tests)}]}}")
+
+    def _around_the_duration(self, untimed: tuple[Any, ...]) -> tuple[str, str]:
+        """What is written before and after the duration of a verdict."""
+        fields = verdict_of(self._tests, (*untimed, 0.0)).as_json()
+        before, field, after = _ENCODER.encode(fields).partition(_UNTIMED)
+        return before + field.removesuffix("0.0"), after
+
+
+def _in_one_line(text: str) -> str:
+    """The JSON, for readers that split at any kind of line break as well."""
+    if text.isascii():
+        return text
+    return _BREAKS_LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
+
+
+_OF_AN_AUTHOR = "name, id, email"
+# Tables that stores of before lack.
+_LATER = (
+    "CREATE TABLE IF NOT EXISTS handed_in (submission TEXT PRIMARY KEY, at TEXT NOT NULL) "
+    "WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS unsure (submission TEXT PRIMARY KEY, why TEXT NOT NULL) "
+    "WITHOUT ROWID",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Authors by the name of the submission, the names of late ones, and who handed in nothing.
+
+    `times` are when submissions were handed in, by their names, as far as a platform told;
+    `unsure` says of some why it is not certain whose they are.
+    """
+
+    authors: Mapping[str, tuple[Author, ...]] = field(default_factory=dict)
+    late: frozenset[str] = frozenset()
+    absentees: tuple[Author, ...] = ()
+    times: Mapping[str, datetime.datetime] = field(default_factory=dict)
+    unsure: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_people(database: sqlite3.Connection) -> People:
+    """The people of a store."""
+    authors: dict[str, tuple[Author, ...]] = {}
+    ordered = f"SELECT submission, {_OF_AN_AUTHOR} FROM author ORDER BY submission, place"
+    for submission, *author in database.execute(ordered):
+        authors[submission] = (*authors.get(submission, ()), Author(*author))
+    late = frozenset(name for (name,) in database.execute("SELECT submission FROM late"))
+    absentees = database.execute(f"SELECT {_OF_AN_AUTHOR} FROM absentee ORDER BY place")
+    return People(
+        authors,
+        late,
+        tuple(Author(*row) for row in absentees),
+        _read_times(database),
+        dict(_rows_of(database, "unsure")),
+    )
+
+
+def write_people(database: sqlite3.Connection, people: People) -> None:
+    """Writes the people in place of those that the store held."""
+    for table in ("author", "late", "absentee"):
+        database.execute(f"DELETE FROM {table}")
+    database.executemany(
+        f"INSERT INTO author (submission, place, {_OF_AN_AUTHOR}) VALUES (?, ?, ?, ?, ?)",
+        [
+            (well_formed(submission), place, *_row(author))
+            for submission, authors in people.authors.items()
+            for place, author in enumerate(authors)
+        ],
+    )
+    late = [(well_formed(name),) for name in people.late]
+    database.executemany("INSERT INTO late (submission) VALUES (?)", late)
+    database.executemany(
+        f"INSERT INTO absentee (place, {_OF_AN_AUTHOR}) VALUES (?, ?, ?, ?)",
+        [(place, *_row(author)) for place, author in enumerate(people.absentees)],
+    )
+
+    for statement in _LATER:
+        database.execute(statement)
+    unsure = [(well_formed(name), well_formed(why)) for name, why in people.unsure.items()]
+    database.execute("DELETE FROM unsure")
+    database.executemany("INSERT INTO unsure (submission, why) VALUES (?, ?)", unsure)
+    database.execute("DELETE FROM handed_in")
+    times = [(well_formed(name), at.isoformat()) for name, at in people.times.items()]
+    database.executemany("INSERT INTO handed_in (submission, at) VALUES (?, ?)", times)
+
+
+def _read_times(database: sqlite3.Connection) -> dict[str, datetime.datetime]:
+    """When submissions were handed in."""
+    rows = _rows_of(database, "handed_in")
+    return {name: datetime.datetime.fromisoformat(at) for name, at in rows}
+
+
+def _rows_of(database: sqlite3.Connection, table: str) -> list[tuple[str, str]]:
+    known = "SELECT 1 FROM sqlite_master WHERE name = ?"
+    is_there = database.execute(known, (table,)).fetchone()
+    return database.execute(f"SELECT * FROM {table}").fetchall() if is_there else []
+
+
+def _row(author: Author) -> tuple[str, str, str]:
+    return well_formed(author.name), well_formed(author.id), well_formed(author.email)

@@ -13,18 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.evidence import Evidence
+from grader.core.explanation import Words
 from grader.core.late_rule import LateRule
 from grader.core.submission import Author
 from grader.core.verdict import Grade, Status
-from grader.core.words import Words
 from grader.results.database import (
     FILE,
     StoreError,
+    are_current,
     check,
     connect,
     create,
+    draw_state,
+    lock_folder,
+    note_lines,
     refuse_foreign_lines,
     saying,
+    state_of,
     tables,
     transaction,
 )
@@ -37,9 +42,6 @@ from grader.results.earlier import (
     write_test_hashes,
     write_words,
 )
-from grader.results.imported import read_lacking, write_imports
-from grader.results.lock import lock_folder
-from grader.results.people import People, read_people, write_people
 from grader.results.results import Results, numbered_tests
 from grader.results.rows import (
     ADD_CARRIED,
@@ -50,16 +52,24 @@ from grader.results.rows import (
     ADD_VERDICT,
     ADD_WORDS,
     OF_A_TEST,
+    People,
     TestRow,
     carried_row,
+    read_people,
     row_of_test,
     submission_row,
     verdict_row,
     well_formed,
     words_row,
+    write_people,
 )
-from grader.results.state import are_current, draw_state, note_lines, state_of
-from grader.results.wrong import Named, write_names, write_wrong
+from grader.results.unknown_mistakes import (
+    Named,
+    read_lacking,
+    write_imports,
+    write_names,
+    write_wrong,
+)
 
 _NO_TIMES: Mapping[str, datetime.datetime] = {}
 _NOTHING_UNSURE: Mapping[str, str] = {}

@@ -17,8 +17,8 @@ from grader.core.scratch import PASSABLE
 from grader.core.settings import CPU
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
-from grader.sandbox.allowance import Allowance, Patience
-from grader.sandbox.forkserver import ForkServer, ForkServerLost
+from grader.sandbox.fork_server import ForkServer, ForkServerLost
+from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.worker import Worker, WorkerLost
 
 _TRIAL = "def run_trial(x):\n    return x + x\n"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.core.assignment import Assignment
-from grader.core.plain_text import plain
+from grader.core.text import plain
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN

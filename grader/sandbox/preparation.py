@@ -19,7 +19,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.device import turn_on
 from grader.sandbox.environment import Environment
 from grader.sandbox.forbidden_uses import Uses
-from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.fork_server import ForkServers
 from grader.sandbox.session import Session, SessionLimits
 from grader.testing.wording import Wording
 

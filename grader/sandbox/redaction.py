@@ -1,4 +1,4 @@
-"""What was raised, as students read it: without the machine's folders, refusals explained."""
+"""Exceptions as students read them: no folders of this machine, refusals explained."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 import site
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
-from grader.worker.workplace import WORKPLACE
+from grader.worker.own_files import WORKPLACE
 
 _RULE = (
     " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
@@ -77,3 +77,17 @@ def _names(root: Path, scratch: Path) -> Mapping[str, str]:
     names = {str(Path.home()): "~/", str(_ENGINE): "grader/", sys.prefix: "", sys.base_prefix: ""}
     names |= dict.fromkeys((*site.getsitepackages(), paths["stdlib"], paths["platstdlib"]), "")
     return names | {str(scratch): "scratch/", str(scratch / WORKPLACE): "", str(root): ""}
+
+
+_ABSENCES = ("NameError", "ModuleNotFoundError", "ImportError", "FileNotFoundError", "KeyError")
+_SHOWN = 3
+
+
+def with_what_was_missed(raised: Raised, missed: Sequence[str]) -> Raised:
+    """What was raised, with what may have defined what is missing and was not run."""
+    is_absent = raised.kind in _ABSENCES or (raised.missing and not raised.frames)
+    if not missed or not is_absent:
+        return raised
+    more = f" and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
+    shown = ", ".join(missed[:_SHOWN])
+    return dataclasses.replace(raised, not_run=f"Not run while it is graded: {shown}{more}.")

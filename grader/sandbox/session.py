@@ -19,12 +19,11 @@ from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
-from grader.sandbox.allowance import Allowance, Patience
 from grader.sandbox.environment import Environment
 from grader.sandbox.forbidden_uses import Uses
-from grader.sandbox.forkserver import ForkServer, ForkServerLost
-from grader.sandbox.missed import with_what_was_missed
-from grader.sandbox.redaction import redacted, without_places
+from grader.sandbox.fork_server import ForkServer, ForkServerLost
+from grader.sandbox.limits import Allowance, Patience
+from grader.sandbox.redaction import redacted, with_what_was_missed, without_places
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.outcome import StudentFault
 from grader.testing.two_processes import TwoProcesses, in_two_processes

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from grader.worker.confinement.seccomp.arguments import EVERYWHERE, ON_KNOWN_MACHINES
-from grader.worker.confinement.seccomp.denied import DENIED
-from grader.worker.confinement.seccomp.numbers import UnknownCall, native_architecture, number_of
+from grader.worker.confinement.seccomp.program import UnknownCall, native_architecture, number_of
+from grader.worker.confinement.seccomp.tables import DENIED, EVERYWHERE, ON_KNOWN_MACHINES
 
 
 def why_not_granted(name: str) -> str | None:

@@ -35,17 +35,14 @@ from grader.core.wire.frames import (
     decode,
     encode,
 )
-from grader.core.wire.importing import imports_from_json, texts_from_json
-from grader.core.wire.payload import BadFrame
-from grader.core.wire.signals import TELL_WHERE, TELL_WHERE_SOON
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, imports_from_json, texts_from_json
+from grader.core.wire.tensors import BadFrame
 from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
-from grader.sandbox.allowance import Allowance, Exceeded, Late, Patience
 from grader.sandbox.cgroups.group import GroupBounds
 from grader.sandbox.channel import Exchange
-from grader.sandbox.clock import Clock, Taken
-from grader.sandbox.forkserver import ForkServer, ForkServerLost
-from grader.sandbox.usage import is_alive
-from grader.sandbox.watch import UsageWatch, Watched, out_of_memory
+from grader.sandbox.fork_server import ForkServer, ForkServerLost
+from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
+from grader.sandbox.usage_watch import UsageWatch, Watched, is_alive, out_of_memory
 
 _WATCH_SECONDS = 0.02
 _CHANGED_PAGES = 48 << 20

@@ -1,18 +1,45 @@
-"""How it is put into words that a submission did something wrong: plainly, or in full."""
+"""The words for what a submission did wrong, plainly or in full."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from grader.core.plain_text import plain
+from grader.core.text import plain
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, Raised, Traced
+from grader.core.wire.calls import Call, Raised, Traced, Use
 from grader.core.wire.records import Line
 from grader.core.wire.values import Value
 from grader.testing.contract.contract import Adapter
 from grader.testing.outcome import StudentFault
+
+_NAMES = 5
+_LINES = 4
+
+WISH = "which this assignment wants written by hand"
+
+
+def in_words(uses: Iterable[Use]) -> str:
+    """The names with their files and lines: "torch.nn.Linear (model.py, lines 3, 7)"."""
+    places: dict[str, dict[str, list[int]]] = {}
+    for use in sorted(set(uses), key=lambda use: (use.file, use.line)):
+        places.setdefault(use.name, {}).setdefault(use.file, []).append(use.line)
+    told = [f"{name} ({_places(files)})" for name, files in sorted(places.items())[:_NAMES]]
+    more = [f"{len(places) - _NAMES} more"] if len(places) > _NAMES else []
+    *others, last = [*told, *more]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _places(files: dict[str, list[int]]) -> str:
+    told = [_lines(file, lines) for file, lines in list(files.items())[:_LINES]]
+    return "; ".join([*told, *(["…"] if len(files) > _LINES else [])])
+
+
+def _lines(file: str, lines: list[int]) -> str:
+    told = [*map(str, lines[:_LINES]), *(["…"] if len(lines) > _LINES else [])]
+    return f"{file}, line{'s' if len(lines) > 1 else ''} {', '.join(told)}"
+
 
 _LONGEST = 300
 

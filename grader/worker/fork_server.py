@@ -22,9 +22,8 @@ from typing import Any
 
 from grader.core.parentage import end_with_parent
 from grader.worker.confinement.file_tree import enter_file_tree
-from grader.worker.confinement.identity import unprivileged_user
+from grader.worker.confinement.identity import enter_other_namespaces, unprivileged_user
 from grader.worker.confinement.layers import prepare_confinement
-from grader.worker.confinement.namespaces import enter_other_namespaces
 from grader.worker.inherited import InheritedState, Mapped
 from grader.worker.packages import load_ahead, package_folders
 

@@ -1,12 +1,17 @@
-"""Imports a submission as its author did at home, inside the worker."""
+"""Imports a submission as its author did at home, inside the worker.
+
+At home they do no harm as the last line of a script. What stands before is kept.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.abc
 import importlib.machinery
+import linecache
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +20,57 @@ from typing import Any
 
 from grader.core.adapter_names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, Raised
-from grader.worker.ending import Endings
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook.cells import Cells
 from grader.worker.notebook.shell import install
+from grader.worker.own_files import OfWhatWasHandedIn, make_workplace, own_file
 from grader.worker.packages import ImportClock, make_room
 from grader.worker.stubs.finding import OwnDistributions, SilentWriters, StubFinder
-from grader.worker.workplace import OfWhatWasHandedIn, make_workplace
+
+_LONGEST = 60
+# What Python says where `input()` meets the end of the input, and nothing else does.
+_NOBODY_ANSWERS = "EOF when reading a line"
+
+
+class Endings:
+    """The imports that ended early: `ended` has what they raised, `places` the lines in words."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.ended: list[BaseException] = []
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What was not run, with the line that ended it."""
+        return tuple(dict.fromkeys(map(self._place, self.ended)))
+
+    def are_ends(self) -> None:
+        """Has files of the submission keep what they defined when they exit, or ask for input."""
+        execute = importlib.machinery.SourceFileLoader.exec_module
+
+        def exec_module(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
+            try:
+                execute(loader, module)
+            except (SystemExit, EOFError) as ended:
+                is_end = isinstance(ended, SystemExit) or ended.args == (_NOBODY_ANSWERS,)
+                if not is_end or own_file(str(module.__file__), self._root) is None:
+                    raise
+                self.ended.append(ended)
+
+        loader_kind: Any = importlib.machinery.SourceFileLoader
+        loader_kind.exec_module = exec_module
+
+    def _place(self, ended: BaseException) -> str:
+        own = [
+            (file, frame.lineno or 0, frame.filename)
+            for frame in traceback.extract_tb(ended.__traceback__)
+            if (file := own_file(frame.filename, self._root)) is not None
+        ]
+        if not own:
+            return "what follows an exit"
+        file, line, path = own[-1]
+        source = linecache.getline(path, line).strip()[:_LONGEST]
+        return f"what follows {source} ({file}, line {line})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from grader.core.wire.values import Foreign
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.interpreter import Functions, Living, NoAdapter
 from grader.worker.marshalling import arrived, copied, differing, holds_tensor, portable
-from grader.worker.observing.line_counting import LineCounter
+from grader.worker.observing.lines import LineCounter
 from grader.worker.observing.recording import Recorder
 from grader.worker.observing.tracing import Tracer
 

@@ -19,13 +19,11 @@ from typing import Any
 from grader.core.wire.calls import Answer, Call, Raised, encode_answer, raised_as_json, uses_as_json
 from grader.core.wire.delta import Receiving
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.importing import imports_as_json
-from grader.core.wire.payload import BadFrame
-from grader.core.wire.signals import TELL_WHERE, TELL_WHERE_SOON
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, imports_as_json
+from grader.core.wire.tensors import BadFrame
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.core.wire.values import Foreign
-from grader.worker.confinement.layers import Territory, confine
-from grader.worker.confinement.limits import ProcessLimits, close_descriptors
+from grader.worker.confinement.layers import ProcessLimits, Territory, close_descriptors, confine
 from grader.worker.inherited import InheritedState
 from grader.worker.interpreter import Living
 from grader.worker.loading import Loaded, load
@@ -33,7 +31,7 @@ from grader.worker.multiprocessing.install import do_without_forking
 from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import absent, perform
 from grader.worker.stubs.torch_compile import do_without_compiling
-from grader.worker.trials.trying import Trying
+from grader.worker.trials.trials import Trying
 
 # With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
 HELLO = b"\0"

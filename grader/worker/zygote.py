@@ -1,4 +1,7 @@
-"""The process that fork servers are forked from: torch is loaded once for all, and no secret is.
+"""The process that fork servers are forked from, and the reaper around each of them.
+
+It holds nothing, runs nothing of a submission, and stays when everything else was killed: what the
+job would have removed in the end, it removes then.
 
 It obeys the grader over one socket: each message is an order that comes with the descriptors of
 one more fork server. When nobody is left to hang up, it ends; fork servers end with their own.
@@ -7,8 +10,10 @@ one more fork server. When nobody is left to hang up, it ends; fork servers end 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -17,9 +22,108 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.worker.caretaker import remove_group, take_care
-from grader.worker.fork_server import warm_up
-from grader.worker.huge_pages import collapse_memory
+from grader.core.parentage import end_with_parent
+from grader.worker.confinement.identity import enter_process_namespace
+from grader.worker.fork_server import serve_judges, warm_up
+
+_MADV_COLLAPSE = 25
+_SIZE = 2 << 20
+
+
+def collapse_memory() -> None:
+    """Has the kernel put this process's private memory into pages of 2 MB, where it can.
+
+    A fork copies the table of its pages, not their contents: of large ones there are 512 times
+    fewer. A kernel that does not know how to leaves everything as it is.
+    """
+    if sys.platform != "linux":
+        return
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        place, rights, _, _, inode, *name = line.split(maxsplit=5)
+        if rights == "rw-p" and inode == "0" and name in ([], ["[heap]"]):
+            start, end = (int(address, 16) for address in place.split("-"))
+            first, last = -(-start // _SIZE) * _SIZE, end // _SIZE * _SIZE
+            if first < last:
+                madvise(first, last - first, _MADV_COLLAPSE)
+
+
+# Whoever was killed closes all that it had; a job that lost a fork server alone lives on.
+_SECONDS_TO_END = 1.0
+
+
+def take_care(
+    order: Mapping[str, Any],
+    control: socket.socket,
+    life: int,
+    not_preloaded: Mapping[str, str],
+) -> None:
+    """Forks the fork server that the order describes, and stays until it has ended.
+
+    Over `control`, who this is is said, and the fork server is told what to do. `life` is a pipe:
+    it ends with a word of those who hold it, or without one if they were killed.
+    """
+    control.send(json.dumps({"caretaker": os.getpid()}).encode())
+    namespaces = enter_process_namespace() if order["namespaces"] else []
+    number = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.close(life)
+        _be_fork_server(order, control, number, namespaces, not_preloaded)
+    control.close()
+    signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
+    if _were_killed(life):
+        # No worker is ever forked from a process that has it.
+        from grader.core.scratch import remove_scratch
+
+        remove_scratch(Path(order["scratch"]))
+        for ground in order["groups"]:
+            for group in Path(ground).glob(f"{order['prefix']}*"):
+                remove_group(group)
+    os._exit(0 if status == 0 else 1)
+
+
+def _be_fork_server(
+    order: Mapping[str, Any],
+    control: socket.socket,
+    number: int,
+    namespaces: list[str],
+    not_preloaded: Mapping[str, str],
+) -> None:
+    try:
+        end_with_parent()
+        serve_judges(order, control, number, namespaces, not_preloaded)
+    except BaseException as error:
+        # The last line is what the judge tells.
+        said = " ".join(str(error).split())
+        print(f"{type(error).__name__}: {said}", file=sys.stderr)
+    finally:
+        os._exit(1)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _were_killed(life: int) -> bool:
+    """Whether those who hold the other end of a pipe ended without a word."""
+    readable, _, _ = select.select([life], [], [], _SECONDS_TO_END)
+    return bool(readable) and not os.read(life, 1)
+
+
+def remove_group(folder: Path) -> bool:
+    """Removes a control group and those in it, if no process is left there; whether it is gone."""
+    with contextlib.suppress(OSError):
+        for inner in [one for one in folder.iterdir() if one.is_dir()]:
+            remove_group(inner)
+        folder.rmdir()
+    return not folder.exists()
+
 
 _MESSAGE = 1 << 16
 _DESCRIPTORS = 3

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from grader.core.assignment import Assignment
 from grader.core.scratch import new_scratch
-from grader.explain.wording import InFull
+from grader.explain.answers import InFull
 from grader.intake.client import IntakeClient
 from grader.intake.entry import Entry
-from grader.sandbox.forkservers import ForkServers, warm_zygote
+from grader.sandbox.fork_server import ForkServers, warm_zygote
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits
 

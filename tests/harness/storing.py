@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.core.evidence import Evidence
+from grader.core.explanation import Told, Words
 from grader.core.verdict import Grade, Status
-from grader.core.words import Told, Words
 from grader.results.store import Store
 
 

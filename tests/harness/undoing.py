@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from grader.explain.rewriting.generating import edits_of
+from grader.explain.rewriting.generation import edits_of
 
 
 def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str, str, str]]:

@@ -254,7 +254,7 @@ def _load_commands() -> None:
     import safetensors.torch
     import torch._dynamo
 
-    import grader.grading.job.forking
+    import grader.grading.job.work
     from grader.cli.main import COMMANDS, cli
 
     for command in COMMANDS:

@@ -1,25 +1,119 @@
-"""Lays out the folder that students get."""
+"""Lays out the folder that students get, with its README and the frozen contract."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.authoring.handout.contract import frozen_contract
 from grader.authoring.handout.engine import PYTHON, write_wheel
 from grader.authoring.handout.freezing import freeze_public_tests
-from grader.authoring.handout.handing_in import Platform, section
-from grader.authoring.handout.installing import ENVIRONMENT, REQUIREMENTS, Installation
-from grader.authoring.handout.readme import PAGE, readme
-from grader.authoring.handout.workflow import PLACE, WORKFLOW
+from grader.authoring.handout.installing import (
+    ENVIRONMENT,
+    PLACE,
+    REQUIREMENTS,
+    WORKFLOW,
+    Installation,
+    Platform,
+    section,
+)
+from grader.core.adapter_names import is_adapter
 from grader.core.assignment import Assignment, BadAssignment
-from grader.home.contract import CONTRACT
+from grader.home.bench import CONTRACT
 from grader.testing.frozen_cases import FIXTURES, remove_frozen
+
+_ABOUT = '"""What the adapters take and return, as it was handed out: leave this file as it is."""'
+_NAME = re.compile(r"[^\W\d]\w*")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def frozen_contract(adapters: str) -> str:
+    """The adapters of a module without their bodies, and what their annotations need.
+
+    What only bodies use is left out: a student's own modules, which may not even be importable.
+    """
+    tree = ast.parse(adapters)
+    for function in ast.walk(tree):
+        if isinstance(function, _FUNCTIONS):
+            function.body = [ast.Expr(ast.Constant(...))]
+    for function in tree.body:
+        if isinstance(function, _FUNCTIONS):
+            function.decorator_list = []
+    kept = _needed(tree.body)
+    texts = [ast.unparse(one) for one in tree.body if one in kept]
+    return "\n\n".join([_ABOUT, *texts]) + "\n"
+
+
+def _needed(body: list[ast.stmt]) -> set[ast.stmt]:
+    """The adapters, and the statements at the top level that bind what these use, in turn."""
+    kept = {one for one in body if any(map(is_adapter, _bound(one)))}
+    kept |= {one for one in body if isinstance(one, ast.ImportFrom) and _is_for_all(one)}
+    while True:
+        used = {name for one in kept for name in _used(one)}
+        more = {one for one in body if used & set(_bound(one))} - kept
+        if not more:
+            return kept
+        kept |= more
+
+
+def _is_for_all(node: ast.ImportFrom) -> bool:
+    return node.module == "__future__" or any(one.name == "*" for one in node.names)
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds at the top level."""
+    for node in ast.walk(statement):
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).split(".")[0]
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _used(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement reads, those in annotations that are texts included."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _NAME.findall(node.value)
+
+
+PAGE = Path("docs/students.md")
+_PLAIN = """\
+# {name}
+
+Fill in the functions in `assignment/`, then run `pytest`: it tells you what is wrong, and where.
+
+## While you work
+
+    pytest -x          # stop at the first failure; what is not written is none
+    pytest -v          # every test by name; failures with numbers and a picture
+    pytest --locate    # takes the time that it needs to find the line to change
+
+To have the tests run each time that you save a file, install
+[watchfiles](https://watchfiles.helpmanual.io) beside pytest, with the same tool, and leave this
+running in a terminal.
+
+    watchfiles pytest assignment adapters.py
+"""
+
+
+def readme(name: str, page: str | None, installing: str, handing_in: str) -> str:
+    """The README; `page` is what the author wrote for students, if anything.
+
+    How to install comes before its first section, how to hand in after its last one.
+    """
+    opening, heading, sections = (page or _PLAIN.format(name=name)).partition("\n## ")
+    parts = (opening, installing, f"## {sections}" if heading else "", handing_in)
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
 _PARTS = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")

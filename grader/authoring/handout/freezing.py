@@ -13,10 +13,10 @@ import torch
 
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.verdict import Aspect, Visibility
+from grader.explain.answers import InFull
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, WATCHED_ASPECTS
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
-from grader.explain.mistakes.predictions import row_of
-from grader.explain.wording import InFull
+from grader.explain.mistakes.prediction import row_of
 from grader.home.bench import DirectCalls
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
@@ -31,9 +31,8 @@ from grader.testing.frozen_cases import (
     freeze,
     remove_frozen,
 )
-from grader.testing.observation import Observation
-from grader.testing.suite.suite import Suite
-from grader.testing.suite.test import Test
+from grader.testing.outcome import Observation
+from grader.testing.suite.suite import Suite, Test
 
 
 @dataclass(frozen=True, slots=True)

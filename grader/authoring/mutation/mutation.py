@@ -1,4 +1,4 @@
-"""Applies every small edit to an assignment's right programs: what do its tests make of it?"""
+"""Applies every small edit to an assignment's right programs, and reports what its tests miss."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.authoring.mutation.examining import Candidate, Fate, MutantRunner, MutationOutcome
 from grader.authoring.mutation.forked_tasks import Children
-from grader.authoring.mutation.reach import Reach, reach_of, statement_lines
-from grader.authoring.mutation.solutions import RightPrograms
+from grader.authoring.mutation.outcomes import Candidate, Fate, MutantRunner, MutationOutcome
+from grader.authoring.mutation.solutions import Reach, RightPrograms, reach_of, statement_lines
 from grader.core.assignment import Assignment, BadAssignment
 from grader.explain.rewriting.edit import Edit
-from grader.explain.rewriting.generating import edits_of
+from grader.explain.rewriting.generation import edits_of
 from grader.grading.judge.judge import Judge
 from grader.testing.frozen_cases import SEED
 from grader.testing.suite.suite import Suite
@@ -204,3 +203,28 @@ def _arguments(root: Path) -> list[Argument]:
 
 def _listed(texts: str | list[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else texts
+
+
+def in_words(mutations: Mutations) -> Iterator[str]:
+    """The lines that a terminal shows."""
+    for trial in mutations.missed:
+        yield from difference(trial)
+        yield ""
+    for edit in mutations.stale:
+        yield f"{ARGUED} argues about an edit that no test misses: {edit}"
+    for reason, count in mutations.reasons.most_common():
+        yield f"{count:6} equivalent: {reason}"
+    fates = mutations.fates
+    yield (
+        f"{len(mutations.trials)} edits: {fates[Fate.CAUGHT]} caught, "
+        f"{fates[Fate.EQUIVALENT]} equivalent, {fates[Fate.ARGUED]} argued away, "
+        f"{fates[Fate.MISSED]} missed"
+    )
+
+
+def difference(trial: MutationTrial) -> Iterator[str]:
+    """What an edit changes, as a difference."""
+    yield f"{trial.file}:{trial.line}"
+    for before, after in zip(trial.before, trial.after, strict=True):
+        yield f"- {before}"
+        yield f"+ {after}"

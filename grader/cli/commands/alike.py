@@ -11,10 +11,9 @@ from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
 from grader.cli.options import FOLDER, assignment_option
 from grader.cli.progress import ReadingProgress
 from grader.core.assignment import find_assignment
-from grader.reports.pages.alike import write_alike
-from grader.reports.pages.page_names import ALIKE, ALIKE_ANONYMOUS
-from grader.reports.similarity.comparing import Called, by_name, compare
-from grader.reports.similarity.numbered import Numbered
+from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS
+from grader.reports.pages.similarity import write_alike
+from grader.reports.similarity.comparison import Called, Numbered, by_name, compare
 from grader.results.anonymous import AnonymousResults
 from grader.results.store import Store
 

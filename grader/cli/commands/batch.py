@@ -12,18 +12,15 @@ import click
 from rich.console import Console
 
 from grader.cli.commands.report import write_pages
-from grader.cli.discovery import say_what_was_found, say_who_handed_in
-from grader.cli.environment import say_what_is_needed
 from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
+from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, GradingProgress
 from grader.grading.batch import Batch, open_batch
-from grader.grading.pool import Pools
+from grader.grading.pool import Explained, Pools
 from grader.grading.pools import chosen_pools
-from grader.grading.task import Explained
-from grader.intake.attribution import attribute
 from grader.intake.discovery import discover
-from grader.intake.naming import several
-from grader.intake.roster import read_roster
+from grader.intake.entry import several
+from grader.intake.people import attribute, read_roster
 from grader.reports.environment import (
     command_in_words,
     lacking_in_words,

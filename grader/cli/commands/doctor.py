@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 import grader
-from grader.cli.environment import print_what_is_needed, what_is_needed
 from grader.cli.options import FOLDER
+from grader.cli.preview import print_what_is_needed, what_is_needed
 from grader.core.text import one_line
 from grader.intake.discovery import discover
 

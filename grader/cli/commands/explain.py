@@ -14,7 +14,7 @@ from grader.cli.progress import ExplainingProgress
 from grader.core.assignment import find_assignment
 from grader.grading.explanations import MissingExplanations, explain_folder
 from grader.grading.pools import chosen_pools
-from grader.intake.naming import several
+from grader.intake.entry import several
 
 
 @click.command(short_help="Add what explains the grades of a class.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER
-from grader.intake.naming import several
+from grader.intake.entry import several
 from grader.reports.feedback.bundle import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store

@@ -11,17 +11,18 @@ from grader.authoring.seen_mistakes import add_to_course
 from grader.cli.options import FOLDER, assignment_option
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Diagnosis
-from grader.explain.mistakes.grouping import AnswerCluster, groups_of
-from grader.explain.mistakes.names import (
+from grader.explain.mistakes.clusters import (
     FILE,
+    AnswerCluster,
     BadNames,
     NamedMistake,
     apply_names,
     checked_id,
+    groups_of,
     read_names,
     write_names,
 )
-from grader.reports.groups import heading, in_words, name_of
+from grader.reports.summary import heading, in_words, name_of
 from grader.results.database import LINES
 from grader.results.store import Store
 

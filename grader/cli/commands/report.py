@@ -8,8 +8,8 @@ import click
 
 from grader.cli.options import FOLDER
 from grader.reports.pages.changes import Changes
+from grader.reports.pages.rendering import INDEX, NotWritten
 from grader.reports.pages.report import is_current, write_report
-from grader.reports.pages.whole_folder import INDEX, NotWritten
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
 from grader.results.store import Store

@@ -13,18 +13,16 @@ from typing import Any
 import click
 from rich.console import Console
 
-from grader.cli.actions import tell_github
-from grader.cli.live import LiveResults
+from grader.cli.actions import LiveResults, tell_github
 from grader.cli.options import FILE, chosen_options, display_options, grading_options
 from grader.core.verdict import Grade, GradeStatus
-from grader.grading.single import graded_alone
+from grader.grading.pools import graded_alone
 from grader.intake.discovery import single
-from grader.reports.credited import credited
 from grader.reports.export.gradescope import Display, VisibleWhen, results, total_points
 from grader.reports.export.junit import junit_xml
 from grader.reports.export.prairielearn import prairielearn_results
-from grader.reports.export.whole_file import write_whole
-from grader.reports.single import print_grade
+from grader.reports.export.remarks import write_whole
+from grader.reports.single import credited, print_grade
 
 _FORMATS = ("text", "json", "gradescope", "github", "junit", "prairielearn")
 _PAGE_WIDTH = 100

@@ -1,13 +1,14 @@
-"""`grader tests`: what a class says of the tests."""
+"""`grader tests` and `grader tolerances`: how well an assignment's tests tell right from wrong."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from grader.cli.options import FOLDER
-from grader.reports.weak_tests import exercises_of, in_words
+from grader.reports.suite_quality import exercises_of, in_words, print_tolerances
 from grader.results.store import Store
 
 
@@ -35,3 +36,18 @@ def weak(folder: Path) -> None:
     """
     for line in in_words(exercises_of(Store.read(folder).grades())):
         click.echo(line)
+
+
+@click.command(short_help="Show how far right and wrong answers are apart.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+def tolerances(folder: Path) -> None:
+    """Shows how far the answers of a class were off in each test, from the results in DIR.
+
+    A tolerance is sound if the worst right answer and the nearest wrong one are far apart; tests
+    where they are not are listed at the end.
+
+    \b
+    Example:
+      grader tolerances results/
+    """
+    print_tolerances(Store.read(folder).grades(), Console())

@@ -112,8 +112,10 @@ def verify_command(
 
 def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> int:
     """Tries edits, prints what came of them, and returns how the command is to end."""
-    from grader.authoring.mutation.mutation import mutate  # torch takes a second to load
-    from grader.authoring.mutation.wording import in_words
+    from grader.authoring.mutation.mutation import (
+        in_words,
+        mutate,  # torch takes a second to load
+    )
 
     assignment = _assignment_with(assignment_folder, exercises)
     with _shown("edits") as progress:

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from grader.core.wire.frames import ANSWER, RECORDED, Received, decode, encode
-from grader.core.wire.payload import BadFrame
 from grader.core.wire.records import Line, Record, records_as_json, records_from_json, values_of
 from grader.core.wire.scripts import Doing, Step, steps_as_json, steps_from_json
+from grader.core.wire.tensors import BadFrame
 from grader.core.wire.values import Value
 
 MAX_USES = 100

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.core.wire.payload import MAX_ANSWER, MAX_PAYLOAD, BadFrame, Payload
+from grader.core.wire.tensors import MAX_ANSWER, MAX_PAYLOAD, BadFrame, Payload
 from grader.core.wire.trees import Reading, TreeWriter
 from grader.core.wire.values import Value
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy
 import torch
 
-from grader.core.wire.payload import BadFrame, Payload
 from grader.core.wire.tensors import (
     DTYPES,
     NAMES,
+    BadFrame,
+    Payload,
     bytes_of,
     described,
     elements_in,

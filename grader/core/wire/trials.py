@@ -10,8 +10,8 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.frames import Received, decode, encode
-from grader.core.wire.payload import BadFrame
 from grader.core.wire.scripts import steps_as_json, steps_from_json
+from grader.core.wire.tensors import BadFrame
 from grader.core.wire.values import Value
 
 # In one frame.

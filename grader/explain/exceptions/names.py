@@ -1,11 +1,21 @@
-"""Explains names, attributes and truth values that are not there."""
+"""Exceptions of names and whole programs: attributes, imports, files, exits, memory, syntax."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
+import sys
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, source_of
+from grader.core.wire.scripts import GIVEN
+from grader.explain.exceptions.kinds import (
+    ExceptionKind,
+    Explanation,
+    kind,
+    names_in_words,
+    source_of,
+)
+from grader.worker.stubs.finding import KNOWN_PACKAGES
 
 _IMPORTS = {
     "torch": "import torch",
@@ -171,4 +181,127 @@ NAMES: tuple[ExceptionKind, ...] = (
         r"TypeError: '(\w+)' object is not callable",
         _not_callable,
     ),
+)
+
+
+def _no_module(match: re.Match[str], raised: Raised) -> str:
+    name = match[1]
+    top, _, inner = name.partition(".")
+    is_installed = top in importlib.metadata.packages_distributions()
+    if "is not a package" in raised.message:
+        owner, _, last = name.rpartition(".")
+        return f"{owner} is a single file here, and no folder that could hold {last}."
+    if top in sys.stdlib_module_names:
+        return f"The standard library of this Python has no {name}."
+    if is_installed:
+        return f"The package {top} is installed here, and has no {name}: in this version, perhaps."
+    if top in KNOWN_PACKAGES and not inner:
+        return f"The package {top} is not installed here; the assignment does without it."
+    if inner:
+        return f"Your own {top} is here, and has no {name}: was a file left out, or renamed?"
+    return (
+        f"Imports find neither a file {top}.py nor an installed package of that name. A file in a "
+        f"folder is imported by the folder's name, too (folder.{top})."
+    )
+
+
+def _not_in_module(match: re.Match[str], raised: Raised) -> str:
+    name, module = match.groups()
+    if raised.suggestion:
+        return f"{module} has no {name}: did you mean {raised.suggestion}?"
+    return f"{module} has no {name}: is it called otherwise there, or is that an older file?"
+
+
+def _relative(_: re.Match[str], raised: Raised) -> str:
+    imported = re.search(r"from \.+(\w+)", source_of(raised))
+    named = f"from {imported[1]} import …" if imported else "from module import …"
+    return f"The file is not part of a package: write {named}, without the dot."
+
+
+IMPORTS: tuple[ExceptionKind, ...] = (
+    kind(r"ModuleNotFoundError: No module named '([\w.]+)'", _no_module),
+    kind(
+        r"ImportError: cannot import name '(\w+)' from partially initialized module '([\w.]+)'",
+        "{1} is not finished when {0} is asked of it: files import each other in a circle, or one "
+        "hides what it means to import by having its name. What two files need belongs into a "
+        "third.",
+    ),
+    kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _not_in_module),
+    kind(r"ImportError: attempted relative import with no known parent package", _relative),
+    # Where the tests make files: `grader/worker/making.py`.
+    kind(
+        rf"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*{GIVEN}\w+/\d+)/([^'\n]+)'",
+        "The tests gave the path of {0}, and nothing was written there before.",
+    ),
+    kind(
+        r"FileNotFoundError: .*No such file or directory: '([^'\n]{1,200})'",
+        "There is no {0} here: a path that begins with a name is looked up from the top of what "
+        "was handed in.",
+    ),
+)
+
+
+def _exit(match: re.Match[str], _: Raised) -> Explanation:
+    text = "" if match[1] in ("None", "0") else match[1].strip()
+    message = "the program was ended" + (f" with {text[:200]}" if text else "")
+    return Explanation(
+        "sys.exit(), exit() and quit() end the whole program, and so does argparse where arguments "
+        "do not fit: a function returns, or raises what is wrong.",
+        message,
+    )
+
+
+def _recursion(_: re.Match[str], raised: Raised) -> str:
+    functions = [frame.function for frame in raised.frames]
+    if len(functions) > 2 and len(set(functions[-3:])) == 1:
+        return f"{functions[-1]} calls itself deeper than Python goes: without an end, perhaps."
+    return "Functions call each other deeper than Python goes: without an end, perhaps."
+
+
+def _assertion(_: re.Match[str], raised: Raised) -> str | None:
+    if not source_of(raised).startswith("assert"):
+        return None
+    return "This assert is your own, and does not hold here."
+
+
+def _memory(match: re.Match[str], _: Raised) -> Explanation:
+    size = int(match[1]) / (1 << 30)
+    return Explanation(
+        "Is that tensor larger than it need be: does broadcasting blow up two axes that should "
+        "have been one, or is a size wrong?",
+        f"not enough memory for a tensor of {size:,.3g} GiB",
+    )
+
+
+def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
+    """A condition that sets a name where it means to compare."""
+    source = source_of(raised)
+    is_condition = source.startswith(("if ", "elif ", "while ", "return ", "assert "))
+    at = source[raised.column - 1 : raised.column + 1] if raised.column else ""
+    if is_condition and at.startswith("=") and at != "==":
+        return "One = sets a name; == compares."
+    return None
+
+
+_TABS = "Indent with spaces alone: an editor can turn every tab into four of them."
+
+PROGRAM: tuple[ExceptionKind, ...] = (
+    kind(r"^SystemExit: (.*)", _exit),
+    kind(
+        r"^BdbQuit: ",
+        lambda *_: Explanation(
+            "Nobody is there to type into a debugger: leave breakpoint() out of what you hand in.",
+            "a debugger was started",
+        ),
+    ),
+    kind(
+        r"^EOFError: EOF when reading a line",
+        "Nobody is there to type: input() cannot be answered.",
+    ),
+    kind(r"^KeyboardInterrupt: ", lambda *_: Explanation("", "raised by the code itself")),
+    kind(r"^RecursionError: ", _recursion),
+    kind(r"^AssertionError: ", _assertion),
+    kind(r"tried to allocate (\d{1,18}) bytes", _memory),
+    kind(r"^SyntaxError: invalid syntax", _one_equals_sign),
+    kind(r"^TabError: ", _TABS),
 )

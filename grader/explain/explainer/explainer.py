@@ -12,16 +12,14 @@ from dataclasses import replace
 from itertools import filterfalse
 
 from grader.core.evidence import Evidence, StepWalk
-from grader.core.plain_text import plain
+from grader.core.explanation import Told, Words, WrongAnswers
 from grader.core.replies import opened
+from grader.core.text import plain
 from grader.core.verdict import Aspect, Status, Visibility, Where
 from grader.core.wire.calls import Call
-from grader.core.words import Told, Words
-from grader.core.wrong_answers import WrongAnswers
 from grader.explain.deadline import Deadline
-from grader.explain.explainer.losses import LOST, Lost, LostTests
-from grader.explain.explainer.rerun import REPEATED, Ask, Rerun, RerunResult
-from grader.explain.explainer.workshop import RepairWorkshop
+from grader.explain.explainer.rerun import LOST, REPEATED, Ask, Lost, LostTests, Rerun, RerunResult
+from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import (
     WATCHED_ASPECTS,
     Finding,
@@ -33,13 +31,11 @@ from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.mistakes.unknown import nameless, suspicion
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
-from grader.explain.repair.passing import Proved
+from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
-from grader.explain.walking import StepComparison, compare_steps
-from grader.testing.observation import Observation, Question
-from grader.testing.outcome import where_of
-from grader.testing.suite.suite import Suite
-from grader.testing.suite.test import Test
+from grader.explain.step_comparison import StepComparison, compare_steps
+from grader.testing.outcome import Observation, Question, where_of
+from grader.testing.suite.suite import Suite, Test
 
 _OTHERWISE = {
     Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "

@@ -1,24 +1,31 @@
-"""Runs tests again on the inputs that students have at home, and keeps what came of them."""
+"""Runs tests again: on the draw at home, and those that hung or crashed in the judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from grader.core.causes import NOT_CALLED
 from grader.core.evidence import Picture
+from grader.core.explanation import Told
 from grader.core.replies import Reply
-from grader.core.verdict import Status, Visibility
+from grader.core.text import plain
+from grader.core.verdict import Status, Visibility, Where
 from grader.core.wire.calls import Answer, Call
-from grader.core.words import Told
-from grader.explain.wording import InFull, words_of
+from grader.core.wire.records import Line
+from grader.explain.answers import InFull, words_of
+from grader.explain.deadline import Deadline, still_running, what_runs
+from grader.explain.excerpts import function_at, lines_of
+from grader.sandbox.session import Session
 from grader.testing.assertions.assertions import WrongNumbers
 from grader.testing.bench import Bench
 from grader.testing.frozen_cases import SEED, HomeCases
-from grader.testing.observation import Observation, Question
-from grader.testing.outcome import StudentFault
+from grader.testing.outcome import Observation, Question, StudentFault
 from grader.testing.suite.memory import Memory, RememberedSession
-from grader.testing.suite.suite import Suite
-from grader.testing.suite.test import Test
+from grader.testing.suite.suite import Suite, Test
 
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 
@@ -103,3 +110,120 @@ class Rerun:
         """What a test raises now."""
         self._interview = RememberedSession(ask, ())
         return self._suite.run(test, self._bench).raised
+
+
+LOST = (Status.TIMEOUT, Status.CRASHED)
+# A function that hung once is likely what hangs now: so long it is waited for to see that.
+_AGAIN_SECONDS = 0.5
+# As `faulthandler` writes it, the innermost frame first.
+_FRAME = re.compile(r'^ *File "(.{1,500})", line (\d{1,7}) in ', re.MULTILINE)
+_ESCAPED = re.compile(r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})")
+_TOOK = re.compile(r" took longer than (?P<seconds>[\d.]+) seconds.* was stopped(?P<why>.*)$")
+_LONGEST_LINE = 300
+
+
+Repeat = Callable[[str, Ask], BaseException | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A test in which no answer came: how it ended, and what the judge said of that."""
+
+    test: str
+    exercise: str
+    status: Status
+    said: str
+
+
+class LostTests:
+    """Repeats the lost tests of one submission, which tells itself where it hangs.
+
+    It is believed as far as a file of its own has such a line. It is waited for once, and shortly
+    where the same function hangs again: then the line that was found first is told, since a loop
+    may have several.
+    """
+
+    def __init__(self, sitting: Session, root: Path) -> None:
+        self._sitting = sitting
+        self._root = root
+        self._places: dict[tuple[str, int], Line] = {}
+
+    def told(
+        self, lost: Sequence[Lost], repeat: Repeat, deadline: Deadline
+    ) -> Iterator[Mapping[str, Told]]:
+        """What is said of lost tests, of more with each step; `repeat` runs one, with whom to ask.
+
+        Of each exercise the first is repeated: the others have its line if they hung as well.
+        """
+        told: dict[str, Told] = {}
+        for exercise in dict.fromkeys(one.exercise for one in lost):
+            first, *others = [one for one in lost if one.exercise == exercise]
+            if deadline.passed:
+                return
+            fault, line, is_known = self._repeated(first, repeat)
+            if fault is None:
+                continue
+            printed = fault.message.splitlines()[1:]
+            if line is None:
+                told[first.test] = Told(plain("\n".join([first.said, *printed])))
+            else:
+                told[first.test] = self._hang(first, line, is_known, printed)
+                hung = [one for one in others if one.status is Status.TIMEOUT]
+                told |= {one.test: self._hang(one, line, is_known=True) for one in hung}
+            yield told
+
+    def _hang(self, one: Lost, line: Line, is_known: bool, printed: Sequence[str] = ()) -> Told:
+        adapter, not_called, said = one.said.rpartition(NOT_CALLED)
+        is_known = is_known and not not_called
+        told = hang_told(said, line, printed, is_known)
+        return told._replace(message=f"{adapter}{not_called}{told.message}")
+
+    def line(self) -> Line | None:
+        """The line of the submission at which it was when it was last late, if that is known."""
+        for file, number in _FRAME.findall(self._sitting.whereabouts):
+            name = _ESCAPED.sub(_unescaped, file).removeprefix(f"{self._root}/")
+            lines = lines_of(self._root, name)
+            if 1 <= int(number) <= len(lines):
+                return Line(name, int(number), lines[int(number) - 1].strip()[:_LONGEST_LINE])
+        return None
+
+    def _repeated(self, one: Lost, repeat: Repeat) -> tuple[StudentFault | None, Line | None, bool]:
+        """What becomes of a lost test: its fault, the line, whether the function hung before."""
+        hung = one.status is Status.TIMEOUT
+        seconds = _AGAIN_SECONDS if hung and self._places else math.inf
+        fault = self._fault(one, repeat, seconds)
+        line = self.line() if hung else None
+        if line is not None and seconds < math.inf and self._key(line) not in self._places:
+            fault = self._fault(one, repeat, math.inf)
+            line = self.line()
+        if fault is None or line is None:
+            return fault, None, False
+        key = self._key(line)
+        is_known = key in self._places
+        return fault, self._places.setdefault(key, line), is_known
+
+    def _fault(self, one: Lost, repeat: Repeat, seconds: float) -> StudentFault | None:
+        raised = repeat(one.test, lambda call: self._sitting.ask(call, seconds))
+        if isinstance(raised, StudentFault) and raised.status in LOST:
+            return raised
+        return None
+
+    def _key(self, line: Line) -> tuple[str, int]:
+        """The function around a line."""
+        around = function_at(self._root, Where(line.file, line.line), "")
+        return line.file, line.line if around is None else around.first
+
+
+def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool = False) -> Told:
+    """What is said of a hang: as at home, with why it had fewer seconds if the judge `said` so."""
+    took = _TOOK.search(said)
+    if took is None:
+        headline = f"{said} ({plain(f'{line.file}, line {line.line}')})"
+    else:
+        headline = f"{still_running(float(took['seconds']), line, is_known)}{took['why']}"
+    message = plain("\n".join([headline, *what_runs(line), *printed]))
+    return Told(message, where=Where(plain(line.file), line.line))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return chr(int(found[1] or found[2] or found[3], 16))

@@ -10,35 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.evidence import Evidence, Excerpt
-from grader.core.plain_text import plain
+from grader.core.explanation import Told, Words, WrongAnswers
 from grader.core.settings import EXPLAINING_WALL_FACTOR, Settings
 from grader.core.submission import Submission, Unreadable
+from grader.core.text import plain
 from grader.core.verdict import GradeStatus, Status
 from grader.core.wire.records import Line
-from grader.core.words import Told, Words
-from grader.core.wrong_answers import WrongAnswers
+from grader.explain.answers import InFull
 from grader.explain.deadline import Deadline
 from grader.explain.excerpts import excerpts, function_at
 from grader.explain.explainer.explainer import Explainer
-from grader.explain.explainer.losses import LOST, LostTests, hang_told
+from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
 from grader.explain.explainer.own_time import OwnTime
-from grader.explain.explainer.program import SubmissionProgram
-from grader.explain.explainer.rerun import REPEATED
-from grader.explain.explainer.retelling import ExplanationCache
-from grader.explain.explainer.workshop import RepairWorkshop
+from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
+from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
-from grader.explain.wording import InFull
 from grader.intake.client import IntakeClient
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
-from grader.sandbox.forkserver import ForkServerLost
-from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from grader.testing.suite.suite import Suite
-from grader.testing.uses import WISH, in_words
+from grader.testing.wording import WISH, in_words
 
 # Beyond what it holds when it begins.
 _MEMORY = 1 << 30

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import torch
 
 from grader.core.verdict import Aspect, Diagnosis
-from grader.core.wire.flattening import as_tensor
+from grader.core.wire.values import as_tensor
 from grader.explain.deadline import NEVER, Deadline, TooLate
-from grader.explain.mistakes.catalogue import Catalogue
-from grader.testing.observation import Observation, Prediction
+from grader.explain.mistakes.prediction import Catalogue
+from grader.testing.outcome import Observation, Prediction
 
 # A mistake may magnify rounding errors: large unscaled scores do.
 LENIENCY = 5

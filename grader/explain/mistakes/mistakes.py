@@ -16,14 +16,12 @@ import torch
 
 from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
-from grader.core.wire.flattening import as_tensor
-from grader.core.wire.values import Value, mapped
+from grader.core.wire.values import Value, as_tensor, mapped
 from grader.explain.layouts import RESULT, KeptSteps, Steps
-from grader.explain.mistakes.chance import dropped
-from grader.explain.mistakes.prediction import Numbers
+from grader.explain.mistakes.prediction import Numbers, dropped
 from grader.testing.course import course_code, make_importable
 from grader.testing.handles.handle import call_in_float64
-from grader.testing.observation import Observation, Prediction
+from grader.testing.outcome import Observation, Prediction
 from grader.worker.interpreter import Living
 
 Variants = Sequence[Callable[..., Any]]

@@ -1,13 +1,19 @@
-"""What known functions would have answered to a call, every number of it."""
+"""Predictions of known mistakes: each number of an answer, its chance part, frozen samples."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
+from grader.core.verdict import Diagnosis
+from grader.core.wire.calls import Call
+from grader.explain.layouts import Steps
 from grader.testing.assertions.comparison import Tolerance, all_within, tolerance_for
-from grader.testing.observation import Observation, Prediction
+from grader.testing.frozen_cases import SAMPLE, sample
+from grader.testing.outcome import Observation, Prediction
 
 # What rounding moves farther than this, relative to its largest number, tells nothing.
 _BLURRED = 0.05
@@ -60,3 +66,154 @@ def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
         return True
     finite = predicted[predicted.isfinite()].double()
     return finite.numel() > 0 and rounding <= _BLURRED * float(finite.abs().max())
+
+
+# Two draws of one chance stay within so many standard deviations.
+_DEVIATIONS = 8
+# So unlikely is it that nothing is dropped where something may be.
+_UNLIKELY = 1e-6
+_SAME_FACTOR = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What does not hang on the draw where chance sets entries of an argument to zero.
+
+    `factor` is what the others are multiplied by (NaN if not all by the same), `share` that of the
+    zeros, `fates` how many were drawn; `rows` says that whole rows have one fate each.
+    """
+
+    argument: str
+    factor: float
+    share: float
+    rows: bool
+    fates: int
+
+    @property
+    def tells(self) -> bool:
+        """A draw of a few numbers tells as well as one of many: less, but nothing false."""
+        return True
+
+    def agrees(self, observation: Observation, _leniency: float) -> bool:
+        """Whether the answer may be another draw of the same."""
+        seen = dropped(observation.value, observation.call, self.argument)
+        return seen is not None and self._is_drawn_as(seen)
+
+    def is_like(self, other: Prediction, _observation: Observation, _leniency: float) -> bool:
+        """Whether another prediction may be of another draw of the same."""
+        return isinstance(other, Dropped) and self._is_drawn_as(other)
+
+    def _is_drawn_as(self, seen: Dropped) -> bool:
+        low, high = sorted((seen.share, self.share))
+        if low > 0 and high < 1 and seen.rows is not self.rows:
+            return False
+        fates, likely = max(seen.fates, self.fates), (low + high) / 2
+        if low == 0 < high and (1 - likely) ** fates < _UNLIKELY:
+            return False
+        spread = (likely * (1 - likely) * 2 / fates) ** 0.5
+        if high - low > _DEVIATIONS * spread:
+            return False
+        return high == 1 or abs(seen.factor - self.factor) <= _SAME_FACTOR * self.factor
+
+
+def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
+    """What an answer shows of how entries of an argument were dropped; None if of another shape."""
+    whole = call.arguments[argument]
+    if not isinstance(whole, torch.Tensor) or answer.shape != whole.shape or not whole.numel():
+        return None
+    zero = answer == 0
+    left = (answer.double() / whole.double())[~zero & (whole != 0)]
+    factor = float(left.median()) if left.numel() else 1.0
+    if not bool(((left - factor).abs() <= _SAME_FACTOR * abs(factor)).all()):
+        factor = float("nan")
+    share = float(zero.double().mean())
+    rows = zero.reshape(-1, zero.shape[-1] if zero.dim() else 1)
+    # Some rows are all alike by chance, and a single one may be.
+    by_chance = share ** rows.shape[-1] + (1 - share) ** rows.shape[-1]
+    alike = float((rows.all(-1) | ~rows.any(-1)).double().mean())
+    by_rows = alike > (1 + by_chance) / 2
+    fates = len(rows) if by_rows or alike == len(rows) == 1 else rows.numel()
+    return Dropped(argument, factor, share, by_rows, fates)
+
+
+class Catalogue(Protocol):
+    """The known mistakes of an assignment, and what they would have answered."""
+
+    def names(self, observation: Observation) -> Sequence[str]:
+        """The mistakes that are known for a call, then those made together (`a + b`)."""
+
+    def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
+        """What each numeric variant of a mistake answers to a call; None where it cannot."""
+
+    def right(self, observation: Observation) -> Prediction | None:
+        """What the reference answers to a call; None if that is not known."""
+
+    def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
+        """By mistake, the arguments on which an answer with that mistake does not depend."""
+
+    def echoes(self, name: str, observation: Observation) -> bool:
+        """Whether a mistake looks like another one in a call's exercise."""
+
+    def diagnosis(self, name: str, observation: Observation) -> Diagnosis:
+        """The mistake's explanation and hint."""
+
+    def steps(self, observation: Observation) -> Steps | None:
+        """The steps that the reference takes to its answer to a call; None if not known."""
+
+
+# A row holds the sizes of the answer's axes (-1 for those that it lacks), the sample, how far
+# rounding has moved a number, and 1 if there is an answer at all.
+_AXES = 8
+_WIDTH = _AXES + SAMPLE + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A predicted answer of which the shape and a few numbers are known."""
+
+    numbers: torch.Tensor
+    rounding: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether rounding leaves enough of the numbers to tell them from others."""
+        return not_blurred(self.numbers[_AXES:], self.rounding)
+
+    def agrees(self, observation: Observation, leniency: float) -> bool:
+        """Whether shape and sampled numbers are the same."""
+        seen = _sampled(observation.value)
+        return same_numbers(observation, seen, self.numbers, self.rounding, leniency)
+
+    def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
+        """Whether another prediction for the same call is the same."""
+        return isinstance(other, Sampled) and same_numbers(
+            observation, other.numbers, self.numbers, self.rounding + other.rounding, leniency
+        )
+
+
+def row_of(prediction: Prediction | None) -> torch.Tensor:
+    """A prediction as a row."""
+    row = torch.zeros(_WIDTH)
+    if isinstance(prediction, Numbers):
+        row[:-2], row[-2], row[-1] = _sampled(prediction.value), prediction.rounding, 1
+    elif isinstance(prediction, Dropped):
+        seen = (prediction.factor, prediction.share, prediction.rows, prediction.fates)
+        row[: len(seen)], row[-1] = torch.tensor(seen), 1
+    return row
+
+
+def prediction_of(row: torch.Tensor, dropped_from: str | None) -> Prediction | None:
+    """The prediction in a row; of an exercise of chance, if it says what entries are dropped of."""
+    if not row[-1]:
+        return None
+    if dropped_from is None:
+        return Sampled(row[:-2], float(row[-2]))
+    factor, share, rows, fates = row[:4].tolist()
+    return Dropped(dropped_from, factor, share, bool(rows), int(fates))
+
+
+def _sampled(answer: torch.Tensor) -> torch.Tensor:
+    sizes = torch.full((_AXES,), -1.0, dtype=torch.float64)
+    shape = torch.tensor(answer.shape[:_AXES], dtype=torch.float64)
+    sizes[: len(shape)] = shape
+    return torch.cat((sizes, sample(answer)))

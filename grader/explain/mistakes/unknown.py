@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from grader.core.evidence import StepWalk
-from grader.core.plain_text import plain
+from grader.core.explanation import WrongAnswer, WrongAnswers, spread_over
+from grader.core.text import plain
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.core.wire.values import in_words
-from grader.core.wrong_answers import WrongAnswer, WrongAnswers, spread_over
-from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
+from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.choice import RepairedExercise
 from grader.testing.assertions.comparison import tolerance_for
-from grader.testing.observation import Observation
+from grader.testing.outcome import Observation
 
 _LONGEST_INPUTS = 400
 

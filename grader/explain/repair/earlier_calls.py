@@ -11,12 +11,11 @@ import torch
 from grader.core.wire.calls import Call, encode_call
 from grader.core.wire.records import Line
 from grader.core.wire.trials import Outcomes, Trials
-from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import CheckedCall, is_answer
 from grader.explain.repair.search import NewBench, Workbench
 from grader.explain.repair.sources import EditableSources
-from grader.testing.observation import Observation, Question
-from grader.testing.outcome import place_in_words
+from grader.testing.outcome import Observation, Question, place_in_words
 from grader.testing.two_processes import in_two_processes
 
 # Of processor time, for what is a net only.

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import torch
 
 from grader.core.verdict import Aspect
-from grader.core.wire.flattening import as_tensor
-from grader.explain.mistakes.catalogue import Catalogue
-from grader.explain.mistakes.prediction import Numbers
-from grader.testing.observation import Observation, Question
+from grader.core.wire.values import as_tensor
+from grader.explain.mistakes.prediction import Catalogue, Numbers
+from grader.testing.outcome import Observation, Question
 
 _ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
 

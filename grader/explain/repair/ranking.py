@@ -14,9 +14,9 @@ from functools import cached_property
 
 from grader.explain.repair.search import FileEdit
 from grader.explain.repair.sources import EditableSources
-from grader.explain.rewriting.program.learning import asked_for_none
 from grader.explain.rewriting.program.name_similarity import words
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
+from grader.explain.rewriting.program.variables import asked_for_none
 
 # What is written in this order wherever nothing speaks against it.
 _FAMILIES = (

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grader.core.wire.trials import MAX_EDITS, Outcomes, Passed, TextChange, Trials
-from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS
+from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import CheckedCall, in_turn, is_answer, telling
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit
-from grader.explain.rewriting.generating import edits_of
+from grader.explain.rewriting.generation import edits_of
 
 _FOLLOWED = 3
 _WRONG_TRIED = 2

@@ -1,9 +1,12 @@
-"""An edit: a small change of a program's text."""
+"""An edit of a program's text, and the drafts that rules propose."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+
+from grader.explain.rewriting.program.source import Program, Span
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,3 +49,177 @@ def replaced(source: str, replacements: Iterable[Replacement], offset: int = 0) 
         parts += [source[done : one.start - offset], one.text]
         done = one.end - offset
     return "".join([*parts, source[done:]])
+
+
+# What changes cost: a slip is likely and small, a change less so, what is wrapped around or dropped
+# changes more, and what is replaced by something unlike it is unlikely.
+SLIP = 1.0
+CHANGE = 1.5
+WRAP = 2.0
+UNLIKELY = 3.0
+
+PRIMARY = (
+    ast.Name,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Call,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A proposed change of one node's text.
+
+    `at` is the offset of what is changed. Drafts of one `likeness` in a function are the same
+    change at like places; None if there is nothing alike.
+    """
+
+    kind: str
+    cost: float
+    subject: str
+    node: ast.AST
+    pieces: tuple[Replacement, ...]
+    at: int
+    likeness: Hashable = None
+
+
+def instead(program: Program, node: ast.AST, text: str) -> Replacement:
+    """Another text in the place of a node."""
+    span = program.span(node)
+    return Replacement(span.start, span.end, text)
+
+
+def put(
+    program: Program,
+    node: ast.AST,
+    text: str,
+    kind: str,
+    cost: float,
+    subject: str,
+    likeness: Hashable = None,
+) -> Draft:
+    """A node becomes another text."""
+    piece = instead(program, node, text)
+    alike = None if likeness is None else (kind, likeness, text)
+    return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start, alike)
+
+
+def with_indices(program: Program, node: ast.AST) -> ast.AST:
+    """The node, or what it is the index of: slices stand nowhere else."""
+    parent = program.parent(node)
+    return parent if isinstance(parent, ast.Subscript) and node is parent.slice else node
+
+
+def wrap(
+    program: Program,
+    node: ast.expr,
+    before: str,
+    after: str,
+    kind: str,
+    cost: float,
+    subject: str,
+    likeness: Hashable = None,
+    *,
+    loose: bool = False,
+) -> Draft:
+    """Something is put around a node; `loose` if it needs no parentheses there."""
+    span = program.outer_span(node)
+    bare = span == program.span(node)
+    holds = isinstance(node, (*PRIMARY, ast.Tuple))
+    if isinstance(node, ast.Constant):
+        holds = not after.startswith(".")
+    if bare and not loose and not holds:
+        before, after = f"{before}(", f"){after}"
+    pieces = [Replacement(span.start, span.start, before), Replacement(span.end, span.end, after)]
+    alike = None if likeness is None else (kind, likeness, before, after)
+    at = place_of(program, node)
+    return Draft(kind, cost, subject, node, tuple(p for p in pieces if p.text), at, alike)
+
+
+def keep(
+    program: Program,
+    node: ast.expr,
+    kept: ast.expr,
+    kind: str,
+    cost: float,
+    subject: str,
+    likeness: Hashable = None,
+) -> Draft:
+    """A node becomes one of its parts; what is dropped leaves its line ends."""
+    whole, part = program.span(node), program.outer_span(kept)
+    pieces = (
+        Replacement(whole.start, part.start, ""),
+        Replacement(part.end, whole.end, ""),
+    )
+    alike = None if likeness is None else (kind, likeness)
+    dropped = part.end if part.start == whole.start else whole.start
+    return Draft(kind, cost, subject, node, pieces, _first_word(program, dropped), alike)
+
+
+def exchange(
+    program: Program,
+    node: ast.AST,
+    parts: Sequence[ast.AST],
+    order: Sequence[int],
+    kind: str,
+    cost: float,
+    subject: str,
+    likeness: Hashable = None,
+) -> Draft:
+    """Parts of a node take each other's places: at the place of each stands that of `order`."""
+    spans = [program.outer_span(part) for part in parts]
+    pieces = tuple(
+        Replacement(spans[place].start, spans[place].end, program.outer_text(parts[source]))
+        for place, source in enumerate(order)
+        if place != source
+    )
+    alike = None if likeness is None else (kind, likeness, tuple(order))
+    return Draft(kind, cost, subject, with_indices(program, node), pieces, pieces[0].start, alike)
+
+
+def without(program: Program, node: ast.Call, part: ast.AST) -> Replacement:
+    """Drops an argument of a call, and the comma that goes with it."""
+    parts = sorted((*node.args, *node.keywords), key=lambda one: program.span(one).start)
+    place = parts.index(part)
+    own = _argument_span(program, part)
+    if place > 0:
+        return Replacement(_argument_span(program, parts[place - 1]).end, own.end, "")
+    if len(parts) > 1:
+        return Replacement(own.start, _argument_span(program, parts[1]).start, "")
+    return Replacement(own.start, own.end, "")
+
+
+def _argument_span(program: Program, part: ast.AST) -> Span:
+    if isinstance(part, ast.keyword):
+        return Span(program.span(part).start, program.outer_span(part.value).end)
+    return program.outer_span(part)
+
+
+def place_of(program: Program, node: ast.expr) -> int:
+    """Where an expression may be said to stand: of a chain of methods, at the last name."""
+    if isinstance(node, ast.Call):
+        return place_of(program, node.func)
+    if isinstance(node, ast.Attribute):
+        return program.span(node).end - len(node.attr)
+    return program.span(node).start
+
+
+def place_of_arguments(program: Program, node: ast.Call) -> int:
+    """Where one argument more would be looked for: beside those that stand on one line."""
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if not given or len({one.lineno for one in given}) > 1:
+        return place_of(program, node)
+    return program.outer_span(given[-1]).start
+
+
+def _first_word(program: Program, offset: int) -> int:
+    source = program.source
+    while offset < len(source) and source[offset].isspace():
+        offset += 1
+    return offset

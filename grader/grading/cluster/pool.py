@@ -17,19 +17,26 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from distributed import Client, Future
 
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.plain_text import plain
+from grader.core.explanation import Words
 from grader.core.settings import Settings
-from grader.core.words import Words
-from grader.grading.attempts import not_graded
+from grader.core.text import plain
+from grader.grading.cluster.bundle import (
+    BadReply,
+    RemoteRequest,
+    difference,
+    packed_assignment,
+    result_in,
+    unpacked_reply,
+    versions,
+)
 from grader.grading.cluster.connection import NoCluster
-from grader.grading.cluster.errand import BadReply, RemoteRequest, result_in, unpacked_reply
-from grader.grading.cluster.luggage import difference, packed_assignment, versions
+from grader.grading.cluster.remote_worker import close_station, open_station, run_request
 from grader.grading.cluster.remote_workers import RemoteWorkers
-from grader.grading.cluster.station import close_station, open_station, run_request
-from grader.grading.isolation import NotIsolated
-from grader.grading.task import Explained, ExplanationTask, GradedTask, Task
+from grader.grading.coordinator import not_graded
+from grader.grading.options import NotIsolated
+from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
 from grader.intake.copying.private_copy import CopyFailed
-from grader.intake.parcel import pack
+from grader.intake.package import pack
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop

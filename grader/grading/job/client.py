@@ -16,12 +16,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from grader.core.assignment import BadAssignment
+from grader.core.explanation import Words
 from grader.core.settings import EXPLAINING_WALL_FACTOR, WALL_FACTOR, Settings
 from grader.core.verdict import Carried, Grade, Status, Verdict
-from grader.core.words import Words
 from grader.grading.job.client_process import JobProcess, start_jobs
-from grader.grading.job.roles import Role
-from grader.grading.job.shorthand import ShorthandReader
+from grader.grading.job.shorthand import Role, ShorthandReader
 from grader.intake.entry import Entry
 
 Follow = Callable[[Verdict], None]

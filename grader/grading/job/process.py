@@ -17,8 +17,8 @@ from pathlib import Path
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.parentage import end_with_parent
 from grader.core.settings import Settings
-from grader.grading.job.lines import LineChannel
-from grader.sandbox.forkservers import warm_zygote
+from grader.grading.job.work import LineChannel
+from grader.sandbox.fork_server import warm_zygote
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
         assignment = find_assignment(Path(settings.assignment))
         with warm_zygote(assignment.preload, _granted(assignment), submissions) as zygote:
             # The zygote loads torch from here on: so does this process, beside it.
-            from grader.grading.job.forking import Jobs
+            from grader.grading.job.work import Jobs
 
             Jobs(settings, zygote, ends).open(assignment)
     except BadAssignment as problem:

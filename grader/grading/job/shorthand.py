@@ -1,4 +1,4 @@
-"""A grade as a judge says it to its coordinator: a verdict that was said before is a number.
+"""What a job and its coordinator say to each other: the job's role, and grades.
 
 In a class nearly all verdicts are those of an earlier submission but for their durations. Both ends
 number the verdicts in the order in which they are first said. How many are known is said with each
@@ -7,12 +7,21 @@ grade; where that is none, both begin anew.
 
 from __future__ import annotations
 
+import enum
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from grader.core.verdict import Grade, Verdict
+
+
+class Role(enum.StrEnum):
+    """Who answers the lines that a job is sent."""
+
+    JUDGE = "judge"
+    EXPLAINER = "explainer"
+
 
 _MOST = 4096
 

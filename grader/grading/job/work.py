@@ -1,4 +1,4 @@
-"""A job at work: it is a judge or an explainer, one at a time, each in a child of its own.
+"""Jobs at work: forked from one collection of tests, each forks a judge or an explainer.
 
 Judge and explainer so share what both need, and neither has what the other has found: the judge
 alone knows the seed of the batch. What a child is to do comes in by lines of JSON, until it is told
@@ -12,29 +12,70 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.assignment import BadAssignment
+import torch.fx.experimental.symbolic_shapes  # noqa: F401  (what gradients need: once for all)
+
+from grader.core.assignment import Assignment, BadAssignment
 from grader.core.parentage import end_with_parent
 from grader.core.removal import remove
 from grader.core.scratch import new_scratch
 from grader.core.settings import Settings
 from grader.explain.explainer.service import ExplainerService, bound_this_process
-from grader.explain.mistakes.mistakes import KnownMistakes
-from grader.grading.job.lines import LineChannel
-from grader.grading.job.roles import Role
-from grader.grading.job.shorthand import ShorthandWriter
+from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
+from grader.grading.job.shorthand import Role, ShorthandWriter
 from grader.grading.judge.service import JudgeService
 from grader.intake.client import IntakeClient
-from grader.sandbox.forkserver import ForkServerLost
-from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
 from grader.testing.suite.suite import Suite
+
+
+class LineChannel:
+    """A descriptor to listen to, and one to answer at; processes that fork have both."""
+
+    def __init__(self, listening: int, answering: int) -> None:
+        self._listening = os.fdopen(listening, encoding="utf-8")
+        self._answering = os.fdopen(answering, "w", encoding="utf-8")
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """What comes in, until the coordinator hangs up."""
+        while (line := self.next()) is not None:
+            yield line
+
+    def next(self) -> dict[str, Any] | None:
+        """What comes in next; None if the coordinator has hung up."""
+        line = self._listening.readline()
+        return json.loads(line) if line else None
+
+    def say(self, line: dict[str, Any]) -> None:
+        """Answers; nothing if nobody is there to be told."""
+        with contextlib.suppress(BrokenPipeError):
+            self._answering.write(json.dumps(line, allow_nan=False) + "\n")
+            self._answering.flush()
+
+    def end_line(self) -> None:
+        """Ends the line in whose midst another process was that answers here."""
+        with contextlib.suppress(BrokenPipeError):
+            self._answering.write("\n")
+            self._answering.flush()
+
+    def stop_listening(self) -> None:
+        """Leaves what comes in to the other processes that have this."""
+        self._listening.close()
+
+    def close(self) -> None:
+        """Leaves all to the other processes that have this."""
+        self.stop_listening()
+        with contextlib.suppress(BrokenPipeError):
+            self._answering.close()
+
 
 # So many more objects than were let go, before cycles are looked for.
 _ALLOCATED = 50_000
@@ -153,3 +194,54 @@ class Job:
                 return
             yield job
         os._exit(0)  # the coordinator has hung up
+
+
+class Jobs:
+    """As many jobs as there are `ends`, at which they listen and answer."""
+
+    def __init__(self, settings: Settings, zygote: Zygote, ends: Sequence[LineChannel]) -> None:
+        self._settings = settings
+        self._zygote = zygote
+        self._ends = ends
+
+    def open(self, assignment: Assignment) -> None:
+        """Collects an assignment's tests, forks the jobs, and waits until all of them have ended.
+
+        Raises:
+            BadAssignment: if the tests cannot be used as they are.
+        """
+        Suite(assignment, self._settings.exercises).open(self._fork_all)
+
+    def _fork_all(self, suite: Suite) -> None:
+        mistakes = load_mistakes(suite.assignment.root, suite.references)
+        collected = Collected(self._settings, suite, mistakes, self._zygote)
+        gc.freeze()
+        gc.enable()
+        running = {self._fork(collected, end): end for end in self._ends}
+        for end in self._ends:
+            end.stop_listening()
+        while running:
+            pid, status = os.wait()
+            if pid in running:
+                end = running.pop(pid)
+                end.end_line()
+                end.say({"gone": os.waitstatus_to_exitcode(status)})
+                end.close()
+
+    def _fork(self, collected: Collected, end: LineChannel) -> int:
+        """Forks the job that has this end; its process id."""
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                end_with_parent(parent)
+                os.setsid()
+                for other in self._ends:
+                    if other is not end:
+                        other.close()
+                work(collected, end)
+                code = 0
+            finally:
+                os._exit(code)
+        return pid

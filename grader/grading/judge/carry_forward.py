@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 
 from grader.core.points import hundredths, points_of
 from grader.core.verdict import Aspect, Carried, Status, Verdict
-from grader.grading.judge.gate import gated
-from grader.grading.judge.rules import applied
+from grader.grading.judge.points import applied, gated
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.forbidden_uses import Uses
-from grader.testing.foundations import AND, Foundations
+from grader.testing.course import AND, Foundations
 from grader.testing.suite.memory import AnsweredCall, Ask
 
 # Large scores and low precision blur what tells mistakes apart.

@@ -13,14 +13,13 @@ from grader.core.settings import CPU
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import CarryForward, Paid
-from grader.grading.judge.gate import gated, ungated
+from grader.grading.judge.points import gated, ungated
 from grader.grading.judge.variants import Variants
 from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.handle import BrokenReference
 from grader.testing.suite.memory import AnsweredCall, FailedTests, Memory, RememberedSession
-from grader.testing.suite.suite import Ended, Suite
-from grader.testing.suite.test import Test
+from grader.testing.suite.suite import Ended, Suite, Test
 from grader.testing.wording import Plainly
 from grader.worker.performing import perform
 

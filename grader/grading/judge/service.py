@@ -11,23 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.assignment import BadAssignment
-from grader.core.imports import Imports
-from grader.core.plain_text import plain
 from grader.core.points import total
 from grader.core.settings import Settings
-from grader.core.submission import Unreadable
+from grader.core.submission import Imports, Unreadable
+from grader.core.text import plain
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
 from grader.grading.judge.carry_forward import EarlierVerdicts, Paid, carried_points
 from grader.grading.judge.judge import Judge
-from grader.grading.judge.rules import applied, summary
+from grader.grading.judge.points import applied, summary
 from grader.intake.client import IntakeClient
 from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
 from grader.sandbox.device import require_device
 from grader.sandbox.forbidden_uses import Uses
-from grader.sandbox.forkserver import ForkServerLost
-from grader.sandbox.forkservers import ForkServers
+from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits
 from grader.testing.cases import HOME_SEED

@@ -11,7 +11,7 @@ import torch
 from grader.core.replies import opened
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
-from grader.core.wire.flattening import as_tensor
+from grader.core.wire.values import as_tensor
 from grader.testing.assertions.comparison import all_within, tolerance_for
 from grader.testing.bench import Bench
 from grader.testing.cases import Case

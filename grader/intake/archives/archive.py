@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from grader.core.submission import Unreadable
-from grader.intake.archives.tar_archive import unpack_tar
-from grader.intake.archives.zip_archive import unpack_zip
-from grader.intake.copying.admission import Admission
+from grader.intake.archives.formats import unpack_tar, unpack_zip
+from grader.intake.copying.folder import Admission
 from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
-from grader.intake.naming import shortened, size_in_words
+from grader.intake.entry import shortened, size_in_words
 
 READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 # Recognised as what somebody handed in, so that it gets a row that says what to do.

@@ -1,4 +1,4 @@
-"""How much of a submission is copied, and which of its folders are nobody's source code."""
+"""How much of a submission is copied, and what taking it in may cost."""
 
 from __future__ import annotations
 
@@ -96,3 +96,20 @@ def is_clutter(parts: Sequence[str]) -> bool:
 def is_clutter_folder(name: str) -> bool:
     """Whether a folder of this name holds what tools made: environments, caches, histories."""
     return name.startswith(".") or name in _CLUTTER_FOLDERS or name.endswith(".egg-info")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bytes of memory beyond what the process begins with, processor time, and time in all.
+
+    Times are whole seconds. `file` is the bytes of the largest file that may be written: an archive
+    that is a piece of a download.
+    """
+
+    memory: int = 768 * MIB
+    processor_seconds: int = 20
+    seconds: int = 120
+    file: int = DEFAULT_LIMITS.archive + MIB
+
+
+DEFAULT_BOUNDS = Bounds()

@@ -7,23 +7,22 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from grader.core.removal import remove
-from grader.core.source_text import unusual_encoding
 from grader.core.submission import Submission, Unreadable
+from grader.core.text import unusual_encoding
 from grader.intake.archives.archive import FOREIGN, READABLE, unpack
-from grader.intake.copying.admission import Admission
-from grader.intake.copying.as_written import put_as_written
-from grader.intake.copying.folder import copy_folder
+from grader.intake.copying.folder import Admission, copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits, FileAllowance
-from grader.intake.copying.open_folder import OpenFolder
-from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_the_machine
-from grader.intake.copying.regular_file import read_bounded
-from grader.intake.entry import Entry
-from grader.intake.naming import name_as_written, several, shortened, size_in_words
+from grader.intake.copying.open_folder import OpenFolder, read_bounded
+from grader.intake.copying.private_copy import (
+    CopyFailed,
+    PrivateCopy,
+    is_of_the_machine,
+    put_as_written,
+)
+from grader.intake.entry import Entry, name_as_written, several, shortened, size_in_words
 from grader.intake.platforms.handed_in import HandedIn, archive_alone, handed_in, opened_archive
-from grader.intake.programs.distribution import read_distribution
-from grader.intake.programs.import_plan import ImportPlan, plan_imports
-from grader.intake.programs.locate import Located, locate
-from grader.intake.programs.source_facts import read_facts
+from grader.intake.programs.import_plan import ImportPlan, plan_imports, read_distribution
+from grader.intake.programs.source_facts import Located, locate, read_facts
 from grader.intake.programs.unfolding import unfold, unfold_mentioned, write_files, write_runner
 
 _COPY = "submission"

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from grader.core.submission import Author
 from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.copying.limits import CODE
-from grader.intake.entry import Discovery, Entry, Piece, Skipped
-from grader.intake.naming import printable
+from grader.intake.entry import Discovery, Entry, Piece, Skipped, printable
 from grader.intake.platforms.download import Download, DownloadItem
 
 _FILE = r"_(?:(?P<attachment>\d{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"

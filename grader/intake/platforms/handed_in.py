@@ -15,16 +15,18 @@ from typing import BinaryIO
 from grader.core.removal import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.archives.archive import FOREIGN, READABLE, archive_errors
-from grader.intake.archives.member import member_parts, slashed
-from grader.intake.archives.zip_archive import unpack_zip
-from grader.intake.copying.admission import Admission
-from grader.intake.copying.folder import SourceFile, content, survey
+from grader.intake.archives.formats import member_parts, slashed, unpack_zip
+from grader.intake.copying.folder import Admission, SourceFile, content, survey
 from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
-from grader.intake.copying.open_folder import FolderItem, OpenFolder, Parts
+from grader.intake.copying.open_folder import (
+    FolderItem,
+    OpenFolder,
+    Parts,
+    kind_in_words,
+    open_file,
+)
 from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
-from grader.intake.copying.regular_file import kind_in_words, open_file
-from grader.intake.entry import Entry, Piece
-from grader.intake.naming import several, shortened
+from grader.intake.entry import Entry, Piece, several, shortened
 
 _ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from grader.core.submission import Unreadable
 from grader.intake.copying.limits import CopyLimits
+from grader.intake.copying.open_folder import read_bounded
 from grader.intake.copying.private_copy import PrivateCopy, is_of_the_machine
-from grader.intake.copying.regular_file import read_bounded
-from grader.intake.programs.cells import WrittenFile
-from grader.intake.programs.notebook import Notebook, read_notebook
+from grader.intake.programs.notebook import Notebook, WrittenFile, read_notebook
 
 _RUNNER = "The cells of the notebook beside this file, run in order."
 _MOST = 20  # notebooks that others run or import

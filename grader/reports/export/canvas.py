@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from grader.core.submission import Author
 from grader.core.text import one_line
-from grader.reports.export.figures import figure, harmless, number_in
 from grader.reports.export.filling import Choices, ColumnTarget, FillableSheet, fill
 from grader.reports.export.matching import PersonRow
 from grader.reports.export.remarks import Export, ExportRefused
 from grader.reports.export.scores import ClassScores
-from grader.reports.export.sheet import Sheet, row_text
+from grader.reports.export.sheet import Sheet, figure, harmless, number_in, row_text
 
 _POINTS = "Points Possible"
 _NEW_HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

@@ -1,21 +1,198 @@
-"""The formats of an export, by name."""
+"""The formats of an export, by name; among them JSON and CSV of our own.
+
+The machine's points and the columns of changes add up to the total, to the last digit; so do the
+exercises' columns to the machine's points.
+"""
 
 from __future__ import annotations
 
+import csv
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
+from grader.core.points import points_of
+from grader.core.submission import Author
+from grader.core.verdict import Grade, GradeStatus
 from grader.reports.export.canvas import fill_gradebook, new_gradebook
-from grader.reports.export.document import write_document
 from grader.reports.export.filling import Choices
 from grader.reports.export.junit import write_junit
 from grader.reports.export.moodle import fill_worksheet
 from grader.reports.export.remarks import Export, ExportRefused, Remark, remarks_on
 from grader.reports.export.scores import ClassScores, Score, class_scores, collected, scored
-from grader.reports.export.sheet import Sheet
-from grader.reports.export.table import write_table
+from grader.reports.export.sheet import Sheet, harmless
+from grader.reports.standing import standings
+from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement, in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
+
+DOCUMENT_SCHEMA = 1
+
+
+def write_document(
+    results: Results, scored: Iterable[tuple[Grade, tuple[Score, ...]]], file: TextIO
+) -> None:
+    """Writes the document, a line for each submission; one grade at a time is held in memory.
+
+    `scored` are the grades of `results`. A group's submission has a line for each of its members
+    who get different points.
+    """
+    absentees = [dataclasses.asdict(person) for person in results.absentees]
+    head = {"schema": DOCUMENT_SCHEMA, "assignment": results.assignment, "absentees": absentees}
+    file.write(f'{_json(head)[:-1]}, "submissions": [')
+    separator = "\n"
+    for grade, scores in scored:
+        for score in scores:
+            known = bool(results.authors.get(grade.submission))
+            file.write(separator + _json(_entry(grade, score.settlement, known)))
+            separator = ",\n"
+    file.write("\n]}\n")
+
+
+def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
+    """A line of `results.jsonl` with the people and the exercises; no points where not graded.
+
+    `score` and the exercises' are the machine's; `final` is that with all `changes`.
+    """
+    fields = grade.as_json()
+    del fields["schema"]
+    tests = fields.pop("tests")
+    complete = grade.is_complete
+    if not complete:
+        fields |= {"status": GradeStatus.NOT_GRADED, "score": None}
+    exercises = {
+        each.exercise: {
+            "score": each.score if complete else None,
+            "max_score": each.max_score,
+            "final": _final(settlement, each.exercise),
+            "standing": each.standing,
+            "words": each.words,
+        }
+        for each in standings(grade)
+    }
+    return {
+        "submission": fields.pop("submission"),
+        "authors": [dataclasses.asdict(author) for author in settlement.people if known],
+        "late": settlement.late,
+        "excused": settlement.excused,
+        "final": settlement.final,
+        "changes": [*map(_change, settlement.changes)],
+        "comments": [*settlement.comments],
+        **fields,
+        "exercises": exercises,
+        "tests": tests,
+    }
+
+
+def _change(change: PointsChange) -> dict[str, Any]:
+    fields = dataclasses.asdict(change) | {"points": change.points}
+    del fields["hundredths"]
+    return fields
+
+
+def _final(settlement: Settlement, exercise: str) -> float | None:
+    """An exercise with its own changes, but not those of the whole."""
+    found = settlement.exercises.get(exercise)
+    return None if found is None else points_of(found.final)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+_WHO = ("submission", "name", "id", "email", "status", "late", "machine")
+_TOTAL = ("total", "max")
+_TEXTS = ("what went wrong", "changes", "comments")
+_MAXIMA = "Points Possible"
+_EXCUSED = "excused"
+
+Cell = str | float
+
+
+def write_table(
+    scores: ClassScores, file: TextIO, by_exercise: bool = True, absent_zero: bool = False
+) -> None:
+    """Writes the rows: the first holds what is possible, then the class, then the absentees.
+
+    A group's points stand in a row for each of its members. There is a column for each kind of
+    change that was made.
+    """
+    worth = scores.exercises if by_exercise else {}
+    made = {change.kind for score in scores.scores for change in score.settlement.changes}
+    kinds = [kind for kind in ChangeKind if kind in made]
+    # Text is quoted whether it need be or not: a `;` in it separates cells in half of Europe.
+    table = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    table.writerow([*_WHO, *kinds, *_TOTAL, *map(harmless, worth), *_TEXTS])
+    top = _cell(scores.max_score)
+    blanks = [""] * len(kinds)
+    maxima = [_MAXIMA, *[""] * 5, top, *blanks, top, top]
+    table.writerow([*maxima, *map(_cell, worth.values()), *[""] * len(_TEXTS)])
+    for score in scores.scores:
+        table.writerows(_rows(score, kinds, [*worth]))
+    for person in scores.absentees:
+        zero = absent_zero and person not in scores.excused
+        points: Cell = 0 if zero else ""
+        status = _EXCUSED if person in scores.excused else "absent"
+        who = ["", *_person(person), status, "", points]
+        total = [points, top if zero else "", *[points] * len(worth)]
+        why = harmless(scores.excused.get(person, ""))
+        table.writerow([*who, *blanks, *total, "nothing handed in", why, ""])
+
+
+def _rows(
+    score: Score, kinds: Sequence[ChangeKind], exercises: Sequence[str]
+) -> Iterator[list[Cell]]:
+    own = score.settlement
+    machine = None if own.machine is None else points_of(own.machine)
+    for person in score.people:
+        yield [
+            harmless(score.submission),
+            *_person(person),
+            _EXCUSED if own.excused else str(score.status),
+            "yes" if own.late else "no",
+            _cell(machine),
+            *(_of_kind(own, kind) for kind in kinds),
+            _cell(score.total.got if score.total else None),
+            _cell(score.total.of if score.total else None),
+            *(_of_the_machine(score, exercise) for exercise in exercises),
+            harmless(score.words),
+            harmless("; ".join(_changes(own))),
+            harmless("; ".join(own.comments)),
+        ]
+
+
+def _changes(own: Settlement) -> Iterator[str]:
+    """Each change with its source, and the decisions that changed no points."""
+    yield from (f"{in_words(one)} ({one.source})" for one in own.changes)
+    told = {source for one in own.changes for source in one.source.split(", ")}
+    if others := sorted((own.sources | {own.timed_by}) - told - {""}):
+        yield f"see also {', '.join(others)}"
+
+
+def _of_kind(own: Settlement, kind: ChangeKind) -> Cell:
+    """What all changes of a kind come to; a blank where none was made."""
+    made = any(change.kind is kind for change in own.changes)
+    return _cell(points_of(own.of_kind(kind))) if made else ""
+
+
+def _of_the_machine(score: Score, exercise: str) -> Cell:
+    found = score.settlement.exercises.get(exercise)
+    return "" if found is None else _cell(points_of(found.machine))
+
+
+def _person(person: Author) -> Iterator[str]:
+    return map(harmless, (person.name, person.id, person.email))
+
+
+def _cell(points: float | None) -> Cell:
+    """Points to two decimals, a blank where there are none."""
+    if points is None:
+        return ""
+    rounded = round(points, 2)
+    return int(rounded) if rounded.is_integer() else rounded
+
 
 FORMATS = ("csv", "canvas", "moodle", "json", "junit")
 

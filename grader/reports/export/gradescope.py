@@ -14,14 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.causes import Cause
-from grader.core.plain_text import plain
 from grader.core.points import OF_THE_VALUES, scaled, total
-from grader.core.text import one_line, points
+from grader.core.text import one_line, plain, points
 from grader.core.verdict import Aspect, Grade, GradeStatus, Verdict, Visibility
-from grader.reports.account import causes_of
-from grader.reports.complaints import complaints
-from grader.reports.exercise_feedback import feedback, shortened
-from grader.reports.standing import Standing, by_exercise, standing_of
+from grader.reports.cause_text import causes_of, complaints
+from grader.reports.standing import Standing, by_exercise, feedback, shortened, standing_of
 
 _FORMATS = {
     "output_format": "text",

@@ -10,11 +10,10 @@ from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
 from grader.core.causes import Cause
-from grader.core.plain_text import plain
-from grader.core.text import one_line, points
+from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
-from grader.reports.account import causes_of, title
-from grader.reports.people import author_in_words
+from grader.reports.cause_text import causes_of, title
+from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
 _ELEMENTS = {

@@ -12,12 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from grader.core.text import one_line
-from grader.reports.export.figures import number_in
 from grader.reports.export.filling import Choices, ColumnTarget, FillableSheet, fill
 from grader.reports.export.matching import PersonRow
 from grader.reports.export.remarks import Export, ExportRefused
 from grader.reports.export.scores import ClassScores
-from grader.reports.export.sheet import Sheet
+from grader.reports.export.sheet import Sheet, number_in
 
 # What stands in the first column: "Participant 1234", in any language.
 _IDENTIFIER = re.compile(r"(?P<called>.*\D)?(?P<number>[0-9]+)", re.DOTALL)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.core.plain_text import plain
 from grader.core.points import hundredths
-from grader.core.text import one_line
+from grader.core.text import one_line, plain
 from grader.core.verdict import Grade, GradeStatus
-from grader.reports.account import causes_of
-from grader.reports.complaints import complaints
-from grader.reports.exercise_feedback import feedback, shortened
-from grader.reports.standing import by_exercise, standing_of
+from grader.reports.cause_text import causes_of, complaints
+from grader.reports.standing import by_exercise, feedback, shortened, standing_of
 
 # The file may have 1 MB; escaped for JSON, a character takes up to twelve bytes.
 _ALL_OUTPUTS = 900_000 // 12

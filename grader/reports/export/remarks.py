@@ -1,9 +1,10 @@
-"""What an instructor must be told about an export: who is not in it, and why."""
+"""What an instructor must know about an export, and how its file is written whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from grader.core.refusal import Refusal
 from grader.core.submission import Author
@@ -95,3 +96,22 @@ def _mixed(scores: ClassScores) -> Iterable[Remark]:
             f"these grades are of {len(suites)} versions of the tests: "
             "run `grader batch` again before you hand them on"
         )
+
+
+def write_whole(file: Path, content: str | bytes) -> None:
+    """Writes `content`, text as UTF-8, beside `file`, then puts it in its place.
+
+    Folders on the way are made.
+
+    Raises:
+        ExportRefused: if it cannot be written.
+    """
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        partial.replace(file)
+    except OSError as error:
+        raise ExportRefused(
+            f"{file} cannot be written ({error.strerror}): name a file in a folder of yours"
+        ) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus
-from grader.reports.complaints import complaints
+from grader.reports.cause_text import complaints
 from grader.results.decisions.settlement import Settlement, in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results

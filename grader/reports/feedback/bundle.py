@@ -12,9 +12,8 @@ from pathlib import Path
 from grader.core.refusal import Refusal
 from grader.reports.feedback import canvas, gradescope, mail, moodle
 from grader.reports.feedback.letter import LeftOut, Letter, letters
-from grader.reports.feedback.printing import Printer
-from grader.reports.feedback.wrapping import Content
-from grader.reports.pages.whole_folder import whole_folder
+from grader.reports.feedback.wrapping import Content, Printer
+from grader.reports.pages.rendering import whole_folder
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 

@@ -6,16 +6,14 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.core.plain_text import plain
 from grader.core.points import points_of
 from grader.core.submission import Author
-from grader.core.text import one_line, points
+from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus
-from grader.reports.exercise_feedback import feedback, shortened
-from grader.reports.notes import notes
+from grader.reports.cause_text import notes
 from grader.reports.pages.submission_page.graded import Graded
 from grader.reports.pages.submission_page.page import submission_page
-from grader.reports.standing import ExerciseStanding, Standing
+from grader.reports.standing import ExerciseStanding, Standing, feedback, shortened
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling, common
 from grader.results.results import Results

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from typing import TextIO
 
-from grader.reports.export.figures import harmless
+from grader.reports.export.sheet import harmless
 from grader.reports.feedback.letter import Letter
 
 FILE = "mail.csv"

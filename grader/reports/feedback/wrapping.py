@@ -1,4 +1,4 @@
-"""Feedback in the form that a file's name promises.
+"""Feedback as a file of the form that its name promises; pages as PDF by a browser.
 
 A platform that takes a file back shows it under the name of what was handed in: a page that is
 called `attention.zip` could not be opened.
@@ -11,10 +11,17 @@ import gzip
 import io
 import json
 import lzma
+import os
 import re
+import shutil
+import subprocess
 import tarfile
+import tempfile
 import zipfile
 from dataclasses import dataclass
+from pathlib import Path
+
+from grader.core.refusal import Refusal
 
 _TIME = (1980, 1, 1, 0, 0, 0)
 _PAGES = (".html", ".htm")
@@ -102,3 +109,58 @@ def _notebook(text: str) -> str:
     }
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_FLAGS = ("--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer")
+_SECONDS = 60
+
+
+class NoBrowser(Refusal):
+    """There is no browser that prints, or it does not print; the text says what to do."""
+
+
+class Printer:
+    """Prints pages, one at a time.
+
+    A page holds all it needs and loads nothing, so that the browser reaches no network for it.
+    """
+
+    def __init__(self) -> None:
+        """Finds a browser.
+
+        Raises:
+            NoBrowser: if there is none.
+        """
+        found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+        if found is None:
+            raise NoBrowser(
+                "a PDF is printed by Chromium or Chrome, which this machine has not: install one, "
+                "or leave out --pdf"
+            )
+        # A browser that root starts refuses to work in its own sandbox.
+        self._command = [found, *_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+
+    def printed(self, page: str) -> bytes:
+        """The page as PDF.
+
+        Raises:
+            NoBrowser: if the browser fails.
+        """
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            source, target = folder / "page.html", folder / "page.pdf"
+            source.write_text(page, encoding="utf-8")
+            command = [
+                *self._command,
+                f"--user-data-dir={folder / 'profile'}",
+                f"--print-to-pdf={target}",
+                source.as_uri(),
+            ]
+            try:
+                subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+                return target.read_bytes()
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise NoBrowser(
+                    f"{self._command[0]} printed no PDF: leave out --pdf, or see what it says"
+                ) from error

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from grader.core.causes import without_numbers
 from grader.core.text import first_line, one_line, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
+from grader.reports.pages.rendering import assets, render
 from grader.reports.pages.submission_page.graded import Graded
 from grader.reports.standing import standings
 
@@ -257,3 +259,24 @@ def _because(now: VerdictSummary) -> str:
 
 def _said(status: Status | GradeStatus) -> str:
     return status.value.replace("_", " ")
+
+
+_STYLES = ("assets/page.css", "assets/changes.css")
+_SCRIPTS = ("assets/theme.js", "assets/changes.js")
+_TESTS = 200
+
+
+def changes_page(assignment: str, changes: Changes) -> str:
+    """The page of what is other than in an earlier batch, the greatest differences first."""
+    tests = sorted(changes.tests.values(), key=lambda test: -test.count)
+    return render(
+        "changes.html.jinja",
+        assets=assets(_STYLES, _SCRIPTS),
+        assignment=one_line(assignment),
+        changes=changes,
+        up=sorted(changes.up, key=attrgetter("difference"), reverse=True),
+        down=sorted(changes.down, key=attrgetter("difference")),
+        exercises=sorted(changes.exercises.items(), key=lambda each: -each[1].total()),
+        tests=tests[:_TESTS],
+        more_tests=max(len(tests) - _TESTS, 0),
+    )

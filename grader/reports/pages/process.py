@@ -11,7 +11,7 @@ import gc
 import pickle
 import sys
 
-from grader.reports.pages.stretch import PageWriting, Stretch, write_stretch
+from grader.reports.pages.pool import PageWriting, Stretch, write_stretch
 from grader.results.database import StoreError
 
 

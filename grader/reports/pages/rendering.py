@@ -1,4 +1,4 @@
-"""Pages that hold all they need and run nothing but what this package put there.
+"""Pages that hold all they need, and folders of them that are written as a whole.
 
 A page is one file: it opens from disk, and can be sent to somebody, without anything beside it. Its
 style and its script are in it, and its content security policy names their hashes. So whatever
@@ -8,17 +8,94 @@ markup a submission smuggled past the escaping would still be neither style nor 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from grader.core.plain_text import plain
-from grader.core.text import one_line, points
+from grader.core.refusal import Refusal
+from grader.core.scratch import new_scratch
+from grader.core.text import one_line, plain, points
+from grader.core.verdict import Grade
+
+# Pages of who has code in common, beside the results.
+ALIKE = "alike"
+ALIKE_ANONYMOUS = "alike-anonymous"
+_OTHERS = re.compile(r"[^a-z0-9]+")
+_LONGEST = 40
+
+
+def page_name(grade: Grade) -> str:
+    """A name that any file system takes and that is no other submission's.
+
+    It depends on the content of the submission and the seed of the batch: who has seen one page's
+    name, on a server for instance, cannot tell that of another's.
+    """
+    letters = unicodedata.normalize("NFKD", grade.submission[: 4 * _LONGEST]).lower()
+    slug = _OTHERS.sub("-", letters.encode("ascii", "ignore").decode()).strip("-")[:_LONGEST]
+    told = (grade.submission, grade.submission_hash, str(grade.seed))
+    digest = hashlib.sha256("\0".join(told).encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{slug.strip('-') or 'submission'}-{digest[:12]}.html"
+
+
+INDEX = "index.html"
+HEAD = 4096
+_OURS = b'<meta name="generator" content="grader">'
+
+
+class NotWritten(Refusal):
+    """The pages cannot be written; the text is one sentence that says why, and what to do."""
+
+
+@contextlib.contextmanager
+def whole_folder(
+    folder: Path, marked: str = INDEX, mark: bytes = _OURS, what: str = "report"
+) -> Iterator[Path]:
+    """An empty folder, which takes the place of `folder` and of what is in it at the end.
+
+    What may be replaced has a file, `marked`, with `mark` at its beginning: by default pages.
+
+    Raises:
+        NotWritten: if something else lies there, or the disk refuses.
+    """
+    try:
+        _refuse_foreign(folder, folder / marked, mark, what)
+        if not folder.parent.exists():
+            folder.parent.mkdir(parents=True)
+        with new_scratch(folder.parent) as scratch:
+            partial = scratch / folder.name
+            partial.mkdir()
+            yield partial
+            if folder.exists():
+                shutil.rmtree(folder)
+            partial.rename(folder)
+    except OSError as error:
+        raise NotWritten(f"the {what} cannot be written to {folder}: {error.strerror}") from error
+
+
+def _refuse_foreign(folder: Path, marked: Path, mark: bytes, what: str) -> None:
+    """Refuses a folder that holds anything which was not left there by who writes now."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if folder.is_dir() and marked.is_file():
+        with marked.open("rb") as file:
+            if mark in file.read(HEAD):
+                return
+    raise NotWritten(
+        f"{folder} holds something that is no {what}, and would be replaced: "
+        "name another folder with --out, or move that away"
+    )
+
 
 _POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; "

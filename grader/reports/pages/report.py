@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grader
-from grader.reports.pages.changes import Changes
-from grader.reports.pages.changes_page import changes_page
-from grader.reports.pages.class_page.class_data import ClassData
+from grader.reports.pages.changes import Changes, changes_page
+from grader.reports.pages.class_page.data import ClassData
 from grader.reports.pages.class_page.page import class_page
-from grader.reports.pages.page_names import ALIKE, ALIKE_ANONYMOUS
-from grader.reports.pages.pool import stretches
-from grader.reports.pages.stretch import PageWriting
-from grader.reports.pages.whole_folder import HEAD, INDEX, whole_folder
+from grader.reports.pages.pool import PageWriting, stretches
+from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS, HEAD, INDEX, whole_folder
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling

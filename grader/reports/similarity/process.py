@@ -11,18 +11,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.core.source_text import source_text
 from grader.core.submission import Unreadable
-from grader.intake.copying.bounds import Bounds
-from grader.intake.copying.limits import DEFAULT_LIMITS, is_clutter
+from grader.core.text import source_text
+from grader.intake.copying.limits import DEFAULT_LIMITS, Bounds, is_clutter
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import copied
-from grader.intake.entry import Entry
-from grader.intake.naming import printable
+from grader.intake.entry import Entry, printable
 from grader.intake.process import serve
 from grader.intake.programs.notebook import read_notebook
-from grader.reports.similarity.bounds import LONGEST_LINE, MOST_CHARACTERS, MOST_FILES, MOST_TOKENS
-from grader.reports.similarity.sources import as_json
+from grader.reports.similarity.sources import (
+    LONGEST_LINE,
+    MOST_CHARACTERS,
+    MOST_FILES,
+    MOST_TOKENS,
+    as_json,
+)
 from grader.reports.similarity.tokens import tokens, windows
 
 # Tokens in a fingerprint. Fewer are in everybody's code; longer ones do not outlive a copy's being

@@ -1,17 +1,30 @@
-"""What is compared of a submission: its files' fingerprints, and the files where they are shown."""
+"""The code that is compared: its bounds, its fingerprints, and the process that reads it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.reports.similarity.bounds import MOST_CHARACTERS, MOST_FILES, MOST_TOKENS
+from grader.core.submission import Unreadable
+from grader.intake.client import NO_ANSWER, IntakeClient
+from grader.intake.copying.limits import MIB, Bounds
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.entry import Entry
+
+MOST_FILES = 400
+MOST_CHARACTERS = MIB
+MOST_TOKENS = 60_000
+LONGEST_LINE = 20_000  # a lexer's time may grow with the square of one
+# Half a megabyte of code takes some seconds; nearly all submissions take hundredths of one.
+READING_BOUNDS = Bounds(processor_seconds=30)
+
 
 Numbers = npt.NDArray[np.int64]
 _LONGEST_NAME = 400
@@ -103,3 +116,44 @@ def _file(row: Sequence[Any]) -> ComparedFile:
         raise ValueError("too much of a file")
     found, first, last = np.array(prints, dtype=np.int64).reshape(-1, 3).T
     return ComparedFile(str(name)[:_LONGEST_NAME], str(digest), found, first, last, str(text))
+
+
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from grader.intake.copying.limits import Bounds; "
+    "from grader.reports.similarity.process import main; "
+    "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
+)
+
+
+class SourcesClient(IntakeClient):
+    """Has the code of submissions read by a process of their own; a context manager."""
+
+    boot: ClassVar[str] = _BOOT
+    longest_answer: ClassVar[int] = 16 * MIB
+
+    def __init__(self) -> None:
+        super().__init__(READING_BOUNDS)
+
+    def read(
+        self, entry: Entry, into: Path, given: Collection[str] = (), texts: bool = False
+    ) -> ComparedSources:
+        """The code of a submission, which is copied into the empty folder `into` for that.
+
+        Files whose digests are `given` are left out.
+
+        Raises:
+            Unreadable: if there is none that can be read, or reading it cost too much.
+            CopyFailed: if the copy could not be written, or no process be started.
+        """
+        order = {"entry": entry.as_json(), "into": os.fspath(into)}
+        self._order(order | {"given": sorted(given), "texts": texts})
+        answer = self._answer()
+        try:
+            if "failed" in answer:
+                raise CopyFailed(str(answer["failed"]))
+            if "unreadable" in answer:
+                raise Unreadable(str(answer["unreadable"]))
+            return ComparedSources.from_json(answer["sources"])
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            raise self._lost(NO_ANSWER) from error

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.core.toml_values import toml_value
+from grader.core.text import toml_value
 from grader.results.decisions.decision import BadDecisions, Decision, Decisions
 from grader.results.decisions.form import FORMS, complaints, decision_of
 

@@ -2,27 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from grader.core.points import hundredths, points_of
+from grader.core.points import Gate, hundredths, points_of
 from grader.core.submission import Author
-from grader.core.verdict import Grade, GradeStatus, Verdict
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
 from grader.results.decisions.class_list import Whom
 from grader.results.decisions.decision import Decision, Excused, PointsChanged, TakenOut
-from grader.results.decisions.exercises import (
-    counting,
-    earned,
-    excused_points,
-    verdicts_by_exercise,
-    worth,
+from grader.results.decisions.settlement import (
+    RULE,
+    ChangeKind,
+    ExercisePoints,
+    HandingIn,
+    Lateness,
+    PointsChange,
+    Settlement,
+    lateness,
+    more_time,
 )
-from grader.results.decisions.late import RULE, HandingIn, Lateness, lateness, more_time
-from grader.results.decisions.settlement import ChangeKind, ExercisePoints, PointsChange, Settlement
 
 if TYPE_CHECKING:
     from grader.results.decisions.settling import DecisionTarget, Settling
+
+
+def verdicts_by_exercise(grade: Grade) -> dict[str, list[Verdict]]:
+    """The verdicts of each exercise, in the order of the tests."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in grade.tests:
+        found.setdefault(verdict.exercise, []).append(verdict)
+    return found
+
+
+def earned(tests: Sequence[Verdict]) -> int:
+    """The hundredths that tests gave."""
+    return sum(hundredths(test.score) for test in tests)
+
+
+def worth(tests: Sequence[Verdict]) -> int:
+    """The hundredths that tests can give."""
+    return sum(hundredths(test.max_score) for test in tests)
+
+
+def counting(tests: Sequence[Verdict], taken_out: Set[str], bonus: Set[str] = frozenset()) -> int:
+    """What an exercise gives as if some of its tests had never been: the others carry its points.
+
+    What counts beyond the values is gated by those values that are left, and what a forbidden call
+    costs is in the same proportion as before. What tests give that are a bonus comes on top.
+    """
+    left = [test for test in tests if test.id not in taken_out and test.id not in bonus]
+    before, now = _gated(tests), Fraction(_gated(left))
+    if before and before != earned(tests):
+        now = now * earned(tests) / before
+    possible = worth(left)
+    extra = earned([test for test in tests if test.id in bonus])
+    return extra + (_rounded(now * worth(tests) / possible) if possible else 0)
+
+
+def excused_points(points: Mapping[str, tuple[int, int]], exercise: str) -> int:
+    """What an exercise counts that a person need not have done: the share that the others gave.
+
+    `points` are what each exercise gave and is worth.
+    """
+    others = [pair for name, pair in points.items() if name != exercise]
+    reached, possible = sum(got for got, _ in others), sum(of for _, of in others)
+    return _rounded(Fraction(reached * points[exercise][1], possible)) if possible else 0
+
+
+def _gated(tests: Sequence[Verdict]) -> int:
+    """What the outcomes give, without what is taken off for forbidden calls."""
+    gate, others = Gate(), 0
+    for test in tests:
+        right = test.status is Status.PASSED
+        possible = hundredths(test.max_score)
+        if test.aspect is Aspect.VALUES:
+            gate.add_values(possible if right else hundredths(test.score), possible, right)
+        else:
+            others += possible if right else 0
+    return gate.right + gate.counted_of(others)
+
+
+def _rounded(number: Fraction) -> int:
+    return math.floor(number + Fraction(1, 2))
+
 
 CARRY_OVER = "[tool.grader] carry_over"
 _Kind = TypeVar("_Kind", bound=Decision)

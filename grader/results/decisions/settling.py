@@ -13,9 +13,8 @@ from grader.core.submission import Author
 from grader.core.verdict import Grade
 from grader.results.decisions.class_list import Whom, whoms
 from grader.results.decisions.decision import Comment, Decision, Excused, Extension, LateDays
-from grader.results.decisions.late import LateAllowance
 from grader.results.decisions.person import PersonsPoints
-from grader.results.decisions.settlement import Settlement
+from grader.results.decisions.settlement import LateAllowance, Settlement
 
 _Kind = TypeVar("_Kind", bound=Decision)
 

@@ -8,9 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from grader.sandbox.cgroups.control_files import words, write
-from grader.sandbox.cgroups.ground import NoGround
-from grader.sandbox.cgroups.hierarchies import Hierarchy, hierarchies
+from grader.sandbox.cgroups.files import Hierarchy, hierarchies, words, write
+from grader.sandbox.cgroups.group import NoGround
 
 _SECONDS = 10.0
 _MANAGER = (

@@ -6,10 +6,8 @@ import errno
 import mmap
 from pathlib import Path
 
-from grader.sandbox.cgroups.control_files import entry, number, write
-from grader.sandbox.cgroups.ground import Ground, NoGround
-from grader.sandbox.cgroups.group import Group, GroupBounds
-from grader.sandbox.cgroups.hierarchies import Hierarchy
+from grader.sandbox.cgroups.files import Hierarchy, entry, number, write
+from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
 
 _NEEDED = ("memory", "pids")
 # A share of the processor for the group as a whole.

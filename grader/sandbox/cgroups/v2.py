@@ -9,11 +9,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.sandbox.cgroups.control_files import entry, number, words, write
-from grader.sandbox.cgroups.ground import Ground, NoGround
-from grader.sandbox.cgroups.group import Group, GroupBounds
-from grader.sandbox.cgroups.hierarchies import Hierarchy
-from grader.sandbox.cgroups.names import is_of_a_grader
+from grader.sandbox.cgroups.files import Hierarchy, entry, number, words, write
+from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround, is_of_a_grader
 
 _NEEDED = ("memory", "pids")
 _WANTED = ("cpu",)

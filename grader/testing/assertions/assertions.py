@@ -13,8 +13,13 @@ from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Value
-from grader.testing.assertions.answers import single_number
-from grader.testing.assertions.comparison import Comparison, Tolerance, compare, tolerance_for
+from grader.testing.assertions.comparison import (
+    Comparison,
+    Tolerance,
+    compare,
+    single_number,
+    tolerance_for,
+)
 from grader.testing.assertions.differences import (
     RESULT,
     Conversion,
@@ -25,8 +30,7 @@ from grader.testing.assertions.differences import (
     overflow_in_words,
     worst_in_a_table,
 )
-from grader.testing.assertions.nested import differences, side_by_side
-from grader.testing.assertions.shapes import explanation
+from grader.testing.assertions.structure import differences, explanation, side_by_side
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.outcome import (
     StudentFault,

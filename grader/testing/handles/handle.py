@@ -16,15 +16,21 @@ from grader.core.wire.calls import MOST_LINES, Answer, Call, Traced, Work
 from grader.core.wire.records import Line
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Named, Value, mapped
-from grader.testing.assertions.answers import checked
+from grader.testing.assertions.comparison import checked
 from grader.testing.cases import Case, seed_of
 from grader.testing.contract.contract import Adapter, axis_names
 from grader.testing.contract.kinds import TensorType
 from grader.testing.handles.makers import Maker
 from grader.testing.handles.objects import as_value, joined, script_of, stays
-from grader.testing.handles.remarks import Came, remarked
-from grader.testing.handles.scripts import EndOfItems, Script, call_of
-from grader.testing.handles.telling import note_source, untouched
+from grader.testing.handles.scripts import (
+    Came,
+    EndOfItems,
+    Script,
+    call_of,
+    note_source,
+    remarked,
+    untouched,
+)
 from grader.testing.outcome import (
     Returned,
     StudentFault,

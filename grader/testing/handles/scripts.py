@@ -1,4 +1,4 @@
-"""Scripts as tests write them: step by step, by what they do with handles."""
+"""Scripts as tests write them, remarks on their exceptions, and the history of a value."""
 
 from __future__ import annotations
 
@@ -6,11 +6,72 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from grader.core.wire.calls import Call
+import torch
+
+from grader.core.wire.calls import Call, Raised
+from grader.core.wire.modules import parameter_in
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import Local, Value, mapped
+from grader.core.wire.values import Foreign, Local, Value, in_words, mapped
 from grader.testing.contract.contract import Adapter
-from grader.testing.handles.remarks import Came
+from grader.testing.contract.kinds import Kind, with_article
+from grader.testing.contract.object_kinds import ClassType, ObjectType
+from grader.testing.outcome import named, shows_expected
+from grader.worker.marshalling import same_values
+
+_ASKING = (Doing.CALL, Doing.READ)
+_CLASSES, _OBJECTS = ("a class (",), ("an object of ", "a module of ", "an iterator of ")
+_FUNCTIONS = ("a function (",)
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What came of a step and stays in the worker: who gave it, of which kind it must be."""
+
+    giver: str
+    kind: Kind
+    value: Value
+
+
+def remarked(raised: Raised, step: Step | None, came: Came | None) -> Raised:
+    """What was raised in a step on what had come, with what that tells of it."""
+    if step is None or came is None or step.doing not in _ASKING or raised.frames:
+        return raised
+    if raised.kind not in ("AttributeError", "TypeError"):
+        return raised
+    advice = _mistaken(came)
+    if advice:
+        assert isinstance(came.value, Foreign)
+        said = f"{came.giver} must return {came.kind}, not {came.value.description}"
+        return replace(raised, headline=said, remark=advice, suggestion="", accepts="")
+    if isinstance(came.kind, ObjectType) and raised.kind == "AttributeError":
+        return _lacking(raised, step.name, came.kind)
+    return raised
+
+
+def _mistaken(came: Came) -> str:
+    """What to do where a class came for an object, or an object for a class."""
+    words = came.value.description if isinstance(came.value, Foreign) else ""
+    if isinstance(came.kind, ClassType) and words.startswith(_OBJECTS):
+        return "The class itself is wanted: leave out the round brackets that make an object of it."
+    if isinstance(came.kind, ObjectType) and words.startswith(_CLASSES):
+        return "An object of it is wanted: round brackets after the name of a class make one."
+    if isinstance(came.kind, ObjectType) and words.startswith(_FUNCTIONS):
+        return "Was the function not called?"
+    return ""
+
+
+def _lacking(raised: Raised, name: str, kind: ObjectType) -> Raised:
+    """Of a method or attribute that is not there, that adapters.py declares it."""
+    if f"no attribute '{name}'" not in raised.message:
+        return raised
+    declared = {*kind.methods, *kind.attributes}
+    brackets = "()" if name in kind.methods else ""
+    owner = with_article(kind.name)
+    said = f"adapters.py declares {name}{brackets} of {owner}: it has to be there, by that name."
+    meant = "" if raised.suggestion in declared else raised.suggestion
+    if meant:
+        said += f" Is it what you called {meant}?"
+    return replace(raised, remark=said, suggestion="")
 
 
 class EndOfItems(Exception):
@@ -109,3 +170,59 @@ def call_of(steps: Sequence[Step], adapter: str) -> Call:
     call = steps[place]
     before, then = tuple(steps[:place]), tuple(steps[place + 1 :])
     return Call(call.name, call.keywords, before=before, then=then)
+
+
+_LONGEST = 120
+_SMALL = 256
+
+
+def note_source(value: Any, step: Step | None) -> None:
+    """Remembers, for the running test, the method or attribute that gave a value.
+
+    Not of what Python shares, as small numbers: it might have come from anywhere.
+    """
+    if step is None or not step.name or _is_shared(value):
+        return
+    if step.doing is Doing.CALL:
+        named(value, f"{step.name}({_arguments(step) if shows_expected() else '…'})")
+    elif step.doing is Doing.READ and step.name != "grad":
+        named(value, step.name)
+
+
+def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
+    """What a tensor is that was read of a parameter, if it is as it was put there; else ""."""
+    if step is None or step.doing is not Doing.READ or not isinstance(value, torch.Tensor):
+        return ""
+    if step.name not in ("", "grad"):
+        return ""
+    was = _put(steps, step)
+    what = "gradient" if step.name else "parameter"
+    return what if was is not None and same_values(was, value) else ""
+
+
+def _put(steps: Sequence[Step], read: Step) -> Value:
+    """What a test put where it reads now: the parameter's numbers, or its latest gradient."""
+    for one in reversed(steps) if read.name else ():
+        if one.doing is Doing.WRITE and one.on == read.on and one.name == read.name:
+            return one.positional[0]
+    made = steps[read.on]
+    if made.doing is Doing.MAKE and made.name == "parameter":
+        return made.positional[1 if read.name else 0]
+    if made.doing is Doing.CALL and made.name == "get_parameter" and not read.name:
+        module = steps[made.on]
+        if module.doing is Doing.MAKE and module.name == "module":
+            return parameter_in(module.positional[0], made.positional[0])  # type: ignore[arg-type]
+    return None
+
+
+def _arguments(step: Step) -> str:
+    words = [*map(in_words, step.positional)]
+    words += (f"{name}={in_words(value)}" for name, value in step.keywords.items())
+    said = ", ".join(words)
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+
+
+def _is_shared(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) <= _SMALL
+    return value is None or (isinstance(value, str | bytes | tuple) and len(value) < 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,19 +14,136 @@ import torch
 from _pytest.runner import runtestprotocol
 
 from grader.core.assignment import Assignment, BadAssignment, meant
-from grader.core.points import total
-from grader.core.verdict import Aspect, Status, Verdict, Visibility, Where
+from grader.core.points import hundredths, points_of, shared_out, total
+from grader.core.text import plain
+from grader.core.verdict import Aspect, Measurement, Status, Verdict, Visibility, Where
+from grader.testing.assertions.assertions import WrongNumbers
 from grader.testing.bench import Bench
 from grader.testing.contract.contract import Adapter
-from grader.testing.course import course_code, load_contract, load_references
+from grader.testing.course import (
+    Foundations,
+    course_code,
+    load_contract,
+    load_foundations,
+    load_references,
+)
 from grader.testing.exercise import Membership, membership
-from grader.testing.foundations import Foundations, load_foundations
-from grader.testing.outcome import Observations, observing
+from grader.testing.outcome import Observations, StudentFault, observing
 from grader.testing.plugin import BENCH
 from grader.testing.suite.going_on import GoingOn
-from grader.testing.suite.points import share_points
-from grader.testing.suite.test import Test
 from grader.testing.wording import Plainly
+
+_Tests = dict[Aspect, list[str]]
+
+
+def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dict[str, float]:
+    """The points that each test carries, by its id; those of an exercise's tests add up to its.
+
+    They go to the aspects that it has tests for, in the assignment's proportions, and within an
+    aspect to its tests by their weights. Of a few hundredths, some of many tests carry none.
+
+    Raises:
+        BadAssignment: if a test is of an exercise without points, or nothing of it weighs anything.
+    """
+    by_exercise: dict[str, _Tests] = defaultdict(lambda: defaultdict(list))
+    for test, member in tests.items():
+        by_exercise[member.exercise][member.aspect].append(test)
+    for exercise in by_exercise:
+        if exercise not in assignment.points:
+            raise BadAssignment(
+                f"tests of {exercise} were found, but [tool.grader.exercises] gives it no points"
+            )
+    points: dict[str, float] = {}
+    for exercise, of_exercise in by_exercise.items():
+        of_aspects = _of_aspects(assignment, exercise, [*of_exercise])
+        for aspect, names in of_exercise.items():
+            weights = [tests[name].weight for name in names]
+            if min(weights) < 0 or not 0 < sum(weights) < float("inf"):
+                raise BadAssignment(f"the weights of {exercise}'s tests of {aspect} share nothing")
+            parts = shared_out(of_aspects[aspect], weights)
+            points |= dict(zip(names, map(points_of, parts), strict=True))
+    return points
+
+
+def _of_aspects(
+    assignment: Assignment, exercise: str, tested: Sequence[Aspect]
+) -> dict[Aspect, int]:
+    """The hundredths of each aspect that an exercise has tests of."""
+    shares = {aspect: assignment.aspects.get(aspect, 0.0) for aspect in Aspect if aspect in tested}
+    if not any(shares.values()):
+        raise BadAssignment(
+            f"every test of {exercise} is of an aspect that [tool.grader] gives no share"
+        )
+    whole = hundredths(assignment.points[exercise])
+    return dict(zip(shares, shared_out(whole, [*shares.values()]), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What every verdict on a test says of the test; `about` is a sentence for its readers."""
+
+    id: str
+    exercise: str
+    aspect: Aspect
+    points: float
+    visibility: Visibility
+    about: str
+
+    @staticmethod
+    def is_outcome(raised: BaseException | None) -> bool:
+        """Whether what a test raised, if anything, is of the kind with which tests end."""
+        kinds = StudentFault | AssertionError | pytest.fail.Exception
+        return raised is None or isinstance(raised, kinds)
+
+    def ended(self, raised: BaseException | None, observed: Observations) -> Verdict:
+        """The verdict on a test that was run, in plain words: none of them is the submission's.
+
+        What is no outcome of a test is the grader's own fault. How far off wrong numbers are would
+        tell what is right.
+        """
+        match raised:
+            case None:
+                notes = "; ".join(observed.notes) or None
+                return self.verdict(Status.PASSED, notes, observed.worst)
+            case StudentFault():
+                return self.verdict(raised.status, raised.message)
+            case WrongNumbers():
+                return self.verdict(Status.FAILED, f"wrong numbers: {self.about}")
+            case _ if self.is_outcome(raised):
+                return self.verdict(Status.FAILED, f"does not hold: {self.about}")
+        message = f"the grader's own fault, not the submission's: {raised!r}"
+        return self.verdict(Status.NOT_GRADED, message)
+
+    def again(self, verdict: Verdict) -> Verdict:
+        """An earlier verdict on this test, as it would be reached now."""
+        return verdict._replace(
+            score=self.points if verdict.status is Status.PASSED else 0.0,
+            max_score=self.points,
+            visibility=self.visibility,
+            aspect=self.aspect,
+        )
+
+    def verdict(
+        self,
+        status: Status,
+        message: str | None,
+        measurement: Measurement | None = None,
+        where: Where | None = None,
+    ) -> Verdict:
+        """A verdict on this test."""
+        return Verdict(
+            id=self.id,
+            exercise=self.exercise,
+            aspect=self.aspect,
+            status=status,
+            score=self.points if status is Status.PASSED else 0.0,
+            max_score=self.points,
+            visibility=self.visibility,
+            message=None if message is None else plain(message),
+            measurement=measurement,
+            where=where,
+        )
+
 
 _QUIET = (
     "cacheprovider debugging doctest faulthandler junitxml logging pastebin setuponly setupplan "

@@ -16,11 +16,15 @@ from types import FunctionType, TracebackType
 import torch
 
 from grader.core.wire.calls import Frame
-from grader.worker.exceptions.expression import expression_and_statement, syntax_of, value_of
-from grader.worker.exceptions.odd_operands import origin_of_odd_operand
-from grader.worker.exceptions.passed_devices import origin_of_number_as_device
-from grader.worker.exceptions.places import function_at, line_at
-from grader.worker.exceptions.signature import callee
+from grader.worker.exceptions.expression import (
+    callee,
+    expression_and_statement,
+    function_at,
+    line_at,
+    syntax_of,
+    value_of,
+)
+from grader.worker.exceptions.operands import origin_of_number_as_device, origin_of_odd_operand
 from grader.worker.own_files import own_file
 
 _MISSPELT = 0.75

@@ -1,4 +1,4 @@
-"""The expression at which a frame stopped, and what the names in it stand for.
+"""The expression at which a frame stopped: its names, values and signatures in a few words.
 
 Only plain look-ups are made: no property, no index and no call of the submission's is run again.
 """
@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import itertools
 import linecache
-from collections.abc import Iterator, Sequence
-from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, TracebackType
+from typing import Any
 
 import torch
+
+from grader.core.wire.calls import Frame
+from grader.core.wire.values import Foreign, tensor_in_words
+from grader.worker.own_files import own_file
 
 _LONGEST = 1 << 18  # characters of one file
 _HEADS = ("test", "iter", "items", "subject")
@@ -147,3 +154,146 @@ def _attribute(owner: object, name: str) -> object:
             is_method = isinstance(found, FunctionType) and place is not own
             return MethodType(found, owner) if is_method else found
     return _NOTHING
+
+
+def function_at(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The function that is defined at a line, or at that of a decorator of it."""
+    for node in ast.walk(syntax_of(file)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first <= line <= node.lineno:
+                return node
+    return None
+
+
+def line_at(file: str, number: int, root: Path) -> Frame | None:
+    """A line of an own file; None of another's."""
+    own = own_file(file, root)
+    source = linecache.getline(file, number).strip()[:300]
+    return None if own is None else Frame(own, number, "", source)
+
+
+_SHOWN = 4
+_LONGEST_NAME = 40
+
+
+def in_words(value: object) -> str | None:
+    """A tensor with its shape, a number or text as it is; None for what says nothing in words."""
+    if isinstance(value, torch.Tensor):
+        with torch._C.DisableTorchFunctionSubclass():
+            device = "" if value.device.type == "cpu" else f" on {value.device.type}"
+            return tensor_in_words(value.dtype, tuple(value.shape)) + device
+    if value is None or type(value) in (bool, int, float, str):
+        return repr(value)[:_LONGEST_NAME]
+    if isinstance(value, tuple | list):
+        return _sequence(value)
+    if isinstance(value, torch.nn.Module):
+        return _module(value)
+    if is_numpy_array(value):
+        return f"numpy array[{', '.join(map(str, value.shape))}]"  # type: ignore[attr-defined]
+    return None
+
+
+def not_called_in_words(value: object) -> str | None:
+    """A function or class that stands where what it gives was meant, perhaps."""
+    if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
+        return f"the function {value.__name__[:_LONGEST_NAME]}"
+    return f"the class {value.__name__[:_LONGEST_NAME]}" if isinstance(value, type) else None
+
+
+def is_numpy_array(value: object) -> bool:
+    """Whether it is one; numpy need not be installed."""
+    return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
+
+
+def foreign(value: object) -> Foreign:
+    """What can be told of a result that cannot cross."""
+    kind = type(value).__name__[:_LONGEST_NAME]
+    if isinstance(value, Iterator):
+        return Foreign(f"an iterator of type {kind}")
+    if is_numpy_array(value):
+        return Foreign(f"a {in_words(value)}")
+    if isinstance(value, torch.nn.Module):
+        return Foreign(f"a module of type {kind}")
+    if type(value) in (FunctionType, MethodType, BuiltinFunctionType):
+        return Foreign(f"a function ({value.__name__[:_LONGEST_NAME]})")  # type: ignore[attr-defined]
+    if issubclass(type(value), type):
+        return Foreign(f"a class ({value.__name__[:_LONGEST_NAME]})")  # type: ignore[attr-defined]
+    if any("__call__" in vars(base) for base in type(value).__mro__):
+        return Foreign(f"an object that can be called, of type {kind}")
+    return Foreign(f"an object of type {kind}")
+
+
+def _sequence(values: tuple[object, ...] | list[object]) -> str | None:
+    words = [in_words(value) for value in values[:_SHOWN]]
+    if None in words:
+        return None
+    more = ", …" if len(values) > _SHOWN else ""
+    return f"[{', '.join(map(str, words))}{more}]"
+
+
+def _module(module: torch.nn.Module) -> str:
+    """Its class and its own parameters: `Linear(weight float32[8, 4])`."""
+    own = vars(module).get("_parameters", {})
+    words = [f"{name} {in_words(it)}" for name, it in list(own.items())[:_SHOWN] if it is not None]
+    return f"{type(module).__name__}({', '.join(words)})"
+
+
+_PARAMETERS = 20
+_STARS: Mapping[Any, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
+
+
+def called_by(trace: TracebackType) -> Callable[..., Any] | None:
+    """The Python function that the expression that raised called; None if that is not plain."""
+    for nodes in expression_and_statement(trace):
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                return function_behind(callee(node.func, trace.tb_frame))
+    return None
+
+
+def signature_in_words(function: Callable[..., Any], root: Path) -> str:
+    """`MultiHead(d_model, num_heads, theta=10000.0) in model.py, line 3`, for its own author."""
+    plain = inspect.unwrap(function)
+    code = plain.__func__.__code__ if isinstance(plain, MethodType) else plain.__code__
+    parameters = list(inspect.signature(plain).parameters.values())[:_PARAMETERS]
+    name = plain.__qualname__.rpartition("<locals>.")[2]
+    if parameters and parameters[0].name == "self":
+        parameters = parameters[1:]
+    words = f"{name}({', '.join(map(_parameter, parameters))})"
+    file = own_file(code.co_filename, root)
+    return words if file is None else f"{words} in {file}, line {code.co_firstlineno}"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    stars = _STARS.get(parameter.kind, "")
+    if parameter.default is parameter.empty:
+        return f"{stars}{parameter.name}"
+    return f"{parameter.name}={in_words(parameter.default) or '…'}"
+
+
+def callee(node: ast.expr, frame: FrameType) -> object:
+    """What a call calls; also of `MultiHead(8)(x)` and `MultiHead(8).scores(x)`."""
+    dotted = dotted_name(node)
+    if dotted is not None:
+        return value_of(dotted, frame)
+    name = "forward"
+    if isinstance(node, ast.Attribute):
+        name, node = node.attr, node.value
+    if isinstance(node, ast.Call):
+        kind = callee(node.func, frame)
+        if isinstance(kind, type):
+            return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    return None
+
+
+def function_behind(value: object) -> Callable[..., Any] | None:
+    """The Python function that a call of a value runs: a constructor, a module's forward."""
+    if isinstance(value, type):
+        value = value.__init__  # type: ignore[misc]
+    elif isinstance(value, torch.nn.Module):
+        value = type(value).forward
+    return value if isinstance(value, FunctionType | MethodType) else None

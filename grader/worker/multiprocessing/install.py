@@ -21,15 +21,7 @@ from typing import Any
 import torch.multiprocessing
 import torch.utils.data.dataloader
 
-from grader.worker.multiprocessing import (
-    executing,
-    managing,
-    piping,
-    pools,
-    processes,
-    results,
-    synchronising,
-)
+from grader.worker.multiprocessing import pools, processes, synchronization
 
 # joblib looks there once, when it is imported, and does everything in its own process then.
 _NO_PROCESSES_IN_JOBLIB = ("JOBLIB_MULTIPROCESSING", "0")
@@ -50,7 +42,7 @@ def do_without_forking() -> None:
     for module in (multiprocessing, torch.multiprocessing):
         vars(module)["current_process"] = processes.current_process
     vars(multiprocessing.sharedctypes)["_new_value"] = _memory
-    vars(concurrent.futures)["ProcessPoolExecutor"] = executing.ProcessPoolExecutor
+    vars(concurrent.futures)["ProcessPoolExecutor"] = pools.ProcessPoolExecutor
     vars(torch.multiprocessing)["Pool"] = multiprocessing.Pool
     torch.Tensor.share_memory_ = _as_it_is  # type: ignore[method-assign]
     loader: Any = torch.utils.data.DataLoader
@@ -66,16 +58,16 @@ _REPLACED = (
     *((module, processes, "Popen") for module in _POPEN),
     (multiprocessing.process, processes, "current_process"),
     (multiprocessing.pool, pools, "Pool ThreadPool"),
-    (multiprocessing.pool, results, "AsyncResult MapResult"),
-    (multiprocessing.queues, synchronising, "Queue JoinableQueue SimpleQueue"),
+    (multiprocessing.pool, pools, "AsyncResult MapResult"),
+    (multiprocessing.queues, synchronization, "Queue JoinableQueue SimpleQueue"),
     (
         multiprocessing.synchronize,
-        synchronising,
+        synchronization,
         "Lock RLock Semaphore BoundedSemaphore Condition Event Barrier",
     ),
-    (multiprocessing.connection, piping, "Connection Pipe wait"),
-    (multiprocessing.managers, managing, "SyncManager"),
-    (concurrent.futures.process, executing, "ProcessPoolExecutor"),
+    (multiprocessing.connection, processes, "Connection Pipe wait"),
+    (multiprocessing.managers, synchronization, "SyncManager"),
+    (concurrent.futures.process, pools, "ProcessPoolExecutor"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Pools: tasks are done one after another, where they are asked for.
+"""Pools and executors: tasks are done one after another, where they are asked for.
 
 So who looks on at a call sees them as well. A task that was handed what it may wait on (a queue, an
 event) waits for others: it goes to a thread of its own.
@@ -6,16 +6,83 @@ event) waits for others: it goes to a thread of its own.
 
 from __future__ import annotations
 
+import concurrent.futures
 import itertools
+import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from grader.worker.multiprocessing.crossing import Packed, crossed, inherited
 from grader.worker.multiprocessing.processes import CURRENT, pool_process
-from grader.worker.multiprocessing.results import AsyncResult, MappedResults, MapResult
-from grader.worker.multiprocessing.turns import TURNS, small_stacks
+from grader.worker.multiprocessing.scheduler import TURNS, Packed, crossed, inherited, small_stacks
+
+
+class AsyncResult:
+    """What becomes of tasks, as `multiprocessing.pool.AsyncResult`."""
+
+    def __init__(self, tasks: list[Future[Any]], of_one: bool) -> None:
+        self._tasks = tasks
+        self._of_one = of_one
+
+    def get(self, timeout: float | None = None) -> Any:
+        """The result, or a list of all; what a task raised is raised.
+
+        Raises:
+            multiprocessing.TimeoutError: if it is not there in time.
+        """
+        self.wait(timeout)
+        if not self.ready():
+            raise multiprocessing.TimeoutError
+        results = [task.result() for task in self._tasks]
+        return results[0] if self._of_one else results
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits for all."""
+        with TURNS.waiting():
+            concurrent.futures.wait(self._tasks, timeout)
+
+    def ready(self) -> bool:
+        """Whether all are done; who asks again and again lets others go on."""
+        with TURNS.waiting():
+            return all(task.done() for task in self._tasks)
+
+    def successful(self) -> bool:
+        """Whether none raised anything.
+
+        Raises:
+            ValueError: if they are not done yet.
+        """
+        if not self.ready():
+            raise ValueError(f"{self!r} not ready")
+        return all(task.exception() is None for task in self._tasks)
+
+
+class MapResult(AsyncResult):
+    """What becomes of a whole `map`."""
+
+
+class MappedResults:
+    """The results of `imap`, one by one: a task is done when its result is asked for."""
+
+    def __init__(self, tasks: Iterator[Future[Any]]) -> None:
+        self._tasks = tasks
+
+    def __iter__(self) -> MappedResults:
+        return self
+
+    def __next__(self) -> Any:
+        return self.next()
+
+    def next(self, timeout: float | None = None) -> Any:
+        """The next result."""
+        task = next(self._tasks)
+        return AsyncResult([task], of_one=True).get(timeout)
+
+    def finish(self) -> None:
+        """Does what nobody asked for yet, and keeps the results."""
+        self._tasks = iter(list(self._tasks))
 
 
 class Hands:
@@ -245,3 +312,59 @@ class ThreadPool(Pool):
         initargs: Iterable[Any] = (),
     ) -> None:
         super().__init__(processes, initializer, initargs)
+
+
+class ProcessPoolExecutor(Executor):
+    """Calls are done one after another, when they are submitted."""
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        mp_context: object = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: Iterable[Any] = (),
+        *,
+        max_tasks_per_child: int | None = None,
+    ) -> None:
+        many = (os.cpu_count() or 1) if max_workers is None else max_workers
+        if many <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        self._max_workers = many
+        self._hands = Hands(many, initializer, initargs)
+        self._is_open, self._is_broken = True, False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """What becomes of a call."""
+        if self._is_broken:
+            raise BrokenProcessPool("A child process terminated abruptly")
+        if not self._is_open:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        try:
+            self._hands.prepare()
+        except Exception as error:
+            self._is_broken = True
+            failed: Future[Any] = Future()
+            failed.set_exception(BrokenProcessPool(f"the initializer raised {error!r}"))
+            return failed
+        return self._hands.do(fn, args, kwargs)
+
+    def map(
+        self,
+        fn: Callable[..., Any],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+        **_later: Any,
+    ) -> Iterator[Any]:
+        """The results, in the order of the calls."""
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        return super().map(fn, *iterables, timeout=timeout)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Takes no more calls, and waits for those that wait for each other."""
+        self._is_open = False
+        if wait:
+            self._hands.finish()

@@ -14,14 +14,17 @@ from typing import Any
 from grader.worker.notebook.cells import Cells
 from grader.worker.notebook.magics import (
     Captured,
+    ImportedNotebooks,
     Lines,
+    NotebookModules,
+    Nothing,
+    WrittenFiles,
     environment,
     repeated,
     run_file,
     timed,
     written,
 )
-from grader.worker.notebook.modules import ImportedNotebooks, NotebookModules, Nothing, WrittenFiles
 
 MOST_NOT_RUN, _LONGEST = 20, 80
 _ENGINE = str(Path(__file__).parent)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from grader.authoring.handout.workflow import WORKFLOW
+from grader.authoring.handout.installing import WORKFLOW
 from grader.cli.main import cli
 from tests.harness.conftest import ROOT
 

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli.main import cli
-from grader.core.imports import ClassNeeds
+from grader.core.submission import ClassNeeds
+from grader.intake.client import survey
 from grader.intake.discovery import discover
-from grader.intake.surveying import survey
 from grader.reports.environment import needs_in_words, needs_of
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.repositories.building import REPOSITORIES, build

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from grader.authoring.handout.handing_in import Platform, section
+from grader.authoring.handout.installing import Platform, section
 from grader.testing.frozen_cases import FrozenModule, freeze, remove_frozen
 from tests.harness.frozen_fixtures import differences
 

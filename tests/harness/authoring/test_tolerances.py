@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from grader.core.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
-from grader.reports.tolerances import histogram, print_tolerances, spreads
+from grader.reports.suite_quality import histogram, print_tolerances, spreads
 from grader.results.store import Store
 from tests.harness.storing import add
 

@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from grader.core.wire.frames import ANSWER, Received, decode, encode, receive
-from grader.core.wire.payload import BadFrame
-from grader.core.wire.tensors import DTYPES
+from grader.core.wire.tensors import DTYPES, BadFrame
 from grader.core.wire.trees import ARRAY_DTYPES
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value
 

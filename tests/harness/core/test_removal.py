@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.removal import remove
-from grader.sandbox.disk import Room, fits
+from grader.sandbox.usage_watch import Room, fits
 
 pytestmark = pytest.mark.unit
 
@@ -165,7 +165,7 @@ def test_a_file_of_many_names_has_room_once_and_a_name_each_time(tmp_path):
 DIES_WITH_ITS_PARENT = """
 import ctypes, os, sys, tempfile
 from pathlib import Path
-from grader.sandbox.disk import Room, take_unlisted
+from grader.sandbox.usage_watch import Room, take_unlisted
 libc, told = ctypes.CDLL(None), ctypes.c_int()
 libc.prctl(1, 9, 0, 0, 0)
 with tempfile.TemporaryFile() as file:

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from grader.core.toml_values import Value, toml_value
+from grader.core.text import Value, toml_value
 
 pytestmark = pytest.mark.unit
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grader.explain.rewriting.edit import Edit
-from grader.explain.rewriting.generating import edits_of
+from grader.explain.rewriting.generation import edits_of
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.unit
@@ -418,7 +418,7 @@ def test_the_likeliest_come_first():
 def test_the_same_source_has_the_same_edits_in_every_process():
     """What is found on one machine is found on the next."""
     script = (
-        f"from grader.explain.rewriting.generating import edits_of; print(edits_of({ATTENTION!r}))"
+        f"from grader.explain.rewriting.generation import edits_of; print(edits_of({ATTENTION!r}))"
     )
     said = {
         subprocess.run(

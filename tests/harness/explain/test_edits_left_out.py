@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from benchmarks.slips_archive import styles, submission
-from grader.explain.rewriting.generating import edits_of
+from grader.explain.rewriting.generation import edits_of
 from tests.harness.marks import rest_slow
 from tests.harness.undoing import assert_undone, table_of
 

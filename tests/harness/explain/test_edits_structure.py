@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.core.wire.trials import TextChange
-from grader.worker.trials.exchanging import LoadedSource, functions_below
+from grader.worker.trials.exchange import LoadedSource, functions_below
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit

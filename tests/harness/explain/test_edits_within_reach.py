@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.explain.rewriting.generating import edits_of
+from grader.explain.rewriting.generation import edits_of
 from tests.harness.corpus.programs import slips, texts
 from tests.harness.marks import rest_slow
 

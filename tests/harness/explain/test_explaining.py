@@ -18,9 +18,9 @@ from typing import Any
 import psutil
 import pytest
 
+from grader.core.explanation import PENDING, Words
 from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Status
-from grader.core.words import PENDING, Words
 from grader.grading.job.client import JobClient
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files

@@ -11,14 +11,13 @@ import pytest
 
 from benchmarks.slips_corpus import build, load
 from grader.core.evidence import Evidence, Repair
+from grader.core.explanation import Told, Words
 from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Where
-from grader.core.words import Told, Words
-from grader.explain.explainer.program import SubmissionProgram
-from grader.explain.explainer.retelling import ExplanationCache
+from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
+from grader.grading.coordinator import ExplanationQueue
 from grader.grading.job.client import JobClient
-from grader.grading.task import ExplanationTask
-from grader.grading.turns import ExplanationQueue
+from grader.grading.pool import ExplanationTask
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.marks import rest_slow

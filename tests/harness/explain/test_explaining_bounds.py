@@ -16,8 +16,8 @@ from grader.explain.deadline import Deadline, TooLate
 from grader.explain.layouts import RESULT, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import diagnose
 from grader.explain.mistakes.mistakes import KnownMistakes
-from grader.explain.walking import compare_steps, steps_seen
-from grader.testing.observation import Observation
+from grader.explain.step_comparison import compare_steps, steps_seen
+from grader.testing.outcome import Observation
 
 pytestmark = pytest.mark.unit
 

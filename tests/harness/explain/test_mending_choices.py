@@ -15,8 +15,8 @@ from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit
 from grader.explain.repair.sources import EditableSources
-from grader.explain.rewriting.generating import edits_of
-from grader.testing.observation import Question
+from grader.explain.rewriting.generation import edits_of
+from grader.testing.outcome import Question
 
 pytestmark = pytest.mark.unit
 

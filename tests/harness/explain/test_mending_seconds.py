@@ -17,9 +17,9 @@ from grader.core.wire.trials import MAX_EDITS, Outcomes, TextChange, Trials
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import Search, SearchBounds
 from grader.explain.repair.sources import EditableSources
-from grader.explain.rewriting.generating import edits_of
-from grader.testing.observation import Question
-from grader.worker.trials.trying import Trying
+from grader.explain.rewriting.generation import edits_of
+from grader.testing.outcome import Question
+from grader.worker.trials.trials import Trying
 
 pytestmark = pytest.mark.unit
 

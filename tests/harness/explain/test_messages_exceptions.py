@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from grader.core.wire.calls import Frame, Operand, Raised
-from grader.explain.exceptions.explaining import KINDS, explanation_of
+from grader.explain.exceptions.explanation import KINDS, explanation_of
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process

@@ -11,8 +11,8 @@ from grader.core.replies import Reply
 from grader.core.wire.calls import Call
 from grader.explain.deadline import NEVER
 from grader.explain.explainer.explainer import Explainer
-from grader.explain.explainer.losses import LostTests
-from grader.explain.explainer.workshop import RepairWorkshop
+from grader.explain.explainer.rerun import LostTests
+from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.grading.judge.judge import Judge
 from grader.sandbox.session import Session, SessionLimits

@@ -14,7 +14,6 @@ import torch
 
 from grader.core.wire.calls import Call, decode_answer, encode_answer
 from grader.core.wire.frames import receive
-from grader.core.wire.payload import BadFrame
 from grader.core.wire.records import (
     MAX_NUMBERS,
     MAX_TOGETHER,
@@ -24,8 +23,8 @@ from grader.core.wire.records import (
     records_from_json,
     values_of,
 )
-from grader.explain.strange import first_strange
-from grader.explain.walking import steps_seen
+from grader.core.wire.tensors import BadFrame
+from grader.explain.step_comparison import first_strange, steps_seen
 from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit

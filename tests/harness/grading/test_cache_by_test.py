@@ -14,8 +14,13 @@ import pytest
 import grader
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Grade, Verdict
-from grader.grading.fingerprints import SHARED, SUITE, hashes_by_test, without_parameters
-from grader.grading.test_files import files_of_tests
+from grader.grading.fingerprints import (
+    SHARED,
+    SUITE,
+    files_of_tests,
+    hashes_by_test,
+    without_parameters,
+)
 from grader.results.store import Store
 from tests.harness.conftest import RIGHT, TINY, write_files
 from tests.harness.marks import rest_slow

@@ -16,8 +16,7 @@ from grader.core.verdict import GradeStatus
 from grader.grading.judge.service import JudgeService
 from grader.intake.copying.private_copy import CopyFailed
 from grader.sandbox import zygote
-from grader.sandbox.forkserver import ForkServer, ForkServerLost
-from grader.sandbox.forkservers import warm_zygote
+from grader.sandbox.fork_server import ForkServer, ForkServerLost, warm_zygote
 from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files

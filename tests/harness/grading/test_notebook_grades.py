@@ -11,7 +11,7 @@ from rich.console import Console
 
 from grader.core.verdict import Grade, GradeStatus, Status, Where
 from grader.intake.entry import Entry
-from grader.reports.complaints import complaints
+from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
 from tests.harness.grading_jobs import GradingJob
 

@@ -17,10 +17,9 @@ from grader.core.settings import Settings
 from grader.core.verdict import Carried, Grade, Status
 from grader.grading.job.client import JobClient
 from grader.intake.entry import Entry
-from grader.reports.credited import credited
 from grader.reports.export.gradescope import Display, results
 from grader.reports.feedback.letter import letters
-from grader.reports.single import print_grade
+from grader.reports.single import credited, print_grade
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import ChangeKind
 from grader.results.store import Store

@@ -16,13 +16,13 @@ from torch import nn
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.settings import Settings
 from grader.core.wire.calls import Use, uses_from_json
-from grader.core.wire.payload import BadFrame
-from grader.grading.judge.rules import summary
+from grader.core.wire.tensors import BadFrame
+from grader.grading.judge.points import summary
 from grader.intake.entry import Entry
-from grader.reports.complaints import complaints
+from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
 from grader.sandbox.forbidden_uses import Uses
-from grader.testing.uses import in_words
+from grader.testing.wording import in_words
 from grader.worker.observing.watching import CallWatch
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow

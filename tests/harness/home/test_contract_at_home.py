@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.handout.contract import frozen_contract
+from grader.authoring.handout.folder import frozen_contract
 
 pytestmark = pytest.mark.process
 

@@ -14,7 +14,7 @@ import torch
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import TextChange, Trials
 from grader.worker.trials import alarm
-from grader.worker.trials.trying import Trying
+from grader.worker.trials.trials import Trying
 from tests.harness.conftest import TINY, write_files
 
 pytestmark = pytest.mark.process
@@ -267,7 +267,7 @@ def test_all_is_left_as_it_was(at_home):
             return own, held, tables, handlers, drawn, torch.get_num_threads(), sys.stdout
 
         def pytest_sessionstart(session):
-            from grader.home.reasons import Reasons
+            from grader.home.causes import Reasons
             explain = Reasons.explain
 
             def looked_at(*arguments):

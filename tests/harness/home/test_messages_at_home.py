@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.home.picture import ASCII, BLOCKS, ink_for, picture
+from grader.home.failure import ASCII, BLOCKS, ink_for, picture
 from grader.testing.assertions.comparison import FLOAT32, compare
 
 pytestmark = pytest.mark.process

@@ -13,9 +13,8 @@ import pytest
 from grader.core.submission import Unreadable
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import take_in
-from grader.intake.entry import Entry
+from grader.intake.entry import Entry, natural_order
 from grader.intake.fingerprint import fingerprint
-from grader.intake.naming import natural_order
 
 pytestmark = pytest.mark.unit
 
@@ -43,7 +42,7 @@ def test_whatever_goes_wrong_with_what_was_handed_in_makes_it_unreadable(
     folder, tmp_path, monkeypatch, problem
 ):
     """Nobody can foresee everything that a stranger writes; it is nobody else's fault."""
-    monkeypatch.setattr("grader.intake.programs.locate.read_facts", _raising(problem))
+    monkeypatch.setattr("grader.intake.programs.source_facts.read_facts", _raising(problem))
     with pytest.raises(Unreadable, match="it holds something that the grader cannot read") as said:
         taken_in(folder, tmp_path)
     assert len(str(said.value)) < 300
@@ -57,7 +56,7 @@ def test_whatever_goes_wrong_with_what_was_handed_in_makes_it_unreadable(
 )  # fmt: skip
 def test_what_goes_wrong_with_this_machine_is_nobodys_fault(folder, tmp_path, monkeypatch, problem):
     """A full disk costs no points."""
-    monkeypatch.setattr("grader.intake.programs.locate.read_facts", _raising(problem))
+    monkeypatch.setattr("grader.intake.programs.source_facts.read_facts", _raising(problem))
     with pytest.raises(CopyFailed):
         taken_in(folder, tmp_path)
 

@@ -10,7 +10,7 @@ import pytest
 from grader.core.submission import Author
 from grader.intake.copying.staging import take_in
 from grader.intake.discovery import discover
-from grader.intake.platforms.yaml_outline import BadYaml, read_outline
+from grader.intake.platforms.gradescope import BadYaml, read_outline
 
 pytestmark = pytest.mark.unit
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Unreadable
-from grader.grading.cluster.errand import RemoteRequest
-from grader.grading.task import Task
+from grader.grading.cluster.bundle import RemoteRequest
+from grader.grading.pool import Task
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry, Piece
-from grader.intake.parcel import SubmissionPackage, pack, unpack
+from grader.intake.package import SubmissionPackage, pack, unpack
 from tests.harness.export_fixtures import a_verdict
 
 pytestmark = pytest.mark.unit

@@ -18,8 +18,7 @@ import pytest
 
 from grader.core.submission import Unreadable
 from grader.intake.client import IntakeClient
-from grader.intake.copying.bounds import Bounds
-from grader.intake.copying.limits import MIB
+from grader.intake.copying.limits import MIB, Bounds
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry

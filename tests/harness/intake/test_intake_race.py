@@ -17,7 +17,7 @@ from grader.core.submission import Unreadable
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint
-from grader.intake.parcel import pack
+from grader.intake.package import pack
 
 pytestmark = pytest.mark.process
 

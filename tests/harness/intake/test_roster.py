@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author
-from grader.intake.attribution import attribute
 from grader.intake.entry import Entry
-from grader.intake.roster import BadRoster, Person, read_roster
+from grader.intake.people import BadRoster, Person, attribute, read_roster
 
 pytestmark = pytest.mark.unit
 

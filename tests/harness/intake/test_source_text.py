@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from grader.core.source_text import source_text, unusual_encoding
 from grader.core.submission import Unreadable
+from grader.core.text import source_text, unusual_encoding
 from grader.explain.excerpts import lines_of
 from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grader.core.verdict import Grade, Where
-from grader.reports.export.classroom import classroom_result, encoded
+from grader.reports.export.github import classroom_result, encoded
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable
 

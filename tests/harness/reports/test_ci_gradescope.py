@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.core.verdict import Aspect, Grade, Status, Visibility, Where
-from grader.grading.judge.gate import gated
+from grader.grading.judge.points import gated
 from grader.reports.export.gradescope import (
     Display,
     VisibleWhen,

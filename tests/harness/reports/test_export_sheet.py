@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.reports.export.figures import figure, harmless, number_in
 from grader.reports.export.remarks import ExportRefused
-from grader.reports.export.sheet import Sheet
+from grader.reports.export.sheet import Sheet, figure, harmless, number_in
 
 pytestmark = pytest.mark.unit
 

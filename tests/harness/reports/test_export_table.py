@@ -13,7 +13,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus, Status
-from grader.reports.export.document import write_document
+from grader.reports.export.formats import write_document
 from tests.harness.export_fixtures import (
     AWKWARD,
     a_batch,

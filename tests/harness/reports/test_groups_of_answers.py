@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.cli.api import batch as grade_class
-from grader.core.wrong_answers import WrongAnswer, WrongAnswers
-from grader.explain.mistakes.grouping import groups_of
-from grader.explain.mistakes.names import BadNames, read_names
+from grader.core.explanation import WrongAnswer, WrongAnswers
+from grader.explain.mistakes.clusters import BadNames, groups_of, read_names
 from grader.results.store import Store
 from tests.harness.conftest import ROOT, TINY, write_files
 

@@ -15,7 +15,7 @@ import pytest
 
 from grader.core.verdict import Grade
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.class_page.class_data import ClassData
+from grader.reports.pages.class_page.data import ClassData
 from grader.reports.pages.report import write_report
 from grader.reports.pages.submission_page.graded import Graded
 from grader.results.database import StoreError
@@ -31,7 +31,7 @@ COUNT = 130
 WRITING = """
 import resource, sys
 from pathlib import Path
-from grader.reports.pages.whole_folder import NotWritten
+from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import write_report
 from grader.results.store import Store
 results, folder, largest_file = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])

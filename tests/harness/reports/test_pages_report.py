@@ -9,10 +9,10 @@ import pytest
 from grader.core.verdict import Diagnosis, Grade, Status
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.class_page.counts import MistakeCounts, ranked
-from grader.reports.pages.class_page.similarity import by_similarity
+from grader.reports.pages.class_page.data import by_similarity
+from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import write_report
 from grader.reports.pages.submission_page.graded import Graded
-from grader.reports.pages.whole_folder import NotWritten
 from grader.results.store import Store
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded

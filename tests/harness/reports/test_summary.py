@@ -11,8 +11,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.core.plain_text import plain
-from grader.core.text import one_line, points
+from grader.core.text import one_line, plain, points
 from grader.core.verdict import (
     Aspect,
     Diagnosis,
@@ -23,7 +22,7 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.reports.complaints import complaints
+from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
 from grader.reports.standing import Standing, standings
 from grader.reports.summary import print_summary

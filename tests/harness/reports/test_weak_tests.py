@@ -3,7 +3,7 @@
 import pytest
 
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
-from grader.reports.weak_tests import exercises_of, in_words
+from grader.reports.suite_quality import exercises_of, in_words
 from grader.results.store import Store
 
 pytestmark = pytest.mark.unit

@@ -18,8 +18,8 @@ from grader.core.verdict import Grade
 from grader.reports.pages.submission_page.graded import Graded
 from grader.results.anonymous import AnonymousResults, Mask, numbered
 from grader.results.decisions.opening import open_settling
-from grader.results.people import People
 from grader.results.results import Results
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.pages_fixtures import a_class, a_submission, regraded, store_class, suite
 from tests.harness.storing import add

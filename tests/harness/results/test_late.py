@@ -14,9 +14,15 @@ from grader.core.submission import Author
 from grader.intake.discovery import discover
 from grader.results.decisions.decision import BadDecisions
 from grader.results.decisions.file import append_decision
-from grader.results.decisions.late import HandingIn, LateAllowance, lateness
 from grader.results.decisions.opening import open_settling
-from grader.results.decisions.settlement import ChangeKind, Settlement, in_words
+from grader.results.decisions.settlement import (
+    ChangeKind,
+    HandingIn,
+    LateAllowance,
+    Settlement,
+    in_words,
+    lateness,
+)
 from grader.results.results import Results
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict, exported

@@ -31,8 +31,7 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.results.database import ForeignStore, StoreError, connect
-from grader.results.lock import StoreInUse
+from grader.results.database import ForeignStore, StoreError, StoreInUse, connect
 from grader.results.store import Store
 from tests.harness.storing import add, plainly
 

@@ -15,7 +15,7 @@ import torch
 
 from grader.grading.options import Options, chosen_otherwise
 from grader.sandbox.device import turn_on
-from grader.sandbox.forkserver import ForkServerLost
+from grader.sandbox.fork_server import ForkServerLost
 from tests.harness.conftest import ROOT
 from tests.harness.waiting import PATIENCE
 

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.cgroups.finding import find_ground
-from grader.sandbox.cgroups.ground import Ground, NoGround
-from grader.sandbox.cgroups.group import Group, GroupBounds
-from grader.sandbox.cgroups.hierarchies import Hierarchy, hierarchies
-from grader.sandbox.cgroups.sweeping import sweep
+from grader.sandbox.cgroups.discovery import find_ground, sweep
+from grader.sandbox.cgroups.files import Hierarchy, hierarchies
+from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
 from grader.sandbox.cgroups.v2 import parents
-from grader.sandbox.usage import is_alive
+from grader.sandbox.usage_watch import is_alive
 from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
@@ -220,7 +218,7 @@ def test_two_at_once_do_not_disturb_each_other(new_group):
 
 def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
     """Nobody waits for ever for a process that cannot be killed."""
-    monkeypatch.setattr("grader.sandbox.cgroups.tree._SECONDS", 0.1)
+    monkeypatch.setattr("grader.sandbox.cgroups.files._SECONDS", 0.1)
     group = ground.new("occupied", BOUNDS)
     with member(group, "sys.stdin.readline()"):
         assert not group.remove()
@@ -249,7 +247,7 @@ def test_a_process_that_is_gone_is_not_added(new_group):
 FINDER = """
 import subprocess, sys
 from grader.sandbox.cgroups.group import GroupBounds
-from grader.sandbox.cgroups.finding import find_ground
+from grader.sandbox.cgroups.discovery import find_ground
 ground = find_ground()
 with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
     ground.new("worker", GroupBounds(64 << 20, 50)).add(sleeping.pid)
@@ -297,7 +295,7 @@ def test_the_ground_of_a_process_that_was_killed_is_removed():
 
 AS_NOBODY = """
 import os
-from grader.sandbox.cgroups.finding import find_ground
+from grader.sandbox.cgroups.discovery import find_ground
 os.setuid(65534)
 print(find_ground())
 """

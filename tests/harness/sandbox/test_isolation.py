@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from grader.intake.client import IntakeClient
-from grader.sandbox.probing import intake
+from grader.sandbox.probing import probe
 from grader.sandbox.probing.probe import examine_confinement
 from tests.harness.waiting import PATIENCE
 
@@ -126,9 +126,9 @@ class Waiting(IntakeClient):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what a process used")
 def test_a_busy_machine_does_not_make_a_notebook_costly(tmp_path):
     """It holds up who takes it in; the seconds that one computes are the same."""
-    notebook = intake._notebook(tmp_path)
+    notebook = probe._notebook(tmp_path)
     with Waiting() as client:
-        assert not intake._costs_much(client, tmp_path, notebook)
+        assert not probe._costs_much(client, tmp_path, notebook)
 
 
 WITHOUT_LANDLOCK = """
@@ -138,7 +138,7 @@ filter = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
 for landlock in (444, 445, 446):
     filter.add_rule(pyseccomp.ERRNO(errno.EPERM), landlock)
 filter.load()
-from grader.worker.confinement.filesystem import restrict_files
+from grader.worker.confinement.file_tree import restrict_files
 print(restrict_files([], pathlib.Path(sys.argv[1]), []))
 """
 

@@ -7,11 +7,11 @@ import pytest
 
 import grader as verbs
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.imports import ClassImports, Imports
 from grader.core.settings import Settings
+from grader.core.submission import ClassImports, Imports
 from grader.core.verdict import GradeStatus, Status
-from grader.core.wire.importing import MAX_IMPORTS, imports_as_json, imports_from_json
-from grader.core.wire.payload import BadFrame
+from grader.core.wire.records import MAX_IMPORTS, imports_as_json, imports_from_json
+from grader.core.wire.tensors import BadFrame
 from grader.intake.entry import Entry
 from grader.reports.environment import lacking_in_words, not_preloaded_in_words, preload_in_words
 from grader.results.store import Store

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.explain.wording import InFull
+from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
 from grader.testing.contract.contract import read_contract
 from grader.testing.handles.handle import Student

@@ -12,12 +12,12 @@ import torch
 
 from grader.core.assignment import BadAssignment
 from grader.core.wire.modules import module_of, outline_of
-from grader.explain.wording import InFull
+from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
 from grader.testing.cases import fresh_case
 from grader.testing.contract.contract import read_contract
-from grader.testing.handles.beside import BadThing
 from grader.testing.handles.handle import BrokenReference, Reference, Student
+from grader.testing.handles.makers import BadThing
 from grader.testing.outcome import StudentFault
 from grader.testing.two_processes import in_two_processes
 from grader.worker import making

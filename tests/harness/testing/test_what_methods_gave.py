@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.explain.wording import InFull
+from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
 from grader.testing.assertions.assertions import WrongNumbers, WrongParts, assert_matches
 from grader.testing.contract.contract import read_contract

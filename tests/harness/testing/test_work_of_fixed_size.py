@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Answer, Work
-from grader.explain.wording import InFull
+from grader.explain.answers import InFull
 from grader.testing.assertions.assertions import assert_work_does_not_grow
 from grader.testing.cases import fresh_case
 from grader.testing.contract.contract import Adapter

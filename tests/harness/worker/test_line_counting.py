@@ -13,7 +13,7 @@ import pytest
 import grader
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import MOST_LINES, Call
-from grader.worker.observing import line_counting
+from grader.worker.observing import lines
 from grader.worker.performing import perform
 from tests.harness.conftest import TINY, write_files
 
@@ -132,7 +132,7 @@ def test_threads_count_as_well(tmp_path):
 
 def test_counting_ends_at_a_bound(tmp_path, monkeypatch):
     """What goes on for ever meets the limit of a call, and not a number without an end."""
-    monkeypatch.setattr(line_counting, "MOST_LINES", 100)
+    monkeypatch.setattr(lines, "MOST_LINES", 100)
     assert counted(tmp_path, LOOP, 10_000) == 100
     assert sys.gettrace() is None
 

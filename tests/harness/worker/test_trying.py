@@ -15,7 +15,7 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import Outcomes, TextChange, Trials
-from grader.worker.trials.trying import Trying
+from grader.worker.trials.trials import Trying
 
 pytestmark = pytest.mark.unit
 

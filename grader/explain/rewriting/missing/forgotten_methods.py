@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put, wrap
 from grader.explain.rewriting.program.elsewhere import Variable
 from grader.explain.rewriting.program.name_similarity import words
 from grader.explain.rewriting.program.setting import Setting, callee

@@ -1,4 +1,4 @@
-"""Values that get lost: sums that start anew in a loop, names that a statement gives wrongly."""
+"""Values that get lost: sums that start anew in a loop, overwritten names."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft
-from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put, wrap
 from grader.explain.rewriting.program.name_similarity import kin_of, kinship
-from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.setting import Setting, integer, known
+from grader.explain.rewriting.program.value_kinds import Nature
 
 _MOST = 3
 _ENTRIES = {"0]": "1]", "1]": "0]"}
@@ -166,3 +166,34 @@ def _is_in_loop(setting: Setting, node: ast.AST) -> bool:
             return True
         node = setting.parent(node)
     return False
+
+
+_SUBJECT = "what changes from turn to turn of a loop"
+
+
+def starts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """A loop's variable that nothing reads, and so many times each size, for a constant."""
+    if not isinstance(node.targets[0], ast.Name) or integer(node.value) is None:
+        return
+    read = setting.scopes.names(node).read
+    for variable in [one for one in setting.seen.loops(node) if not read.get(one)][:1]:
+        sizes = [one for one in known(setting, node.value, Nature.SIZE) if one != variable]
+        for text in (variable, *(f"{variable} * {size}" for size in sizes[:_MOST])):
+            yield put(setting.program, node.value, text, "turn", CHANGE, _SUBJECT)
+
+
+def ends(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """`start + size` for `size`, after a statement that set `start`."""
+    home = setting.program.home(node)
+    block = getattr(home.parent, home.field)
+    if not home.index or not setting.seen.loops(node):
+        return
+    natures = setting.scopes.names(node).natures
+    match node, block[home.index - 1]:
+        case (
+            ast.Assign(targets=[ast.Name(id=end)], value=ast.Name(id=size)),
+            ast.Assign(targets=[ast.Name(id=start)], value=ast.BinOp()),
+        ) if natures.get(start) is natures.get(size) is Nature.SIZE and start not in (end, size):
+            yield wrap(setting.program, node.value, f"{start} + ", "", "turn", SLIP, _SUBJECT)
+        case _:
+            pass

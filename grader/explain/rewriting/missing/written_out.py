@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, put
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put
 from grader.explain.rewriting.missing.handed_on import recipes
 from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer

@@ -8,14 +8,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.learning import (
-    Names,
-    by_use,
-    learn,
-    note_alike,
-    note_uses,
-    pass_on,
-)
 from grader.explain.rewriting.program.source import Program, Scope
 from grader.explain.rewriting.program.value_kinds import (
     Nature,
@@ -23,6 +15,14 @@ from grader.explain.rewriting.program.value_kinds import (
     nature_of_annotation,
     nature_of_name,
     nature_of_parameter,
+)
+from grader.explain.rewriting.program.variables import (
+    Names,
+    by_use,
+    learn,
+    note_alike,
+    note_uses,
+    pass_on,
 )
 
 # More functions than anyone writes in one file are looked at by nobody.

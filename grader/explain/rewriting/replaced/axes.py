@@ -6,17 +6,17 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from grader.explain.rewriting.draft import (
+from grader.explain.rewriting.edit import (
     CHANGE,
     PRIMARY,
     SLIP,
     UNLIKELY,
     WRAP,
     Draft,
+    Replacement,
     exchange,
     wrap,
 )
-from grader.explain.rewriting.edit import Replacement
 from grader.explain.rewriting.program.setting import (
     Setting,
     argument_of,

@@ -1,14 +1,15 @@
-"""Entries of a tuple or a list, one too many or too few; sides and loops the wrong way round."""
+"""Other entries of tuples and lists, and other einops patterns."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import itertools
+import re
+from collections.abc import Hashable, Iterator
 
-from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep
-from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, keep
 from grader.explain.rewriting.program.name_similarity import kin_of, kinship
-from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.setting import Setting, argument_of, callee
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
 
@@ -169,3 +170,171 @@ def _without(program: Program, node: ast.List | ast.Tuple, place: int) -> Replac
     if place > 0:
         return Replacement(program.outer_span(node.elts[place - 1]).end, own.end, "")
     return Replacement(own.start, program.outer_span(node.elts[1]).start, "")
+
+
+# What a change costs, the new pattern, and what the same change in another pattern shares with it.
+_Change = tuple[float, str, Hashable]
+_CALLS = {"einsum", "rearrange", "reduce", "repeat", "pack", "unpack", "parse_shape"}
+_MOST_PATTERNS = 60
+_EINSUM = re.compile(r"\.\.\.|\{[^{}]*\}|[A-Za-z]|->|,")
+_EINOPS = re.compile(r"\.\.\.|\{[^{}]*\}|[A-Za-z_]\w*|\d+|->|,|[()]")
+_FORMATTED = re.compile(r"[fF](\"|')([^\"'\\\n]*)\1")
+
+
+def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[Draft]:
+    """Other patterns in the place of one."""
+    value = _value(setting, node)
+    if "->" not in value:
+        return
+    given = argument_of(setting, node)
+    is_kept = isinstance(setting.parent(node), (ast.Assign, ast.AnnAssign, ast.Dict, ast.Tuple))
+    if not is_kept and (given is None or callee(given[0]) not in _CALLS):
+        return
+    program = setting.program
+    source = program.text(node)
+    start = source.find(value)
+    if start < 0:
+        return
+    start += program.span(node).start
+    subject = f"the pattern of `{callee(given[0])}`" if given is not None else "a pattern"
+    spaced = " " in value.replace("->", "").replace(",", "").strip()
+    tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
+    seen = {value}
+    found = itertools.chain(
+        _repeated(value, tokens),
+        _exchanged(value, tokens),
+        _replaced(value, tokens),
+        _lengthened(value, tokens),
+    )
+    for cost, text, alike in itertools.islice(found, _MOST_PATTERNS):
+        if text not in seen:
+            seen.add(text)
+            piece = Replacement(start, start + len(value), text)
+            yield Draft("pattern", cost, subject, node, (piece,), start, alike)
+
+
+def sizes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """`rearrange(x, "s (h d) -> h s d", h=n)` for the same with `d=n`."""
+    if callee(node) not in _CALLS:
+        return
+    texts = [one for one in node.args if isinstance(one, (ast.Constant, ast.JoinedStr))]
+    pattern = next((value for one in texts if "->" in (value := _value(setting, one))), "")
+    letters = dict.fromkeys(token[0] for token in _EINOPS.finditer(pattern) if _is_name(token[0]))
+    given = {one.arg for one in node.keywords}
+    for keyword in node.keywords:
+        if keyword.arg not in letters:
+            continue
+        start = setting.program.span(keyword).start
+        for other in [one for one in letters if one not in given]:
+            piece = Replacement(start, start + len(keyword.arg), other)
+            subject = f"the name of a size of `{callee(node)}`"
+            yield Draft("option-name", SLIP, subject, node, (piece,), start)
+
+
+def _is_name(token: str) -> bool:
+    return token[0].isalpha() or token[0] == "_"
+
+
+def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
+    """What a text says; of one with names in braces, what is written."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    written = _FORMATTED.fullmatch(setting.program.text(node))
+    return "" if written is None else written[2]
+
+
+def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
+    """The names of each operand and of the output."""
+    found: list[list[re.Match[str]]] = [[]]
+    for token in tokens:
+        if token[0] in ("->", ","):
+            found.append([])
+        elif token[0] not in "()":
+            found[-1].append(token)
+    return found
+
+
+def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """Two names, or groups of names, of one part exchanged; of the output first."""
+    for part in reversed(_parts(tokens)):
+        for one, other in itertools.combinations(part, 2):
+            if one[0] != other[0]:
+                near = part.index(other) == part.index(one) + 1
+                text = _swapped(value, one.span(), other.span())
+                grouped = "(" in value[: one.start()].rpartition(")")[2]
+                yield SLIP if near else CHANGE, text, (frozenset((one[0], other[0])), grouped)
+    for units in reversed(_units(tokens)):
+        for first, second in itertools.combinations(units, 2):
+            if first[1] - first[0] > 1 or second[1] - second[0] > 1:
+                text = _swapped(value, first, second)
+                yield CHANGE, text, frozenset((value[slice(*first)], value[slice(*second)]))
+
+
+def _swapped(value: str, one: tuple[int, int], other: tuple[int, int]) -> str:
+    between = value[one[1] : other[0]]
+    return value[: one[0]] + value[slice(*other)] + between + value[slice(*one)] + value[other[1] :]
+
+
+def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
+    """Where the names and groups of each part stand."""
+    found: list[list[tuple[int, int]]] = [[]]
+    opened: int | None = None
+    for token in tokens:
+        if token[0] in ("->", ","):
+            found.append([])
+        elif token[0] == "(":
+            opened = token.start()
+        elif token[0] == ")" and opened is not None:
+            found[-1].append((opened, token.end()))
+            opened = None
+        elif opened is None:
+            found[-1].append(token.span())
+    return found
+
+
+def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """A name that stands twice in an operand, which takes a diagonal: one of them a new one."""
+    *inputs, output = _parts(tokens)
+    used = {token[0] for token in tokens}
+    fresh = next(letter for letter in "zyxwuvoij" + "z" * 9 if letter not in used)
+    for part in inputs:
+        for one, other in itertools.combinations(part, 2):
+            if one[0] != other[0] or one[0] == "...":
+                continue
+            for renamed in (one, other):
+                text = value[: renamed.start()] + fresh + value[renamed.end() :]
+                yield CHANGE, text, fresh
+                for token in output:
+                    if token[0] == one[0]:
+                        last = text[: token.start()] + fresh + text[token.end() :]
+                        yield CHANGE, last, (fresh, renamed is one)
+
+
+def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """A name replaced by another of the pattern, or dropped."""
+    names = list(dict.fromkeys(t[0] for part in _parts(tokens) for t in part))
+    for part in reversed(_parts(tokens)):
+        for token in part:
+            own = {one[0] for one in part}
+            for name in names:
+                if name not in own and name != "..." and token[0] != "...":
+                    text = value[: token.start()] + name + value[token.end() :]
+                    yield CHANGE, text, (token[0], name)
+            if len(part) > 1:
+                after = value[token.end() :]
+                yield WRAP, value[: token.start()] + after.removeprefix(" "), token[0]
+
+
+def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """A name added to the output."""
+    *inputs, output = _parts(tokens)
+    own = {token[0] for token in output}
+    if not output:
+        return
+    space = " " if " " in value[output[0].start() :] else ""
+    for name in dict.fromkeys(token[0] for part in inputs for token in part):
+        if name not in own:
+            for token in output:
+                text = value[: token.start()] + name + space + value[token.start() :]
+                yield WRAP, text, name
+            yield WRAP, f"{value}{space}{name}", name

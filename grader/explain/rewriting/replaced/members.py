@@ -7,8 +7,17 @@ import functools
 import re
 from collections.abc import Iterator
 
-from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, exchange, instead, put, wrap
-from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    SLIP,
+    WRAP,
+    Draft,
+    Replacement,
+    exchange,
+    instead,
+    put,
+    wrap,
+)
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.name_similarity import kin_of, kinship, words
 from grader.explain.rewriting.program.setting import Setting, callee, with_axes

@@ -1,16 +1,19 @@
-"""Names: another variable that is in scope, likelier ones first."""
+"""Other names: another variable, a prefix or suffix, two like things exchanged."""
 
 from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.draft import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
+from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.name_similarity import kinship, words
-from grader.explain.rewriting.program.setting import Setting, is_axis
-from grader.explain.rewriting.program.source import Scope
+from grader.explain.rewriting.program.setting import Setting, callee, is_axis
+from grader.explain.rewriting.program.source import Program, Scope, Span
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, Nature
+from grader.explain.rewriting.replaced.calls import siblings
 
 _MOST = 8
 _MOST_FOR_CONSTANTS = 4
@@ -192,3 +195,114 @@ def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
         for one in ast.walk(statement)
         if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
     }
+
+
+_FEWEST = 2
+
+
+def affixes(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[Draft]:
+    """For several variables at once those of the same names, but for what is added to each."""
+    given = node.args if isinstance(node, ast.Call) else node.elts
+    held = [one for one in given if isinstance(one, ast.Name)]
+    if len(held) < _FEWEST or isinstance(getattr(node, "ctx", None), ast.Store):
+        return
+    known = [one.name for one in setting.seen.variables(node)]
+    yield from _unread(setting, node, held)
+    found: dict[tuple[str, str], list[tuple[ast.Name, str]]] = defaultdict(list)
+    for one in held:
+        for other in known:
+            if other != one.id and one.id in other:
+                before, _, after = other.partition(one.id)
+                found[before, after].append((one, other))
+    for (before, after), pairs in found.items():
+        if len(pairs) < _FEWEST or (before and after):
+            continue
+        spans = [setting.program.span(one) for one, _ in pairs]
+        pieces = tuple(
+            Replacement(span.start, span.end, other)
+            for span, (_, other) in zip(spans, pairs, strict=True)
+        )
+        names = " and ".join(f"`{one.id}`" for one, _ in pairs)
+        yield Draft("names", SLIP, f"where {names} are used", node, pieces, spans[0].start)
+
+
+def _unread(
+    setting: Setting, node: ast.Call | ast.Tuple | ast.List, held: Sequence[ast.Name]
+) -> Iterator[Draft]:
+    """Two variables of a kin that nothing reads, in the place of two others."""
+    names = setting.scopes.names(node)
+    unread = [
+        name
+        for name, first in names.first.items()
+        if name in names.own and not names.read.get(name) and 0 < first < node.lineno
+    ]
+    if len(unread) != _FEWEST or names.kin(*unread) != _FEWEST:
+        return
+    for pair in itertools.pairwise(held):
+        if not {one.id for one in pair} & set(unread):
+            spans = [setting.program.span(one) for one in pair]
+            pieces = tuple(
+                Replacement(span.start, span.end, other)
+                for span, other in zip(spans, unread, strict=True)
+            )
+            told = " and ".join(f"`{one.id}`" for one in pair)
+            yield Draft("names", SLIP, f"where {told} are used", node, pieces, spans[0].start)
+
+
+_MOST_PAIRS = 6
+_MOST_PLACES = 8
+
+Spans = dict[str, list[Span]]
+
+
+def likes(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
+    """`x[1::2]` and `x[0::2]`, `sin` and `cos`, `self.w_q` and `self.w_k` exchanged throughout."""
+    value = getattr(node, "value", None)
+    if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign, ast.Expr)) or value is None:
+        return
+    for spans, cost in _groups(setting.program, value):
+        pairs = itertools.combinations(spans, 2)
+        for one, other in itertools.islice(pairs, _MOST_PAIRS):
+            places = [(span, other) for span in spans[one]] + [(span, one) for span in spans[other]]
+            if len(places) > _MOST_PLACES:
+                continue
+            pieces = tuple(sorted(Replacement(s.start, s.end, text) for s, text in places))
+            subject = f"where `{one}` and `{other}` are used"
+            own = cost if len(places) == 2 else cost + 0.5
+            yield Draft("likes", own, subject, node, pieces, pieces[0].start)
+
+
+def _groups(program: Program, value: ast.expr) -> Iterator[tuple[Spans, float]]:
+    """Texts that may stand for each other, with where each stands."""
+    parts: dict[str, Spans] = defaultdict(lambda: defaultdict(list))
+    called: Spans = defaultdict(list)
+    members: dict[str, Spans] = defaultdict(lambda: defaultdict(list))
+    for one in program.parts(value):
+        match one:
+            case ast.Subscript(value=base, slice=index, ctx=ast.Load()):
+                parts[program.text(base)][program.text(index)].append(program.span(index))
+            case ast.Call():
+                name = callee(one)
+                end = program.span(one.func).end
+                if name:
+                    called[name].append(Span(end - len(name), end))
+            case ast.Attribute(value=ast.Name() as holder, attr=attr, ctx=ast.Load()):
+                end = program.span(one).end
+                members[holder.id][attr].append(Span(end - len(attr), end))
+            case _:
+                pass
+    for own in parts.values():
+        if len(own) > 1 and not _are_nested(own):
+            yield own, SLIP
+    for name, other in itertools.combinations(called, 2):
+        if other in siblings(name):
+            yield {name: called[name], other: called[other]}, CHANGE
+    for own in members.values():
+        for name, other in itertools.combinations(own, 2):
+            if kinship(name, other) == 2:
+                yield {name: own[name], other: own[other]}, SLIP if len(own) < 4 else WRAP
+
+
+def _are_nested(spans: Spans) -> bool:
+    found = sorted((one.start, one.end) for own in spans.values() for one in own)
+    return any(end > start for (_, end), (start, _) in itertools.pairwise(found))

@@ -6,8 +6,16 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.explain.rewriting.draft import CHANGE, PRIMARY, SLIP, WRAP, Draft, exchange, put
-from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    PRIMARY,
+    SLIP,
+    WRAP,
+    Draft,
+    Replacement,
+    exchange,
+    put,
+)
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.replaced.calls import is_module

@@ -6,8 +6,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from grader.explain.rewriting.draft import CHANGE, SLIP, WRAP, Draft, exchange, keep, put, wrap
-from grader.explain.rewriting.edit import Replacement
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    SLIP,
+    WRAP,
+    Draft,
+    Replacement,
+    exchange,
+    keep,
+    put,
+    wrap,
+)
 from grader.explain.rewriting.program.setting import Setting, integer
 from grader.explain.rewriting.program.value_kinds import Nature
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from grader.core.causes import Cause, FailedTest
-from grader.core.plain_text import plain
 from grader.core.points import OF_THE_VALUES
-from grader.core.text import one_line
-from grader.reports.notes import notes
+from grader.core.text import one_line, plain
+from grader.reports.cause_text import notes
 from grader.reports.pages.submission_page.graded import Graded
 from grader.reports.standing import ExerciseStanding, Standing
 

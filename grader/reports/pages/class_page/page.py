@@ -7,14 +7,13 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from grader.core.imports import ClassImports
+from grader.core.submission import ClassImports
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.environment import lacking_in_words
-from grader.reports.pages.class_page.class_data import BINS, ClassData, ClassEntry, person_in_words
 from grader.reports.pages.class_page.counts import ranked
-from grader.reports.pages.class_page.nameless import nameless
-from grader.reports.pages.class_page.needs import needs
+from grader.reports.pages.class_page.data import BINS, ClassData, ClassEntry, person_in_words
+from grader.reports.pages.class_page.needs import nameless, needs
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.results.results import Results
 

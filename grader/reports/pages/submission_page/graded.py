@@ -1,17 +1,19 @@
-"""A grade with what every page says of it, worked out once."""
+"""A grade with all that its pages say of it, worked out once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grader.core.causes import Cause
+from grader.core.text import one_line, points
 from grader.core.verdict import Grade, Verdict
-from grader.reports.account import causes_of
-from grader.reports.complaints import complaints
-from grader.reports.credited import credited_tests
-from grader.reports.pages.page_names import page_name
+from grader.reports.cause_text import causes_of, complaints
+from grader.reports.pages.rendering import page_name
+from grader.reports.single import credited_tests
 from grader.reports.standing import ExerciseStanding, by_exercise, standing_of
+from grader.results.decisions.settlement import Settlement, in_words
+from grader.results.decisions.settling import common
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,47 @@ class Graded:
         tests, causes = by_exercise(credited), causes_of(credited)
         words = complaints(grade, causes)
         return cls(grade, page_name(grade), grade.is_complete, tests, exercises, causes, words)
+
+
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The headline, whether there is a number in it, and each change and comment.
+
+    `score` of `worth` points is the final one. `differ` says that members get different points:
+    what is shown is what they have in common. `counts` is false where another submission was taken
+    instead. `exercises` are the points of those whose points were changed.
+    """
+
+    score: str
+    worth: str
+    machine: str
+    changes: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+    excused: bool = False
+    differ: bool = False
+    counts: bool = True
+    exercises: Mapping[str, str] = field(default_factory=dict)
+
+
+def settled_in_words(settled: tuple[Settlement, ...]) -> Settled:
+    """What the people of a submission have in common."""
+    own = common(settled)
+    if own is None:
+        return Settled("", "", "", counts=False)
+    return Settled(
+        score="" if own.final is None else points(own.final),
+        worth=points(own.worth / 100),
+        machine="" if own.machine is None else points(own.machine / 100),
+        changes=tuple(one_line(in_words(change), _LONGEST) for change in own.changes),
+        comments=tuple(one_line(comment, 2000) for comment in own.comments),
+        excused=own.excused,
+        exercises={
+            name: points(each.final / 100)
+            for name, each in own.exercises.items()
+            if each.final != each.machine and len(settled) == 1
+        },
+        differ=len({(one.final, one.excused) for one in settled}) > 1,
+    )

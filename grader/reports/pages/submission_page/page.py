@@ -12,18 +12,14 @@ from dataclasses import dataclass
 
 from grader.core.causes import Cause, Place
 from grader.core.evidence import Evidence, Excerpt, StepWalk
-from grader.core.plain_text import plain
-from grader.core.text import one_line
+from grader.core.explanation import lack_in_words
+from grader.core.text import one_line, plain
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility
-from grader.core.words import lack_in_words
-from grader.reports.account import cost, extent, message_below
-from grader.reports.exercise_feedback import shortened
-from grader.reports.notes import notes_in_short
+from grader.reports.cause_text import cost, extent, message_below, notes_in_short
 from grader.reports.pages.rendering import assets, render
-from grader.reports.pages.submission_page.graded import Graded
-from grader.reports.pages.submission_page.highlighting import SourceLine, highlighted
-from grader.reports.pages.submission_page.pictures import Album, Drawing
-from grader.reports.pages.submission_page.settled import settled_in_words
+from grader.reports.pages.submission_page.drawing import Album, Drawing, SourceLine, highlighted
+from grader.reports.pages.submission_page.graded import Graded, settled_in_words
+from grader.reports.standing import shortened
 from grader.results.decisions.settlement import Settlement
 
 _TESTS = 8

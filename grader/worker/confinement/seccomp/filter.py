@@ -14,11 +14,23 @@ import functools
 import os
 from collections.abc import Sequence
 
-from grader.worker.confinement.seccomp.allowed import NEWEST_GLIBC, allowed_names
-from grader.worker.confinement.seccomp.arguments import EVERYWHERE, ON_KNOWN_MACHINES
-from grader.worker.confinement.seccomp.denied import denied_names
-from grader.worker.confinement.seccomp.numbers import UnknownCall, native_architecture, number_of
-from grader.worker.confinement.seccomp.program import ALLOW, FilterProgram, Ruling, compiled, refuse
+from grader.worker.confinement.seccomp.program import (
+    ALLOW,
+    FilterProgram,
+    Ruling,
+    UnknownCall,
+    compiled,
+    native_architecture,
+    number_of,
+    refuse,
+)
+from grader.worker.confinement.seccomp.tables import (
+    EVERYWHERE,
+    NEWEST_GLIBC,
+    ON_KNOWN_MACHINES,
+    allowed_names,
+    denied_names,
+)
 
 # The architectures that the lists were made for, as audit names them.
 _MACHINES = {0xC000003E: "x86-64", 0xC00000B7: "AArch64"}

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from grader.testing.assertions.assertions import assert_inputs_unchanged, assert_matches
-from grader.testing.assertions.distributions import assert_distribution
+from grader.testing.assertions.comparison import assert_distribution
 from grader.testing.exercise import exercise
 
 

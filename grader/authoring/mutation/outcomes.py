@@ -1,0 +1,267 @@
+"""Decides what becomes of one mutation: caught, equivalent, or missed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import torch
+
+from grader.authoring.mutation.solutions import REFERENCES, Functions, Reach, RightPrograms, Role
+from grader.authoring.verification import Functions as Examinee
+from grader.core.settings import CPU
+from grader.core.verdict import Status
+from grader.core.wire.calls import Answer, Call
+from grader.core.wire.values import Value, as_tensor
+from grader.explain.rewriting.edit import Edit
+from grader.grading.judge.judge import Judge
+from grader.testing.handles.handle import call_in_float64
+from grader.testing.suite.suite import Suite
+from grader.worker.interpreter import Living
+from grader.worker.marshalling import same_values
+from grader.worker.performing import perform
+
+# Of the largest number in a tensor: what sums in another order may come to in float64.
+_ROUNDING = 1e-11
+# And in the dtype of the call, which may be as rough as bfloat16.
+_ROUGHLY = 0.02
+_MOST_PRECISE = 24
+
+SAME_CODE = "the same bytecode"
+SAME_ANSWERS = "the same answers to the last bit"
+SAME_BUT_FOR_ROUNDING = "the same answers within rounding"
+
+Function = Callable[..., Any]
+
+
+def same_code(one: CodeType, other: CodeType) -> bool:
+    """Whether two modules were compiled to the same, wherever their texts stand."""
+    return _essence(one) == _essence(other)
+
+
+def _essence(code: CodeType) -> Hashable:
+    constants = tuple(
+        _essence(value) if isinstance(value, CodeType) else (type(value), repr(value))
+        for value in code.co_consts
+    )
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    counts = (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_flags)
+    return code.co_code, constants, names, counts, code.co_exceptiontable
+
+
+def answers(
+    function: Function, calls: Sequence[Call], root: Path, functions: Mapping[str, Function]
+) -> Iterator[Answer]:
+    """What a function answers to calls of an adapter, though it may write into what it is given.
+
+    Steps that were taken for one are not taken again for the next. Other `functions`, by exercise,
+    are at hand where a call asks them.
+    """
+    functions = {**functions, **{call.adapter: function for call in calls}}
+    with Living(functions) as living:
+        for call in calls:
+            yield perform(function, _own(call), root, functions, living)
+
+
+def _own(call: Call) -> Call:
+    own = {
+        name: value.clone() if isinstance(value, torch.Tensor) else value
+        for name, value in call.arguments.items()
+    }
+    return replace(call, arguments=own, frame=None)
+
+
+def answers_exactly(
+    function: Function,
+    calls: Sequence[Call],
+    expected: Sequence[Answer],
+    root: Path,
+    functions: Mapping[str, Function],
+) -> bool:
+    """Whether a function gives these answers to the last bit, for the same work."""
+    given = answers(function, calls, root, functions)
+    return all(
+        answer.work == right.work and _same(answer, right, 0.0)
+        for answer, right in zip(given, expected, strict=True)
+    )
+
+
+def how_alike(
+    one: Function,
+    other: Function,
+    calls: Sequence[Call],
+    root: Path,
+    functions: Mapping[str, Function],
+) -> str | None:
+    """In which sense two functions answer alike, for whatever work; None if they do not.
+
+    All answers must be roughly the same, and those to the first few calls that are not answered
+    exactly alike the same within the rounding of float64.
+    """
+    found, precise = SAME_ANSWERS, 0
+    before, after = (answers(function, calls, root, functions) for function in (one, other))
+    for call, right, edited in zip(calls, before, after, strict=True):
+        if _same(right, edited, 0.0):
+            continue
+        found = SAME_BUT_FOR_ROUNDING
+        if not _same(right, edited, _ROUGHLY):
+            return None
+        if precise < _MOST_PRECISE and call.device == CPU and not call.counts:
+            precise += 1
+            exact = [_in_float64(call)]
+            (right,) = answers(one, exact, root, functions)
+            (edited,) = answers(other, exact, root, functions)
+            if not _same(right, edited, _ROUNDING):
+                return None
+    return found
+
+
+def _in_float64(call: Call) -> Call:
+    cotangent = None if call.cotangent is None else call.cotangent.double()
+    return replace(call_in_float64(call), cotangent=cotangent)
+
+
+def _same(one: Answer, other: Answer, rounding: float) -> bool:
+    """Whether two answers are the same, however much work they were."""
+    if one.raised is not None or other.raised is not None:
+        return one.raised is not None and other.raised is not None
+    return (
+        _alike(one.value, other.value, rounding)
+        and one.gradients.keys() == other.gradients.keys()
+        and all(_alike(one.gradients[n], other.gradients[n], rounding) for n in one.gradients)
+        and one.changed_inputs == other.changed_inputs
+    )
+
+
+def _alike(one: Value, other: Value, rounding: float) -> bool:
+    if type(one) is not type(other) or rounding == 0.0:
+        return same_values(one, other)
+    one, other = as_tensor(one), as_tensor(other)
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if not one.is_floating_point():
+        return bool(((one == other) | (one.ne(one) & other.ne(other))).all())
+    finite = one[one.isfinite()].abs()
+    largest = float(finite.max()) if finite.numel() else 0.0
+    return torch.allclose(one, other, rtol=0, atol=rounding * max(largest, 1.0), equal_nan=True)
+
+
+# What an edit may take of a processor: so many times as long as the right program, and the tests.
+_TIMES, _LEAST_SECONDS = 20, 5.0
+
+
+class Fate(StrEnum):
+    """What became of an edit."""
+
+    CAUGHT = "caught"
+    EQUIVALENT = "equivalent"
+    ARGUED = "argued"
+    MISSED = "missed"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An edit of a module, and the roles in which the module's functions may change."""
+
+    module: str
+    edit: Edit
+    roles: tuple[Role, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MutationOutcome:
+    """The fate of an edit, and the test that caught it or why it has no effect."""
+
+    fate: Fate
+    why: str
+
+
+class MutantRunner:
+    """Runs edited programs through the tests."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        judge: Judge,
+        programs: RightPrograms,
+        right: dict[str, Functions],
+        reach: Reach,
+    ) -> None:
+        self._root = suite.assignment.root
+        self._judge = judge
+        self._programs = programs
+        self._right = right
+        self._reach = reach
+        self._answers: dict[Role, list[Answer]] = {}
+        self._took: dict[Role, float] = {}
+        for name, functions in right.items():
+            for exercise, function in functions.items():
+                role = (name, exercise)
+                began = time.process_time()
+                calls = reach.calls(role)
+                self._answers[role] = list(answers(function, calls, self._root, right[REFERENCES]))
+                self._took[role] = time.process_time() - began
+
+    def may_take(self, candidate: Candidate) -> float:
+        """Seconds of a processor that an edit is examined for: one may make a loop endless."""
+        return _LEAST_SECONDS + _TIMES * sum(self._took[role] for role in candidate.roles)
+
+    def examine(self, candidate: Candidate) -> MutationOutcome:
+        """What becomes of an edit.
+
+        What a test makes of a program is a function of its answers: where all are as before, there
+        is nothing to be run.
+        """
+        programs, module = self._programs, candidate.module
+        code = programs.compiled(module, candidate.edit.applied(programs.source(module)))
+        if same_code(code, programs.code(module)):
+            return MutationOutcome(Fate.EQUIVALENT, SAME_CODE)
+        try:
+            edited = programs.load({module: code})
+        except (Exception, SystemExit):
+            return MutationOutcome(Fate.CAUGHT, "when it is imported")
+        if any(exercise not in edited.get(name, ()) for name, exercise in candidate.roles):
+            return MutationOutcome(Fate.CAUGHT, "when it is imported")
+        different = []
+        for role in candidate.roles:
+            if not self._answers_as_before(edited, role):
+                caught = self._caught_by(edited, role)
+                if caught is not None:
+                    return MutationOutcome(Fate.CAUGHT, caught)
+                different.append(role)
+        alike = self._alike(edited, different)
+        return MutationOutcome(Fate.MISSED if alike is None else Fate.EQUIVALENT, alike or "")
+
+    def _answers_as_before(self, edited: dict[str, Functions], role: Role) -> bool:
+        name, exercise = role
+        calls, answers = self._reach.calls(role), self._answers[role]
+        function = edited[name][exercise]
+        return answers_exactly(function, calls, answers, self._root, self._right[REFERENCES])
+
+    def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
+        """The first test that an edited function fails."""
+        name, exercise = role
+        examinee = Examinee(self._root, edited[name], self._right[REFERENCES])
+        for verdict in self._judge.grade(examinee, (exercise,)):
+            if verdict.status is not Status.PASSED:
+                return verdict.id
+        return None
+
+    def _alike(self, edited: dict[str, Functions], roles: Sequence[Role]) -> str | None:
+        """In which sense all functions answer as before; None if one does not."""
+        found = SAME_ANSWERS
+        for role in roles:
+            name, exercise = role
+            before, after = self._right[name][exercise], edited[name][exercise]
+            calls, others = self._reach.calls(role), self._right[REFERENCES]
+            alike = how_alike(before, after, calls, self._root, others)
+            if alike is None:
+                return None
+            if alike == SAME_BUT_FOR_ROUNDING:
+                found = alike
+        return found

@@ -1,0 +1,81 @@
+"""What a batch says before it grades: what was found, and what the class needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.intake.client import survey
+from grader.intake.entry import Discovery, Entry
+from grader.intake.people import Attribution
+from grader.reports.environment import PackageNeed, needs_in_words, needs_of
+from grader.reports.summary import author_in_words
+
+
+def say_what_was_found(discovery: Discovery) -> None:
+    """Says on stderr what each path was taken for, what was skipped and what is to be known."""
+    for kind in discovery.kinds:
+        click.echo(kind, err=True)
+    for skipped in discovery.skipped:
+        click.echo(f"skipped {skipped.path.name!r}: {skipped.reason}", err=True)
+    for note in discovery.notes:
+        click.echo(note, err=True)
+
+
+def say_who_handed_in(attribution: Attribution) -> None:
+    """Says on stderr who of the roster's people handed in nothing, and what is nobody's."""
+    people = attribution.people
+    if len(attribution.strangers) == len(attribution.entries):
+        click.echo(
+            f"roster: none of the submissions is known to be by one of its {people} people; "
+            "has it a column with the names or ids that the submissions go by?",
+            err=True,
+        )
+        return
+    absentees, strangers = attribution.absentees, attribution.strangers
+    click.echo(f"roster: {people - len(absentees)} of {people} people handed in", err=True)
+    if absentees:
+        click.echo(f"handed in nothing: {'; '.join(map(author_in_words, absentees))}", err=True)
+    if strangers:
+        click.echo(f"by nobody on the roster: {', '.join(strangers)}", err=True)
+    for note in attribution.notes:
+        click.echo(note, err=True)
+
+
+def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[PackageNeed]:
+    """What submissions import of installed packages, the most of it first."""
+    own = {path.stem for path in assignment.iterdir()}
+    return needs_of(survey(entries, adapters), own) if entries else []
+
+
+def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> None:
+    """Says on stderr what is not installed here of what submissions import."""
+    for sentence in needs_in_words(what_is_needed(entries, assignment, adapters)):
+        click.echo(sentence, err=True)
+
+
+def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Console) -> None:
+    """A table of all that submissions import, then what is to be done about it."""
+    title = f"what {many} submission{'s' if many != 1 else ''} import"
+    table = Table(
+        "package", "imported by", "declared by", "here", title=title, title_justify="left"
+    )
+    for need in needs:
+        numbers = (str(need.importing), str(need.declaring))
+        table.add_row(Text(need.package), *numbers, _state(need))
+    console.print(table)
+    for sentence in needs_in_words(needs):
+        click.echo(sentence)
+    if not any(need.is_wanted for need in needs):
+        click.echo("nothing is lacking")
+
+
+def _state(need: PackageNeed) -> Text:
+    if need.is_here:
+        return Text("installed", style="green")
+    return Text("done without") if need.is_spared else Text("not installed", style="red")

@@ -1,0 +1,250 @@
+"""What explains verdicts and never decides them: words, and answers of no known mistake.
+
+They are answers to the inputs that students have at home: of the graded draw nothing is kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from grader.core.evidence import Evidence, Excerpt
+from grader.core.verdict import Diagnosis, Grade, GradeStatus, Measurement, Status, Where
+
+# So many of an answer's numbers are kept.
+SAMPLE = 24
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """The answer to the `number`-th plain call of a test: its shape, and numbers spread over it.
+
+    `plain` is whether the test is one of values; `inputs` says what was passed, in words, `size`
+    how many numbers that is; `tolerance` is the relative and the absolute one of its dtype.
+    """
+
+    test: str
+    number: int
+    plain: bool
+    shape: tuple[int, ...]
+    numbers: tuple[float, ...]
+    tolerance: tuple[float, float]
+    inputs: str
+    size: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Which call it is the answer to."""
+        return self.test, self.number
+
+    def is_like(self, other: WrongAnswer, leniency: float) -> bool:
+        """Whether two answers to one call are the same, within so many times the tolerance."""
+        if self.shape != other.shape or len(self.numbers) != len(other.numbers):
+            return False
+        rtol, atol = (
+            leniency * max(own, theirs)
+            for own, theirs in zip(self.tolerance, other.tolerance, strict=True)
+        )
+        return all(
+            one == two
+            or (math.isnan(one) and math.isnan(two))
+            or abs(one - two) <= atol + rtol * abs(two)
+            for one, two in zip(self.numbers, other.numbers, strict=True)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer as an object; NaN and infinities are texts in it."""
+        return {
+            "test": self.test,
+            "call": self.number,
+            "plain": self.plain,
+            "shape": list(self.shape),
+            "numbers": [one if math.isfinite(one) else str(one) for one in self.numbers],
+            "tolerance": list(self.tolerance),
+            "inputs": self.inputs,
+            "size": self.size,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> WrongAnswer:
+        """The answer that `as_json` wrote; raises KeyError, TypeError or ValueError if none."""
+        rtol, atol = map(float, row["tolerance"])
+        return cls(
+            str(row["test"]),
+            int(row["call"]),
+            bool(row["plain"]),
+            tuple(map(int, row["shape"])),
+            tuple(map(float, row["numbers"])),
+            (rtol, atol),
+            str(row["inputs"]),
+            int(row["size"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswers:
+    """The wrong answers of a submission to one exercise's telling calls.
+
+    `suspicion` is what may be wrong, if anything tells; `source` are lines of the submission.
+    """
+
+    exercise: str
+    answers: tuple[WrongAnswer, ...]
+    suspicion: str | None = None
+    source: Excerpt | None = None
+
+    def is_like(self, other: WrongAnswers, leniency: float) -> bool:
+        """Whether two submissions answer alike: the same tests of values, by the same numbers.
+
+        Answers to other tests must agree as far as both have some. Where other inputs were passed,
+        as the test was changed in between, there is nothing to compare.
+        """
+        own, theirs = self._by_key(), other._by_key()
+        if {key for key, one in own.items() if one.plain} != {
+            key for key, one in theirs.items() if one.plain
+        }:
+            return False
+        both = [(one, theirs[key]) for key, one in own.items() if key in theirs]
+        same = [(one, other) for one, other in both if one.inputs == other.inputs]
+        return bool(same) and all(one.is_like(other, leniency) for one, other in same)
+
+    def _by_key(self) -> dict[tuple[str, int], WrongAnswer]:
+        return {one.key: one for one in self.answers}
+
+    def as_json(self) -> dict[str, Any]:
+        """The answers as one object of plain data."""
+        source = self.source
+        return {
+            "exercise": self.exercise,
+            "answers": [one.as_json() for one in self.answers],
+            "suspicion": self.suspicion,
+            "source": source and [source.file, source.first, list(source.lines)],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> WrongAnswers:
+        """The answers that `as_json` wrote."""
+        source = row.get("source")
+        return cls(
+            str(row["exercise"]),
+            tuple(map(WrongAnswer.from_json, row["answers"])),
+            row.get("suspicion"),
+            None if source is None else Excerpt(source[0], source[1], tuple(source[2])),
+        )
+
+
+def spread_over(numbers: Sequence[float]) -> tuple[float, ...]:
+    """A few of many numbers, evenly spread, in nine digits; all, if they are few."""
+    if len(numbers) > SAMPLE:
+        step = (len(numbers) - 1) / (SAMPLE - 1)
+        numbers = [numbers[round(place * step)] for place in range(SAMPLE)]
+    return tuple(float(f"{number:.9g}") for number in numbers)
+
+
+PENDING = "no words were added yet"
+
+
+class Told(NamedTuple):
+    """What is said of one test that was not passed; its numbers are those of inputs at home."""
+
+    message: str
+    measurement: Measurement | None = None
+    diagnosis: Diagnosis | None = None
+    where: Where | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The words as an object, without fields for what is unknown."""
+        row: dict[str, Any] = {"message": self.message}
+        if self.measurement is not None:
+            row["measurement"] = [self.measurement.as_json(), self.measurement.spread()]
+        if self.diagnosis is not None:
+            row["diagnosis"] = dataclasses.asdict(self.diagnosis)
+        if self.where is not None:
+            row["where"] = dataclasses.asdict(self.where)
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Told:
+        """The words that `as_json` wrote."""
+        measured = row.get("measurement")
+        return cls(
+            str(row["message"]),
+            None if measured is None else Measurement.from_json(*measured),
+            Diagnosis(**row["diagnosis"]) if "diagnosis" in row else None,
+            Where(**row["where"]) if "where" in row else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What explains one submission's verdicts: by test, as a whole, and what there is to see.
+
+    `message` is said of the submission as a whole where its judge says less; `missing` is why
+    there are no words, or not all; None if nothing is missing. `wrong` are the answers that no
+    known mistake explains.
+    """
+
+    tests: Mapping[str, Told] = field(default_factory=dict)
+    message: str | None = None
+    evidence: Evidence = field(default_factory=Evidence)
+    missing: str | None = None
+    wrong: tuple[WrongAnswers, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The words as one object of plain data."""
+        return {
+            "tests": {test: words.as_json() for test, words in self.tests.items()},
+            "message": self.message,
+            "evidence": base64.b64encode(self.evidence.packed()).decode(),
+            "missing": self.missing,
+            "wrong": [one.as_json() for one in self.wrong],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Words:
+        """The words that `as_json` wrote."""
+        return cls(
+            {str(test): Told.from_json(words) for test, words in row["tests"].items()},
+            row["message"],
+            Evidence.unpacked(base64.b64decode(row["evidence"])),
+            row["missing"],
+            tuple(map(WrongAnswers.from_json, row.get("wrong", ()))),
+        )
+
+
+def lack_in_words(missing: str) -> str:
+    """That there are no words, or not all, as a sentence: the grade stands all the same."""
+    return f"Not all is explained, and the grade stands as it is: {missing}."
+
+
+def wants_words(grade: Grade, names_matter: bool) -> bool:
+    """Whether there is something to explain; `names_matter` where an assignment forbids some."""
+    if grade.status is GradeStatus.NOT_GRADED:
+        return False
+    return names_matter or any(test.status is not Status.PASSED for test in grade.tests)
+
+
+def explained(grade: Grade, words: Words) -> Grade:
+    """The grade with its words; no outcome and no score is changed."""
+    tests = tuple(
+        test
+        if (said := words.tests.get(test.id)) is None
+        else test._replace(
+            message=said.message,
+            measurement=said.measurement,
+            diagnosis=said.diagnosis,
+            where=said.where,
+        )
+        for test in grade.tests
+    )
+    return dataclasses.replace(
+        grade,
+        tests=tests,
+        message=words.message or grade.message,
+        evidence=words.evidence,
+        unexplained=words.missing,
+    )

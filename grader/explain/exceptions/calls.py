@@ -1,0 +1,201 @@
+"""Exceptions of calls: arguments, annotations, and what autograd and modules refuse."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from grader.core.wire.calls import Raised
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind, names_in_words
+
+_TYPE = re.compile(r"<class '(?:\w+\.)*(.*?)'>", re.DOTALL)
+
+
+def _beartype(match: re.Match[str], raised: Raised) -> Explanation:
+    function, what, hint = match.groups()
+    name = function.rpartition(".")[2]
+    parameter = re.match(r"parameter (\w+)", what)
+    subject = f"the parameter {parameter[1]} of {name}" if parameter else f"the result of {name}"
+    because = raised.message.rpartition(", as ")[2].strip().rstrip(".")
+    simple = because if "\n" not in because and len(because) < 150 and "<" not in because else ""
+    return _explained(subject, _type(hint), simple)
+
+
+def _jaxtyping(match: re.Match[str], raised: Raised) -> Explanation:
+    name = match[2].rpartition(".")[2]
+    parameter = re.search(r"typechecking parameter '(\w+)'", raised.message)
+    result = match[1].startswith("return")
+    subject = f"the parameter {parameter[1]} of {name}" if parameter else f"a parameter of {name}"
+    hint = re.search(r"Expected type: (.*?)\.\n", raised.message)
+    actual = re.search(r"Actual value: (\S+?)(?:\(torch\))?\n", raised.message)
+    return _explained(
+        f"the result of {name}" if result else subject,
+        _type(hint[1]) if hint else "another type",
+        f"it was {actual[1]}" if actual else "",
+    )
+
+
+def _type(hint: str) -> str:
+    match = _TYPE.search(hint)
+    return (match[1] if match else hint)[:100]
+
+
+def _explained(subject: str, hint: str, because: str) -> Explanation:
+    said = f"the annotation says that {subject} is {hint}" + (f", but {because}" if because else "")
+    return Explanation("Either the annotation or what is handed over there is wrong.", said)
+
+
+ANNOTATIONS: tuple[ExceptionKind, ...] = (
+    kind(
+        r"^BeartypeCallHint\w+Violation: (?:Function|Method|Coroutine) (\S+?)\(\) "
+        r"(parameter \w+|return).*? violates type hint (.*?), as ",
+        _beartype,
+    ),
+    kind(
+        r"^TypeCheckError: Type-check error whilst checking the (parameters|return value) of "
+        r"(\S+?)\.\n",
+        _jaxtyping,
+    ),
+)
+
+
+_OF_A_LIST = ("cat", "stack", "concat", "hstack", "vstack")
+_OF_SIZES = ("ones", "zeros", "empty", "rand", "randn")
+_OF_TWO_AXES = ("transpose", "swapaxes")
+_NAME = re.compile(r"'(\w+)'|\"(\w+)\"")
+
+
+def _unexpected(match: re.Match[str], raised: Raised) -> str:
+    return _sentence(raised, f"{match[1]} has no parameter {match[2]}", f"with {match[2]}")
+
+
+def _missing(match: re.Match[str], raised: Raised) -> str:
+    names = [one or other for one, other in _NAME.findall(match[2])] or [match[2][:100]]
+    lacking = names_in_words(names)
+    return _sentence(raised, f"{match[1]} also needs {lacking}", f"without {lacking}")
+
+
+def _too_many(match: re.Match[str], raised: Raised) -> str:
+    name = match[1].rpartition(".")[2]
+    if name in _OF_A_LIST and not raised.accepts:
+        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+    if name in _OF_TWO_AXES and not raised.accepts:
+        return f"{name} swaps two axes: .{name}(-2, -1); permute puts all of them in order."
+    if name in _OF_SIZES and not raised.accepts:
+        return f"torch.{name} takes whole numbers, or one tuple of them, and all else by name."
+    return _sentence(raised, f"{match[1]} was given more than it takes", "with another number")
+
+
+def _twice(match: re.Match[str], raised: Raised) -> str:
+    said = f"{match[1]} is given {match[2]} twice, by its place and by its name"
+    return _sentence(raised, said, "")
+
+
+def _of_another_type(match: re.Match[str], _: Raised) -> str:
+    """What a function of torch's wants and what it gets, and what to write, if that is plain."""
+    name, wanted, got = match[1], match[3], match[4]
+    said = f"torch's {name} wants a {wanted} there, and gets a {got}"
+    if name in _OF_A_LIST and got == "Tensor":
+        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+    if got == "float" and "int" in wanted:
+        return f"{said}: // divides whole numbers to a whole one, int(...) makes one of a float."
+    if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
+        return f"{said}: of a plain number, math.{name} gives the same."
+    if got == "tuple" and wanted == "Tensor":
+        return f"{said}: does a function of yours return more than the one tensor?"
+    if got == "list" and wanted == "Tensor":
+        return f"{said}: torch.stack makes one tensor of several, torch.tensor one of numbers."
+    if got in ("method", "function", "builtin_function_or_method"):
+        return f"{said}: round brackets after its name call it."
+    return f"{said}."
+
+
+def _sentence(raised: Raised, what: str, called: str) -> str:
+    """What is wrong, and what the function accepts, if that is known."""
+    if not raised.accepts:
+        return f"{what}."
+    if raised.frames:
+        return f"{what}: it is {raised.accepts}."
+    return (
+        f"The tests call it {called}, by the names of the parameters in the assignment's "
+        f"adapters.py; yours is {raised.accepts}."
+    )
+
+
+ARGUMENTS: tuple[ExceptionKind, ...] = (
+    kind(r"TypeError: (\S+)\(\) got an unexpected keyword argument '(\w+)'", _unexpected),
+    kind(
+        r"TypeError: (\S+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)",
+        _missing,
+    ),
+    kind(r"TypeError: (\S+)\(\) takes .* but \d+ (?:was|were) given", _too_many),
+    kind(r"TypeError: (\S+)\(\) got multiple values for (?:keyword )?argument '(\w+)'", _twice),
+    kind(
+        r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not (\w+)",
+        _of_another_type,
+    ),
+)
+
+
+_INIT = (
+    "super().__init__(...) was not called before: it comes first in the __init__ of a class that "
+    "is derived from one of torch's."
+)
+_MADE_BY_TORCH = (
+    "parameters|buffers|modules|non_persistent_buffers_set|"
+    r"(?:forward|backward|state_dict|load_state_dict|optimizer)_\w*hooks\w*"
+)
+
+
+def _no_forward(match: re.Match[str], _: Raised) -> str:
+    if match[1] in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
+        return f"A {match[1]} only holds what is in it: go through it, and call one after another."
+    return (
+        f"The method of {match[1]} that does the work must be called forward, and be indented as "
+        "part of the class."
+    )
+
+
+AUTOGRAD: tuple[ExceptionKind, ...] = (
+    kind(
+        r"a (?:view of a )?leaf Variable that requires grad is being used in an in-place",
+        "The line writes into a tensor whose gradient is wanted, an input or a parameter. Make a "
+        "new tensor instead (torch.stack, torch.cat, x * y); to set a parameter, use "
+        "torch.no_grad().",
+    ),
+    kind(
+        r"needed for gradient computation has been modified by an inplace operation",
+        "A tensor was changed in place (+=, x[...] =, a name that ends in _) after autograd had "
+        "noted it for the gradient: make a new tensor instead.",
+    ),
+    kind(
+        r"more than one element of the written-to tensor refers to a single memory",
+        "The line writes into a tensor of which several numbers are one in memory, as expand makes "
+        "them: make a new tensor instead.",
+    ),
+    kind(
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        "numpy ends the gradient: stay with torch operations.",
+    ),
+    kind(
+        r"element 0 of tensors does not require grad",
+        "As far as autograd knows, the result depends on nothing whose gradient is wanted: was it "
+        "computed under torch.no_grad(), detached, or made of plain numbers?",
+    ),
+    kind(
+        r"attribute '(\w+)' already exists",
+        "The module has a {0} already: an attribute, a parameter or a method. Leave out an earlier "
+        "assignment, or choose another name.",
+    ),
+    kind(r"cannot assign (?:module|parameters?) before Module\.__init__\(\) call", _INIT),
+    kind(rf"has no attribute '_(?:{_MADE_BY_TORCH})'", _INIT),
+    kind(
+        r"cannot assign '[\w.]+' as parameter '(\w+)' \(torch\.nn\.Parameter or None expected\)",
+        "{0} is a parameter, and only a parameter can take its place: wrap the tensor in "
+        "torch.nn.Parameter(...), or copy its numbers with .copy_(...) under torch.no_grad().",
+    ),
+    kind(
+        r"Module \[(\w+)\] is missing the required \"forward\" function",
+        _no_forward,
+    ),
+)

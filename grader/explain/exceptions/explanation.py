@@ -1,0 +1,165 @@
+"""Explains an exception: what was raised, on which line, with which operands, in which call."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from grader.core.text import plain
+from grader.core.verdict import Status, Where
+from grader.core.wire.calls import Call, Raised
+from grader.core.wire.scripts import Doing
+from grader.core.wire.values import Value, in_words
+from grader.explain.exceptions.calls import ANNOTATIONS, ARGUMENTS, AUTOGRAD
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation
+from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
+from grader.explain.exceptions.python_versions import wanted_python
+from grader.explain.exceptions.sizes import SIZES
+from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS, STATE_DICT
+from grader.testing.outcome import StudentFault
+from grader.testing.two_processes import REMARK, in_two_processes
+
+# What a checker or a library raises may quote anything: it is looked at first.
+KINDS: tuple[ExceptionKind, ...] = (
+    *ANNOTATIONS,
+    *PATTERNS,
+    *STATE_DICT,
+    *DEVICES,
+    *DTYPES,
+    *SIZES,
+    *AUTOGRAD,
+    *IMPORTS,
+    *ARGUMENTS,
+    *NAMES,
+    *PROGRAM,
+)
+
+
+def explanation_of(raised: Raised) -> Explanation | None:
+    """What is known of the kind of exception; None if nothing is."""
+    for kind in KINDS:
+        explanation = kind.explanation(raised)
+        if explanation is not None:
+            return explanation
+    return None
+
+
+_MESSAGE = 300
+_ARGUMENTS = 500
+_LINES, _LINE = 10, 120
+
+
+def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
+    """The fault for what a submission raised while `call` ran, or its import if that is None.
+
+    Its first line is whole in itself: the kind, a short text, the submission's own innermost line.
+    """
+    last = raised.frames[-1] if raised.frames else None
+    culprit = raised.culprit or last
+    where = Where(culprit.file, culprit.line) if culprit else _where_accepted(raised)
+    if raised.missing:
+        place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
+        return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
+    explanation = None if raised.remark else explanation_of(raised)
+    told = "\n".join(_account(raised, explanation, call))
+    settled = raised.culprit is not None or (explanation is not None and explanation.settles)
+    return StudentFault(Status.ERROR, told, where, settled)
+
+
+def _where_accepted(raised: Raised) -> Where | None:
+    """The definition of a function that was called by the tests, and takes something else."""
+    defined = re.search(r" in (.+), line (\d{1,6})$", raised.accepts)
+    return Where(plain(defined[1]), int(defined[2])) if defined else None
+
+
+def _account(raised: Raised, explanation: Explanation | None, call: Call | None) -> Iterator[str]:
+    culprit = raised.culprit
+    text = explanation.message if explanation and explanation.message is not None else None
+    place = _place(raised)
+    if raised.headline:
+        yield plain(raised.headline)
+        yield f"It showed as {_headline(raised, text)}"
+    else:
+        yield _headline(raised, text) + (f" ({place})" if place else "")
+    yield from _source(raised)
+    if culprit is not None:
+        yield plain(f"It comes of {culprit.file}, line {culprit.line}: {culprit.source}")
+    sentence = raised.remark or (explanation.sentence if explanation else "")
+    if sentence:
+        yield plain(sentence)
+    yield from _not_run(raised)
+    if call is not None:
+        yield f"The test called {call_in_words(call)}."
+        if in_two_processes(call) is not None:
+            yield REMARK
+    yield from printed_in_words(raised.printed)
+
+
+def _headline(raised: Raised, text: str | None) -> str:
+    message = " ".join(plain(raised.message if text is None else text).split())
+    if len(message) > _MESSAGE:
+        message = f"{message[: _MESSAGE - 1].rstrip()}…"
+    said = f"{plain(raised.kind)}: {message}" if message else plain(raised.kind)
+    needed = wanted_python(raised)
+    if not needed:
+        return said
+    this = ".".join(map(str, sys.version_info[:2]))
+    return f"this is code for {needed}, and this is {this}: {said}"
+
+
+def _not_run(raised: Raised) -> Iterator[str]:
+    if raised.not_run:
+        yield plain(raised.not_run)
+
+
+def _place(raised: Raised) -> str:
+    last = raised.frames[-1] if raised.frames else None
+    return f"{plain(last.file)}, line {last.line}" if last else ""
+
+
+def _source(raised: Raised) -> Iterator[str]:
+    """The line as it stands in the file, a caret below what is no syntax, its operands."""
+    source = plain(raised.frames[-1].source) if raised.frames else ""
+    if not source:
+        return
+    yield f"    {source}"
+    if 0 < raised.column <= len(source) + 1:
+        yield f"    {' ' * (raised.column - 1)}^"
+    operands = [plain(f"{one.name} = {one.words}") for one in raised.operands if one.words]
+    if operands:
+        yield f"    with {', '.join(operands)}"
+
+
+def call_in_words(call: Call) -> str:
+    """The call that a test made: `run_rope(d_k=8, in_query_or_key=float32[2, 4, 8], …)`."""
+    step = call.last
+    own = f"{call.adapter}({_arguments_in_words((), call.arguments)})"
+    if step is None:
+        return own
+    said = own if call.adapter else "what it had made"
+    if step.doing is Doing.ASK:
+        return f"{said}, and then {step.name}({_arguments_in_words((), step.keywords)})"
+    if step.doing is Doing.MAKE:
+        return f"{said}, and then looked at what had become of the files"
+    if step.doing is Doing.NEXT:
+        return f"{said}, and asked for item {step.times} of what it gave"
+    what = f"its {step.name}" if step.name else "what it gave"
+    if step.doing is Doing.CALL:
+        given = _arguments_in_words(step.positional, step.keywords)
+        what = f"{what}({given})" if step.name else f"{what} with ({given})"
+    return f"{said}, and then {what}"
+
+
+def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Value]) -> str:
+    words = [*map(in_words, positional), *(f"{k}={in_words(v)}" for k, v in keywords.items())]
+    return ", ".join(words)[:_ARGUMENTS]
+
+
+def printed_in_words(printed: str) -> Iterator[str]:
+    """The last lines that a submission printed, marked as its own words."""
+    lines = [line.rstrip() for line in plain(printed).splitlines() if line.strip()]
+    if lines:
+        yield "Printed just before:"
+    for line in lines[-_LINES:]:
+        yield f"    | {line if len(line) <= _LINE else f'{line[: _LINE - 1]}…'}"

@@ -1,0 +1,219 @@
+"""The explanation cache: programs that differ in comments only get the same words."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+import warnings
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.core.evidence import Repair
+from grader.core.explanation import Told, Words
+from grader.core.text import plain, source_text
+from grader.core.verdict import Where
+from grader.intake.copying.open_folder import read_bounded
+
+# Of programs; a syntax tree can take a thousand times as many bytes.
+_MOST_CODE = 1 << 18
+_MOST_BYTES = 16 << 20
+
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLines:
+    """The lines of a file that hold code: their numbers, and their texts without indentation."""
+
+    numbers: tuple[int, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionProgram:
+    """All files of a submission.
+
+    Where two have the same `likeness`, Python compiles the same code from both but for docstrings
+    and the numbers of lines, and all that is no code is the same to the byte: what one does, the
+    other does as well. The lines of their `files` go in pairs, in their order.
+    """
+
+    likeness: bytes
+    files: Mapping[str, CodeLines]
+
+    @classmethod
+    def below(cls, root: Path) -> SubmissionProgram | None:
+        """The program below a folder; none if it is too large to be looked at."""
+        digest = hashlib.sha256()
+        files: dict[str, CodeLines] = {}
+        code_left, bytes_left = _MOST_CODE, _MOST_BYTES
+        for path in _files_below(root):
+            try:
+                content = read_bounded(path, bytes_left + 1)
+            except OSError:
+                return None
+            bytes_left -= len(content)
+            code_left -= len(content) if _is_source(path) else 0
+            if min(bytes_left, code_left) < 0:
+                return None
+            name = path.relative_to(root).as_posix()
+            form = _form_and_code(content) if _is_source(path) else None
+            if form is not None:
+                content, files[name] = form
+            title = f"{name}\0{form is None}\0{len(content)}\0"
+            digest.update(title.encode("utf-8", "surrogatepass"))
+            digest.update(content)
+        return cls(digest.digest(), files)
+
+    def counterpart(self, file: str, line: int, other: SubmissionProgram) -> int | None:
+        """The number in `other`, of the same likeness, of a line that says the same there."""
+        here, there = self.files.get(file), other.files.get(file)
+        if here is None or there is None or line not in here.numbers:
+            return None
+        place = here.numbers.index(line)
+        return there.numbers[place] if here.texts[place] == there.texts[place] else None
+
+
+def _files_below(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names))
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
+
+
+def _form_and_code(content: bytes) -> tuple[bytes, CodeLines] | None:
+    """The syntax of a file in which lines are counted by those that hold code, and these lines.
+
+    None of what is no Python here. It is read as Python reads it when it is imported.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the students' escapes, which is not for here
+            tree = ast.parse(content)
+        lines = source_text(content).split("\n")
+        _take_docstrings_out(tree)
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)]
+        numbers = sorted({number for node in nodes for number in _ends(node)})
+        if numbers and numbers[-1] > len(lines):
+            return None
+        places = {number: place for place, number in enumerate(numbers)}
+        spans = [tuple(places[number] for number in _ends(node)) for node in nodes]
+        form = f"{ast.dump(tree)}\0{spans}".encode("utf-8", "surrogatepass")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    texts = tuple(lines[number - 1].strip() for number in numbers)
+    return form, CodeLines(tuple(numbers), texts)
+
+
+def _take_docstrings_out(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, _Documented) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+
+
+def _ends(node: ast.expr | ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.end_lineno or node.lineno
+
+
+_MOST_REMEMBERED = 128
+# How what a submission printed is marked in a message.
+_PRINTED = "    | "
+# What else may name a line: a warning, a traceback that was printed.
+_OTHER_PLACE = re.compile(r"\bline\s*\d|\.py\W{1,3}\d")
+
+
+class ExplanationCache:
+    """The latest words of a class, each with the program that they were found for."""
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[Hashable, tuple[SubmissionProgram, Words]] = OrderedDict()
+
+    def words(self, verdicts: Hashable, program: SubmissionProgram) -> Words | None:
+        """What was said of the same code with the same verdicts, at the lines where it stands here.
+
+        Nothing if none is known, or if it quotes what is not the same here.
+        """
+        known = self._told.get((verdicts, program.likeness))
+        if known is None:
+            return None
+        try:
+            return _Moving(known[0], program).words(known[1])
+        except _NotTheSame:
+            return None
+
+    def learn(self, verdicts: Hashable, program: SubmissionProgram, words: Words) -> None:
+        """Remembers words; of many the latest."""
+        self._told[verdicts, program.likeness] = program, words
+        while len(self._told) > _MOST_REMEMBERED:
+            self._told.popitem(last=False)
+
+
+class _NotTheSame(Exception):
+    """Words are about something that differs from one program to the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moving:
+    """Moves words from one program to another of the same likeness."""
+
+    old: SubmissionProgram
+    new: SubmissionProgram
+
+    def words(self, words: Words) -> Words:
+        """All of them.
+
+        Raises:
+            _NotTheSame: if they name a line that cannot be followed.
+        """
+        evidence = words.evidence
+        _require_placeless(evidence.printed)
+        mendings = tuple(map(self._mending, evidence.mendings))
+        return replace(
+            words,
+            tests={test: self._told(told) for test, told in words.tests.items()},
+            evidence=replace(evidence, excerpts=(), mendings=mendings),
+        )
+
+    def _told(self, told: Told) -> Told:
+        where = told.where
+        if where is not None:
+            where = Where(where.file, self._line(where.file, where.line), where.step)
+        lines = [*self._lines(told.message.split("\n"))]
+        return told._replace(message="\n".join(lines), where=where)
+
+    def _lines(self, lines: list[str]) -> Iterator[str]:
+        names = "|".join(re.escape(plain(name)) for name in self.old.files)
+        place = re.compile(rf"(?<![\w/.])({names}), line (\d+)")
+        for line in lines:
+            # Of an even number are the pieces between the places.
+            pieces = place.split(line) if names else [line]
+            _require_placeless("\0".join(pieces[::3]))
+            if len(pieces) > 1 and line.startswith(_PRINTED):
+                raise _NotTheSame
+            for start in range(1, len(pieces), 3):
+                number = self._line(pieces[start], int(pieces[start + 1]))
+                pieces[start + 1] = f", line {number}"
+            yield "".join(pieces)
+
+    def _mending(self, mending: Repair) -> Repair:
+        """Where, and for what; it took nothing."""
+        places = tuple((file, self._line(file, line)) for file, line in mending.places)
+        return Repair(mending.exercises, places, edits=0, calls=0, seconds=0.0)
+
+    def _line(self, file: str, line: int) -> int:
+        number = self.old.counterpart(file, line, self.new)
+        if number is None:
+            raise _NotTheSame
+        return number
+
+
+def _require_placeless(text: str) -> None:
+    if _OTHER_PLACE.search(text):
+        raise _NotTheSame

@@ -1,0 +1,256 @@
+"""The workbench of a repair: sources, and workers in which rewritten ones are tried."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TypeVar
+
+from grader.core.evidence import Repair
+from grader.core.replies import Reply
+from grader.core.submission import Submission
+from grader.core.verdict import Status
+from grader.core.wire.calls import Call
+from grader.core.wire.trials import Outcomes, Trials
+from grader.explain.deadline import Deadline
+from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.repair.choice import RepairedExercise
+from grader.explain.repair.earlier_calls import Dependence, dependence
+from grader.explain.repair.exercises import (
+    Changes,
+    ExerciseRepair,
+    Proved,
+    RepairAttempt,
+    is_made,
+    proved,
+)
+from grader.explain.repair.questions import CheckedCall
+from grader.explain.repair.search import FileEdit, Search, Workbench
+from grader.explain.repair.sources import EditableSources
+from grader.sandbox.session import Session
+from grader.sandbox.session import TrialWorker as Opened
+from grader.sandbox.worker import WorkerLost
+
+# Which edit ended a worker is told by nobody: what was lost is tried again in so many parts.
+_PARTS = 8
+
+
+@dataclass(slots=True)
+class WorkerLosses:
+    """How many more workers a submission may lose."""
+
+    left: int
+
+
+class RestartingBench:
+    """Tries edits in a worker, and in new ones after that crashed, as long as `losses` allow.
+
+    A part of the edits that ends its worker again is left out. `seconds` are those of all workers.
+    What is tried next hangs on crashes alone, never on what was answered.
+    """
+
+    def __init__(
+        self, new: Callable[[], AbstractContextManager[Workbench]], losses: WorkerLosses
+    ) -> None:
+        self._new = new
+        self._losses = losses
+        self._opened = ExitStack()
+        self._bench: Workbench | None = None
+        self._before = 0.0
+
+    def __enter__(self) -> RestartingBench:
+        self._bench = self._opened.enter_context(self._new())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._opened.close()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that trials took so far."""
+        return self._before + (0.0 if self._bench is None else self._bench.seconds)
+
+    def try_edits(self, trials: Trials) -> Outcomes:
+        """What comes of trials.
+
+        Raises:
+            WorkerLost: if a worker hung, or too many crashed.
+        """
+        over = self.seconds + trials.seconds
+        try:
+            return self._try(trials)
+        except WorkerLost as lost:
+            self._replace(lost)
+        return self._in_parts(trials, over)
+
+    def _in_parts(self, trials: Trials, over: float) -> Outcomes:
+        whole = Outcomes(
+            passed=self._try(replace(trials, edits=())).passed if trials.follow else ()
+        )
+        size = -(-len(trials.edits) // _PARTS) or 1
+        for start in range(0, len(trials.edits), size):
+            left = over - self.seconds
+            if left <= 0:
+                break
+            part = trials.edits[start : start + size]
+            try:
+                found = self._try(replace(trials, edits=part, seconds=left, follow=0))
+            except WorkerLost as lost:
+                self._replace(lost)
+                continue
+            _join(whole, found, start)
+        return whole
+
+    def _try(self, trials: Trials) -> Outcomes:
+        if self._bench is None:
+            raise RuntimeError("no worker was opened for this bench")
+        return self._bench.try_edits(trials)
+
+    def _replace(self, lost: WorkerLost) -> None:
+        """Opens another worker in the place of one that crashed.
+
+        Raises:
+            WorkerLost: if it hung instead, or was one too many.
+        """
+        if lost.status is not Status.CRASHED or self._losses.left == 0:
+            raise lost
+        self._losses.left -= 1
+        self._before, self._bench = self.seconds, None
+        self._opened.close()
+        self._bench = self._opened.enter_context(self._new())
+
+
+def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
+    """Adds what came of the edits from number `start` on."""
+    whole.tried += part.tried
+    whole.calls += part.calls
+    for (edit, call), given in part.given.items():
+        whole.add(start + edit, call, part.answers[given])
+    for call, given in part.control.items():
+        whole.add_control(call, part.answers[given])
+
+
+# Of one submission's workers. Who ends its own under every edit is not edited any further.
+_MOST_LOST = 12
+
+Ask = Callable[[Call], Reply]
+# Runs a test with a way to ask: whether it passes, None if no answer came.
+Passes = Callable[[str, Ask], bool | None]
+Result = TypeVar("Result")
+
+
+class RepairWorkshop:
+    """Mends one submission's wrong exercises, one after another; `mendings` tell of it."""
+
+    def __init__(self, sitting: Session, submission: Submission) -> None:
+        self._sitting = sitting
+        self._submission = submission
+        self._seconds = 0.0
+        self._losses = WorkerLosses(_MOST_LOST)
+        self.mendings: list[Repair] = []
+
+    @functools.cached_property
+    def _sources(self) -> EditableSources:
+        return EditableSources.below(self._submission.root)
+
+    def dependence(
+        self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
+    ) -> Dependence:
+        """Which wrong answers depend on the calls that were `made` before."""
+        with contextlib.suppress(WorkerLost):
+            return dependence(catalogue, self._bench, self._sources, asked, made)
+        return Dependence()
+
+    def mended(
+        self, catalogue: Catalogue, asked: Mapping[str, Sequence[CheckedCall]], deadline: Deadline
+    ) -> dict[str, RepairedExercise]:
+        """By exercise, where it can be mended.
+
+        `asked` are the calls whose right answer is known, by exercise: what mends one is proven on
+        those that build on it as well.
+        """
+        every = [one for own in asked.values() for one in own]
+
+        def search(exercise: str, besides: FileEdit | None, answers_only: bool) -> Search:
+            return Search(catalogue, self._bench, exercise, every, besides, answers_only)
+
+        found: dict[str, RepairedExercise] = {}
+        attempts = ExerciseRepair(self._sources, self._submission.adapters, search).attempts(asked)
+        with contextlib.suppress(WorkerLost):
+            while not deadline.passed and (attempt := next(attempts, None)) is not None:
+                if attempt.choice is not None:
+                    found |= dict.fromkeys(attempt.mended, attempt.choice)
+                self.mendings.append(self._noted(attempt))
+        return found
+
+    def proved(
+        self,
+        mended: Mapping[str, RepairedExercise],
+        failed: Mapping[str, Collection[str]],
+        passes: Passes,
+        deadline: Deadline,
+    ) -> dict[str, Proved]:
+        """By exercise where it can be mended, once its `failed` tests were run with the edit."""
+        found: dict[str, Proved] = {}
+        left = iter(mended.items() if not deadline.passed else ())
+        for exercise, choice in left:
+            with contextlib.suppress(WorkerLost), self._sitting.bench() as bench:
+                for name, one in itertools.chain([(exercise, choice)], left):
+                    tests = failed.get(name, ())
+                    passing = functools.partial(_passing, bench, tests, passes)
+                    if not deadline.passed and (own := proved(one, tests, passing)) is not None:
+                        found[name] = own
+        return found
+
+    def alone(
+        self, tests: Iterable[str], look: Callable[[str, Ask], Result | None]
+    ) -> dict[str, Result]:
+        """What comes of tests, each where nothing was called before; of those with an answer."""
+        found: dict[str, Result] = {}
+        with contextlib.suppress(WorkerLost), self._sitting.bench() as bench:
+            for test in tests:
+                is_made(bench.try_edits, {})
+                result = look(test, bench.ask)
+                if result is not None:
+                    found[test] = result
+        return found
+
+    def _noted(self, attempt: RepairAttempt) -> Repair:
+        choice, cost = attempt.choice, attempt.cost
+        places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
+        seconds, self._seconds = round(self._seconds, 4), 0.0
+        return Repair(tuple(sorted(attempt.mended)), places, cost.edits, cost.calls, seconds)
+
+    @contextlib.contextmanager
+    def _bench(self) -> Iterator[Workbench]:
+        bench = RestartingBench(self._sitting.bench, self._losses)
+        try:
+            with bench:
+                yield bench
+        finally:
+            self._seconds += bench.seconds
+
+
+def _passing(bench: Opened, tests: Collection[str], passes: Passes, changes: Changes) -> set[str]:
+    """The tests that pass when the program is changed.
+
+    Raises:
+        WorkerLost: if one got no answer.
+    """
+    passing: set[str] = set()
+    for test in tests if is_made(bench.try_edits, changes) else ():
+        has_passed = passes(test, bench.ask)
+        if has_passed is None:
+            raise WorkerLost(Status.CRASHED, "no answer came with an edit")
+        passing |= {test} if has_passed else set()
+    return passing

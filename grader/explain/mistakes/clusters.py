@@ -1,0 +1,294 @@
+"""Clusters of wrong answers that nobody had thought of, and their names in `mistakes.toml`."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.core.evidence import Excerpt
+from grader.core.explanation import WrongAnswer, WrongAnswers
+from grader.core.refusal import Refusal
+from grader.core.text import toml_value
+from grader.core.verdict import Diagnosis
+from grader.results.store import Store
+
+# Sums in another order move numbers; a mistake may magnify that.
+LENIENCY = 5
+
+
+@dataclass(slots=True)
+class AnswerCluster:
+    """Submissions whose wrong answers to an exercise are the same; the first stands for all.
+
+    `members` are their names, in the order of the class; `also` are groups of the same submissions
+    in other exercises, of which the same line is suspected.
+    """
+
+    exercise: str
+    answers: WrongAnswers
+    members: list[str] = field(default_factory=list)
+    also: list[AnswerCluster] = field(default_factory=list)
+    _suspicions: Counter[str] = field(default_factory=Counter)
+    _sources: list[tuple[str, Excerpt]] = field(default_factory=list)
+
+    def add(self, submission: str, answers: WrongAnswers) -> None:
+        """Adds a submission that answers like the first."""
+        self.members.append(submission)
+        if answers.suspicion:
+            self._suspicions[answers.suspicion] += 1
+        if answers.source is not None:
+            self._sources.append((submission, answers.source))
+
+    @property
+    def id(self) -> str:
+        """A short name that follows from the answers: the same in every class that gives them."""
+        told = [self.exercise, *(_told(one) for one in self.answers.answers)]
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:6]
+
+    @property
+    def tests(self) -> list[str]:
+        """The tests in which the answers are wrong."""
+        return list(dict.fromkeys(one.test for one in self.answers.answers))
+
+    @property
+    def smallest(self) -> WrongAnswer:
+        """The wrong answer to the fewest numbers."""
+        return min(self.answers.answers, key=lambda one: one.size)
+
+    @property
+    def suspicion(self) -> str | None:
+        """What may be wrong, as most of them have it."""
+        return next((said for said, _ in self._suspicions.most_common(1)), None)
+
+    @property
+    def sources(self) -> list[tuple[str, Excerpt]]:
+        """The lines of two submissions, unlike each other if there are such."""
+        if not self._sources:
+            return []
+        name, first = self._sources[0]
+        others = self._sources[1:]
+        other = next((one for one in others if one[1].lines != first.lines), None)
+        return [(name, first), *([other] if other else others[:1])]
+
+
+def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster]:
+    """The groups of a class, the largest first; who answers like nobody else is a group alone."""
+    by_exercise: dict[str, list[AnswerCluster]] = {}
+    place = {submission: number for number, submission in enumerate(wrong)}
+    for submission, own in wrong.items():
+        for answers in own:
+            groups = by_exercise.setdefault(answers.exercise, [])
+            group = next((it for it in groups if it.answers.is_like(answers, LENIENCY)), None)
+            if group is None:
+                group = AnswerCluster(answers.exercise, answers)
+                groups.append(group)
+            group.add(submission, answers)
+    found = [group for groups in by_exercise.values() for group in groups]
+    # The exercises of one submission are in the assignment's order.
+
+    def order(group: AnswerCluster) -> tuple[int, int, int]:
+        """The largest first; of one submission's, as the exercises come in the assignment."""
+        first = group.members[0]
+        exercises = [one.exercise for one in wrong[first]]
+        return -len(group.members), place[first], exercises.index(group.exercise)
+
+    return _together(sorted(found, key=order))
+
+
+def _together(groups: Sequence[AnswerCluster]) -> list[AnswerCluster]:
+    """The groups, those of one cause under the first of them."""
+    firsts: list[AnswerCluster] = []
+    for group in groups:
+        first = next((one for one in firsts if _is_of_one_cause(group, one)), None)
+        (firsts if first is None else first.also).append(group)
+    return firsts
+
+
+def _is_of_one_cause(group: AnswerCluster, first: AnswerCluster) -> bool:
+    other_exercise = group.exercise not in {one.exercise for one in (first, *first.also)}
+    same = group.suspicion is not None and group.suspicion == first.suspicion
+    return other_exercise and same and {*group.members} <= {*first.members}
+
+
+def _told(answer: WrongAnswer) -> object:
+    """What of an answer every summation order leaves alone, nearly always."""
+    rounded = [f"{one:.1e}" if math.isfinite(one) else str(one) for one in answer.numbers]
+    return (*answer.key, answer.shape, rounded)
+
+
+FILE = "mistakes.toml"
+_HEAD = (
+    "# Mistakes of this class, named by hand, each with the answers by which it is known.\n"
+    "# `grader mistakes` reads it, and writes it; sentences and hints may be changed here.\n"
+)
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9_]+)*")
+_TEXTS = ("id", "exercise", "sentence", "hint")
+
+
+class BadNames(Refusal):
+    """The file of names cannot be used; the text is one sentence that says why, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMistake:
+    """A mistake that an instructor named, and the wrong answers to its exercise that show it."""
+
+    diagnosis: Diagnosis
+    answers: WrongAnswers
+
+    @property
+    def exercise(self) -> str:
+        """Where it was seen."""
+        return self.answers.exercise
+
+    def is_shown_by(self, answers: WrongAnswers) -> bool:
+        """Whether a submission's answers are those by which the mistake is known."""
+        return answers.exercise == self.exercise and self.answers.is_like(answers, LENIENCY)
+
+
+def read_names(folder: Path) -> list[NamedMistake]:
+    """The mistakes that are named in a folder of results; none if there is no file.
+
+    Raises:
+        BadNames: if the file cannot be read, or holds something else.
+    """
+    file = folder / FILE
+    return read_file(file) if file.exists() else []
+
+
+def read_file(file: Path) -> list[NamedMistake]:
+    """The mistakes in a file.
+
+    Raises:
+        BadNames: if it cannot be read, or holds something else.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise BadNames(f"{file} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadNames(f"{file} is not TOML: {error}") from error
+    unknown = sorted(set(content) - {"mistake"})
+    if unknown:
+        raise BadNames(f"{file} knows no {unknown[0]!r}: there is [[mistake]]")
+    tables = content.get("mistake", [])
+    if not isinstance(tables, list):
+        raise BadNames(f"{file}: write [[mistake]] for each mistake, in two brackets")
+    lines = _lines_of(text)
+    found: list[NamedMistake] = []
+    for table, line in zip(tables, lines, strict=False):
+        named = _named(table, f"{file}, line {line}")
+        if any(_are_twins(one, named) for one in found):
+            raise BadNames(
+                f"{file}, line {line}: {named.diagnosis.mistake!r} is there twice for "
+                f"{named.exercise}"
+            )
+        found.append(named)
+    return found
+
+
+def write_names(folder: Path, names: Iterable[NamedMistake]) -> None:
+    """Writes the names in place of the earlier ones, as a whole.
+
+    Raises:
+        BadNames: if the file cannot be written.
+    """
+    try:
+        write_file(folder / FILE, names)
+    except OSError as error:
+        raise BadNames(f"{folder / FILE} cannot be written: {error.strerror}") from error
+
+
+def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
+    """Writes mistakes to a file, as a whole; raises OSError if that fails."""
+    partial = file.with_name(f".{file.name}.partial")
+    partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
+    partial.replace(file)
+
+
+def named(
+    names: Sequence[NamedMistake], wrong: Mapping[str, Sequence[WrongAnswers]]
+) -> list[tuple[str, str, Diagnosis]]:
+    """By submission and exercise, the mistake that was named of such answers."""
+    return [
+        (submission, answers.exercise, one.diagnosis)
+        for submission, own in wrong.items()
+        for answers in own
+        for one in names
+        if one.is_shown_by(answers)
+    ]
+
+
+def apply_names(store: Store) -> list[tuple[str, str, Diagnosis]]:
+    """Has every submission with such answers told the mistake that they are called by now.
+
+    Raises:
+        BadNames: if the file of names cannot be used.
+        StoreError: if the results cannot be written.
+    """
+    names = read_names(store.folder)
+    given = named(names, store.wrong_answers()) if names else []
+    store.set_names(given)
+    return given
+
+
+def checked_id(text: str) -> str:
+    """The id of a mistake.
+
+    Raises:
+        BadNames: if it is none.
+    """
+    if not _ID.fullmatch(text):
+        raise BadNames(f"{text!r} is no id of a mistake: write words and hyphens, as no-scale")
+    return text
+
+
+def _named(table: Mapping[str, Any], place: str) -> NamedMistake:
+    if not isinstance(table, dict):
+        raise BadNames(f"{place}: a mistake must be a table")
+    unknown = sorted(set(table) - {*_TEXTS, "answer"})
+    if unknown:
+        raise BadNames(f"{place}: a mistake has no {unknown[0]!r}: there is {', '.join(_TEXTS)}")
+    for key in _TEXTS:
+        if not isinstance(table.get(key), str) or not table[key].strip():
+            raise BadNames(f'{place}: this mistake wants {key} = "…"')
+    try:
+        checked_id(table["id"])
+    except BadNames as problem:
+        raise BadNames(f"{place}: {problem}") from None
+    try:
+        answers = tuple(map(WrongAnswer.from_json, table.get("answer", ())))
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadNames(f"{place}: an answer of this mistake is damaged: {error}") from None
+    if not answers:
+        raise BadNames(f"{place}: this mistake has no answers by which it could be known")
+    diagnosis = Diagnosis(table["id"], table["sentence"], table["hint"])
+    return NamedMistake(diagnosis, WrongAnswers(table["exercise"], answers))
+
+
+def _are_twins(one: NamedMistake, other: NamedMistake) -> bool:
+    return (one.diagnosis.mistake, one.exercise) == (other.diagnosis.mistake, other.exercise)
+
+
+def _lines_of(text: str) -> list[int]:
+    """The numbers of the lines in which mistakes begin."""
+    lines = enumerate(text.splitlines(), start=1)
+    return [number for number, line in lines if re.match(r"\s*\[\[\s*mistake\s*\]\]", line)]
+
+
+def _in_toml(one: NamedMistake) -> str:
+    said = one.diagnosis
+    texts = zip(_TEXTS, (said.mistake, one.exercise, said.explanation, said.hint), strict=True)
+    lines = ["[[mistake]]", *(f"{key} = {toml_value(value)}" for key, value in texts)]
+    for answer in one.answers.answers:
+        lines += ["", "[[mistake.answer]]"]
+        lines += [f"{key} = {toml_value(value)}" for key, value in answer.as_json().items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,319 @@
+"""The variables of a program: where they are read, and what they are made of."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from grader.explain.rewriting.program.name_similarity import kinship
+from grader.explain.rewriting.program.value_kinds import (
+    AXIS_KEYWORDS,
+    Nature,
+    nature_of,
+    nature_of_name,
+)
+
+
+def captured(
+    pattern: ast.pattern, subject: ast.expr | None, names: Mapping[str, Nature]
+) -> Iterator[tuple[str, Nature]]:
+    """The names that a pattern binds, and what they are: the subject, or one of its elements."""
+    match pattern:
+        case ast.MatchAs(pattern=inner, name=name):
+            if name is not None:
+                own = None if subject is None else nature_of(subject, names)
+                own = None if own is Nature.OTHER else own
+                yield name, nature_of_name(name) or own or Nature.TENSOR
+            if inner is not None:
+                yield from captured(inner, subject, names)
+        case ast.MatchSequence(patterns=parts):
+            elements: list[ast.expr | None] = [None] * len(parts)
+            if isinstance(subject, ast.Tuple) and len(subject.elts) == len(parts):
+                elements = [*subject.elts]
+            for element, part in zip(elements, parts, strict=True):
+                yield from captured(part, element, names)
+        case ast.MatchOr(patterns=parts):
+            for part in parts:
+                yield from captured(part, subject, names)
+        case ast.MatchMapping(patterns=parts) | ast.MatchClass(kwd_patterns=parts):
+            for part in parts:
+                yield from captured(part, None, names)
+        case _:
+            pass
+
+
+# More names than anyone writes in one scope are looked at by nobody.
+_MOST_NAMES = 100
+# What torch makes of sizes, not of tensors, and of how many at most.
+_MAKERS = {
+    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), 9),
+    **{"arange": 3, "eye": 2, "full": 0, "linspace": 0, "tensor": 0},
+}
+# A size here, where `torch.nn.Linear` has one, is the tensor that most adapters are given.
+_INPUT, _OUTPUT = "in_features", "out_features"
+
+
+@dataclass(slots=True)
+class Names:
+    """The variables of a scope and what they are, in the order in which they appear.
+
+    `siblings` are those that one statement unpacks together, `made_of` those that another is
+    computed from.
+    """
+
+    natures: dict[str, Nature] = field(default_factory=dict)
+    read: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    first: dict[str, int] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
+    siblings: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    made_of: dict[str, set[str]] = field(default_factory=dict)
+
+    def kin(self, one: str, other: str) -> int:
+        """How near two variables are: 2 for siblings, and those of which kinship says so."""
+        return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
+
+    def ancestors(self, name: str) -> set[str]:
+        """What a variable is computed from, and what that is."""
+        made_of = self.made_of.get(name, set())
+        return made_of.union(*(self.made_of.get(one, set()) for one in made_of)) - {name}
+
+    def forget(self, name: str) -> None:
+        """Has no such variable."""
+        self.natures.pop(name, None)
+        self.first.pop(name, None)
+        self.own.discard(name)
+
+
+def by_use(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, told: Mapping[str, Nature | None]
+) -> dict[str, Nature]:
+    """What is done to parameters tells of some what they are, whatever their names tell."""
+    seen: dict[str, set[Nature]] = defaultdict(set)
+    for node in ast.walk(function):
+        for name, nature in _uses(node):
+            seen[name].add(nature)
+    found: dict[str, Nature] = {}
+    for name, known in told.items():
+        if known is Nature.SIZE and (Nature.TENSOR in seen[name] or _is_input(function, name)):
+            found[name] = Nature.TENSOR
+        elif known is None and len(seen[name]) == 1:
+            found[name] = min(seen[name], key=lambda one: one.value)
+    return found
+
+
+def _is_input(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    is_layer = function.name == "__init__" or _OUTPUT in ast.unparse(function.args)
+    return name == _INPUT and not is_layer
+
+
+def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:
+    """The names that are used in a node itself in a way that only one kind of value is."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)):
+            yield name, Nature.TENSOR
+        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+            for one in (left, right):
+                if isinstance(one, ast.Name):
+                    yield one.id, Nature.TENSOR
+        case ast.BinOp(left=ast.Name(id=name), op=ast.FloorDiv() | ast.Mod()):
+            yield name, Nature.SIZE
+        case ast.keyword(arg=str(keyword), value=ast.Name(id=name)) if keyword in AXIS_KEYWORDS:
+            yield name, Nature.SIZE
+        case ast.Call(func=ast.Name(id="range"), args=given):
+            yield from _each(given, Nature.SIZE)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=called)):
+            if called in _MAKERS:
+                yield from _each(node.args[: _MAKERS[called]], Nature.SIZE)
+            else:
+                yield from _each(node.args[:1], Nature.TENSOR)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="nn"), attr="Linear" | "Embedding")):
+            yield from _each(node.args[:2], Nature.SIZE)
+        case ast.Call(func=ast.Name(id=name)):
+            yield name, Nature.FUNCTION
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
+            yield from _each([test], Nature.FLAG)
+        case _:
+            pass
+
+
+def _each(given: Sequence[ast.expr], nature: Nature) -> Iterator[tuple[str, Nature]]:
+    return ((one.id, nature) for one in given if isinstance(one, ast.Name))
+
+
+def learn(statement: ast.stmt, names: Names) -> None:
+    """What a statement tells of the variables that it sets and reads."""
+    match statement:
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
+            told = nature_of(value, names.natures)
+            by_name = nature_of_name(name)
+            names.made_of[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
+                told = by_name or told
+            elif told is Nature.TENSOR and "causal" in name.lower():
+                told = Nature.MASK
+            _set(names, name, told, statement.lineno)
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+            unpacked = {one.id for one in targets if isinstance(one, ast.Name)} - {"_"}
+            for name in unpacked:
+                names.siblings[name] |= unpacked - {name}
+            for place, target in enumerate(targets):
+                inner = target.value if isinstance(target, ast.Starred) else target
+                if isinstance(inner, ast.Name):
+                    told = _of_element(value, place, len(targets), names)
+                    if told is Nature.TENSOR:
+                        told = nature_of_name(inner.id) or told
+                    _set(names, inner.id, told, statement.lineno)
+        case ast.For(target=ast.Name(id=name), iter=over):
+            is_range = isinstance(over, ast.Call) and ast.unparse(over.func) == "range"
+            told = Nature.SIZE if is_range else nature_of_name(name) or Nature.OTHER
+            _set(names, name, told, statement.lineno)
+        case ast.For(target=ast.Tuple(elts=targets), iter=over):
+            for name, told in _of_each(targets, over, names):
+                _set(names, name, told, statement.lineno)
+        case ast.Match(subject=subject, cases=cases):
+            for one in cases:
+                for name, told in captured(one.pattern, subject, names.natures):
+                    _set(names, name, told, one.pattern.lineno)
+        case _:
+            pass
+
+
+def note_uses(statement: ast.stmt, names: Names) -> None:
+    """Counts what a statement reads; what fills in or is inverted is a mask."""
+    own = _only_target(statement)
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                names.read[name] += name != own
+            case ast.Compare() if (asked := asked_for_none(node)) is not None:
+                names.read[asked.id] -= asked.id != own
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
+                names.read[f"self.{attr}"] += 1
+            case (
+                ast.Attribute(value=ast.Name(id=name), attr="shape" | "device" | "dtype")
+                | ast.BinOp(left=ast.Name(id=name), op=ast.MatMult())
+            ):
+                if names.natures.get(name) is Nature.SIZE:
+                    names.natures[name] = Nature.TENSOR
+            case ast.Lambda(args=given):
+                for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                    names.natures.setdefault(one.arg, nature_of_name(one.arg) or Nature.TENSOR)
+            case ast.comprehension(target=ast.Name(id=name)):
+                names.natures.setdefault(name, Nature.TENSOR)
+                names.first.setdefault(name, statement.lineno - 1)
+            case ast.comprehension(target=ast.Tuple(elts=targets), iter=over):
+                for name, told in _of_each(targets, over, names):
+                    names.natures.setdefault(name, told)
+                    names.first.setdefault(name, statement.lineno - 1)
+            case (
+                ast.Call(
+                    func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
+                    args=[ast.Name(id=name), *_],
+                )
+                | ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name))
+            ):
+                if names.natures.get(name) is Nature.TENSOR:
+                    names.natures[name] = Nature.MASK
+            case _:
+                pass
+
+
+def asked_for_none(node: ast.AST) -> ast.Name | None:
+    """The variable that is asked whether it is None: that is no use of it, but goes before one."""
+    match node:
+        case ast.Compare(
+            left=ast.Name() as asked,
+            ops=[ast.Is() | ast.IsNot()],
+            comparators=[ast.Constant(value=None)],
+        ):
+            return asked
+        case _:
+            return None
+
+
+def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
+    """Variables are siblings that two functions in a row make of the same: `cos` and `sin`."""
+    match one, other:
+        case (
+            ast.Assign(
+                targets=[ast.Name(id=first)],
+                value=ast.Call(func=ast.Attribute(value=its), args=[given]),
+            ),
+            ast.Assign(
+                targets=[ast.Name(id=second)],
+                value=ast.Call(func=ast.Attribute(value=others), args=[also]),
+            ),
+        ) if first != second and ast.dump(its) == ast.dump(others):
+            if ast.dump(given) == ast.dump(also):
+                names.siblings[first].add(second)
+                names.siblings[second].add(first)
+        case _:
+            pass
+
+
+def pass_on(statement: ast.stmt, names: Names) -> None:
+    """What is stored as it is under the name of a mask is one."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+            if names.natures.get(name) is Nature.MASK and names.natures.get(other) is Nature.TENSOR:
+                names.natures[other] = Nature.MASK
+        case _:
+            pass
+
+
+def _only_target(statement: ast.stmt) -> str | None:
+    """The variable that a statement sets, and that it alone may read without any use."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+            return name
+        case _:
+            return None
+
+
+def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:
+    if isinstance(value, ast.Tuple) and len(value.elts) == count:
+        return nature_of(value.elts[place], names.natures)
+    if isinstance(value, (ast.GeneratorExp, ast.ListComp)):
+        value = value.elt
+    told = nature_of(value, names.natures)
+    return Nature.SIZE if told is Nature.SHAPE else told
+
+
+def _of_each(
+    targets: Sequence[ast.expr], over: ast.expr, names: Names
+) -> Iterator[tuple[str, Nature]]:
+    """What a loop's variables are, which are unpacked from each of the things it goes over."""
+    for place, target in enumerate(targets):
+        match over:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+                source = inner if place else ast.Constant(0)
+            case ast.Call(func=ast.Name(id="zip"), args=args) if place < len(args):
+                source = args[place]
+            case (
+                ast.Tuple(elts=[ast.Tuple(elts=first), *_])
+                | ast.List(elts=[ast.Tuple(elts=first), *_])
+            ) if place < len(first):
+                source = first[place]
+            case _:
+                source = over
+        if isinstance(target, ast.Tuple):
+            yield from _of_each(target.elts, source, names)
+        elif isinstance(target, ast.Name):
+            told = nature_of(source, names.natures)
+            told = Nature.TENSOR if told is Nature.OTHER else told
+            yield target.id, nature_of_name(target.id) or told
+
+
+def _set(names: Names, name: str, nature: Nature, line: int) -> None:
+    if len(names.natures) >= _MOST_NAMES and name not in names.natures:
+        return
+    names.natures[name] = nature
+    if name not in names.own:
+        names.first[name] = line
+    names.own.add(name)

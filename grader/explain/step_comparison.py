@@ -1,0 +1,242 @@
+"""Compares one call of a failed exercise with the reference, step by step."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import filterfalse
+
+import torch
+
+from grader.core.evidence import StepSeen, StepWalk
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Answer, Call
+from grader.core.wire.records import Line, Record
+from grader.explain.deadline import NEVER, Deadline, TooLate
+from grader.explain.layouts import RESULT, Cut, KnownSteps, Likeness, Steps
+from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
+from grader.explain.mistakes.prediction import Catalogue
+from grader.testing.assertions.differences import is_near
+from grader.testing.outcome import Observation, StudentFault
+
+STRANGE = "first NaN or infinity"
+
+
+def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
+    """The record and the line at which the first NaN or positive infinity appears.
+
+    Of a NaN after something was masked with infinity, the mask may be the cause: then None.
+    """
+    masked = False
+    for place, record in enumerate(records):
+        value = record.value
+        if value.is_floating_point() and record.stack:
+            overflow = bool((value == torch.inf).any())
+            if overflow or bool(value.isnan().any()):
+                return (place, record.stack[-1]) if overflow or not masked else None
+            masked = masked or bool((value == -torch.inf).any())
+    return None
+
+
+# Of one submission; what builds on a wrong exercise is wrong in the same way.
+_MOST_FOLLOWED = 6
+# Steps are not known for every call.
+_MOST_LOOKED_AT = 6
+# An overflow in one call may be a division by nothing in another.
+_MOST_STRANGE = 3
+_NAMED = 6
+
+Ask = Callable[[Call], Answer]
+# How like a step is what was found of it, and the shape in which it was.
+_Found = tuple[Likeness, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class StepComparison:
+    """What one call of a failed exercise showed on its way.
+
+    `walk` is there if a step was right, `strange` is the line of the first NaN or infinity. What
+    was seen is told of the tests with a wrong answer: of that line only those whose own answer
+    holds NaN or infinity.
+    """
+
+    walk: StepWalk | None
+    strange: Line | None
+    wrong: frozenset[str]
+    not_finite: frozenset[str]
+
+    def line_of(self, test: str) -> Line | None:
+        """The line at which a test's answer stops being numbers, if that is known."""
+        return self.strange if test in self.not_finite else None
+
+    def in_words(self, test: str) -> str:
+        """What is to be said of a test: a sentence or two, or nothing."""
+        line = self.line_of(test)
+        if line is not None:
+            place = f"{line.file}, line {line.line}: {line.source}"
+            return f"The first NaN or infinity appears in {place}"
+        return in_words(self.walk.steps) if self.walk is not None and test in self.wrong else ""
+
+
+def compare_steps(
+    catalogue: Catalogue,
+    ask: Ask,
+    seen: Mapping[str, Sequence[Observation]],
+    failed: Mapping[str, Collection[str]],
+    deadline: Deadline = NEVER,
+) -> dict[str, StepComparison]:
+    """What a call of each failed exercise shows, of the first few of them.
+
+    `seen` are the answers by exercise, `failed` the failed tests. What is not found by the deadline
+    is left out.
+    """
+    followed: dict[str, StepComparison] = {}
+    with contextlib.suppress(TooLate):
+        for exercise in deadline.each(seen):
+            tests = failed.get(exercise, ())
+            wrong = [
+                one
+                for one in seen[exercise]
+                if one.test in tests and is_right(catalogue, one) is False
+            ]
+            chosen, steps = _chosen(catalogue, wrong)
+            if chosen and len(followed) < _MOST_FOLLOWED:
+                followed[exercise] = _followed(ask, exercise, chosen, steps, wrong, deadline)
+    return followed
+
+
+def in_words(steps: Sequence[StepSeen]) -> str:
+    """Which steps were taken rightly, and which is the first that was not.
+
+    Of steps that lie in a single operation none is seen.
+    """
+    right = [step.name for step in steps if step.right]
+    wrong = next(step.name for step in steps if step.right is False)
+    said = "Wrong: the result" if wrong == RESULT else f'Not right, or not taken: "{wrong}"'
+    return f"Right so far: {_listed(right)}. {said}."
+
+
+def steps_seen(
+    records: Sequence[Record], right: Steps, deadline: Deadline = NEVER
+) -> tuple[StepSeen, ...]:
+    """The steps of the reference, as far as records show them.
+
+    The first wrong one is that after the last right one: steps before that may be taken in other
+    ways. Nothing is told if no step is right, or if nothing is wrong.
+
+    Raises:
+        TooLate: if the deadline passes.
+    """
+    known = KnownSteps.of(right)
+    shapes = _shapes(records, known, deadline)
+    names = list(right)
+    last = max((names.index(name) for name in shapes), default=-1)
+    wrong = next((name for name in names[last + 1 :] if name not in known.doubtful), None)
+    if last < 0 or wrong is None:
+        return ()
+    return tuple(
+        StepSeen(
+            name,
+            tuple(forms[0].shape),
+            shapes.get(name),
+            False if name == wrong else (True if name in shapes else None),
+        )
+        for name, forms in right.items()
+    )
+
+
+def _shapes(
+    records: Sequence[Record], known: KnownSteps, deadline: Deadline
+) -> dict[str, tuple[int, ...]]:
+    """The steps that are recognised, each in the shape that the submission's own code has it in.
+
+    What torch makes of it on the way (a batch of matrices as one, for a product) is none of that
+    code's: of what follows each other on one line, the last counts. Of several lines, that which is
+    most like the reference. Of a step that is there in slices only, every one must be.
+    """
+    seen: dict[str, _Found] = {}
+    slices: dict[Cut, set[int]] = {}
+    for _, on_a_line in itertools.groupby(deadline.each(records), lambda record: record.stack):
+        last: dict[str, _Found] = {}
+        for record in on_a_line:
+            alike = known.alike(record.value)
+            for name in known.most_like(record.value):
+                found = alike.steps[name], tuple(record.value.shape)
+                if name not in last or not _is_merged(found, last[name]):
+                    last[name] = found
+            for (cut, number), likeness in alike.slices.items():
+                numbers = slices.setdefault(cut, set())
+                numbers.add(number)
+                if len(numbers) == cut.count and cut.name not in known.doubtful:
+                    last.setdefault(cut.name, (likeness, tuple(record.value.shape)))
+        for name, found in last.items():
+            if name not in seen or found[0] > seen[name][0]:
+                seen[name] = found
+    return {name: shape for name, (_, shape) in seen.items()}
+
+
+def _is_merged(found: _Found, earlier: _Found) -> bool:
+    """Whether it is what came earlier with fewer axes, less like the reference: torch's doing."""
+    return found[0] < earlier[0] and len(found[1]) < len(earlier[1])
+
+
+def _chosen(
+    catalogue: Catalogue, wrong: Sequence[Observation]
+) -> tuple[Sequence[Observation], Steps]:
+    """The answers to be looked into: a plain one, and the steps to it, if these are known.
+
+    Without such a one, a few that hold NaN or infinity.
+    """
+    plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
+    for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
+        steps = catalogue.steps(one) or {}
+        # Of what is nearly right, wrong steps are nearly right as well.
+        if len(steps) > 1 and not any(is_near(one.value, form) for form in steps.get(RESULT, ())):
+            return [one], steps
+    return sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE], {}
+
+
+def _followed(
+    ask: Ask,
+    exercise: str,
+    chosen: Sequence[Observation],
+    steps: Steps,
+    wrong: Sequence[Observation],
+    deadline: Deadline,
+) -> StepComparison:
+    recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
+    taken = steps_seen(recorded[0][1], steps, deadline)
+    found = [first_strange(records) for one, records in recorded if not _is_finite(one)]
+    places = [place for place in found if place is not None]
+    return StepComparison(
+        StepWalk(exercise, chosen[0].test, taken) if taken else None,
+        min(places, key=lambda place: place[0])[1] if places else None,
+        frozenset(one.test for one in wrong),
+        frozenset(one.test for one in filterfalse(_is_finite, wrong)),
+    )
+
+
+def _recorded(ask: Ask, observation: Observation) -> tuple[Record, ...]:
+    """What the same call computes, made once more and looked on at."""
+    try:
+        return ask(dataclasses.replace(observation.call, record=True, frame=None)).records
+    except StudentFault:
+        return ()
+
+
+def _order(observation: Observation) -> tuple[bool, int]:
+    """Plain cases first, and of those the largest: more numbers are met less by accident."""
+    return observation.aspect is not Aspect.VALUES, -observation.value.numel()
+
+
+def _is_finite(observation: Observation) -> bool:
+    return bool(observation.value.isfinite().all())
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[-_NAMED:])
+    *others, last = ["…", *shown] if len(names) > _NAMED else shown
+    return f"{', '.join(others)} and {last}" if others else last

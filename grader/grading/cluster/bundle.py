@@ -1,0 +1,204 @@
+"""What travels to other machines: the assignment, submissions, and what comes back."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import platform
+import tarfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import grader
+from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.core.explanation import Words
+from grader.core.settings import Settings
+from grader.core.verdict import Carried, Grade, Verdict
+from grader.grading.fingerprints import SUITE, source_files
+from grader.grading.options import Options
+from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.entry import Entry, size_in_words
+from grader.intake.package import Bundle, SubmissionPackage
+
+_LARGEST_REPLY = 64 << 20
+
+
+class BadReply(Exception):
+    """What came back is not what a station sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteRequest:
+    """A submission to be graded or explained elsewhere, and its parcel.
+
+    `wish` is what is wanted of it, as plain data: with a `grade` in it, the words for that.
+    """
+
+    name: str
+    wish: Mapping[str, Any]
+    parcel: SubmissionPackage
+
+    @classmethod
+    def of(cls, wish: Task | ExplanationTask, parcel: SubmissionPackage) -> RemoteRequest:
+        """The errand for a wish."""
+        if isinstance(wish, ExplanationTask):
+            return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
+        kept = [verdict.as_whole_json() for verdict in wish.kept]
+        carried = [dataclasses.asdict(one) for one in wish.carried]
+        wanted = {
+            "submission_hash": wish.submission_hash,
+            "kept": kept,
+            "carried": carried,
+            "late_import": wish.late_import,
+        }
+        return cls(wish.entry.name, wanted, parcel)
+
+    def wish_for(self, entry: Entry) -> Task | ExplanationTask:
+        """What is wanted, of the submission where it was unpacked."""
+        if "grade" in self.wish:
+            grade = Grade.from_json(self.wish["grade"])
+            return ExplanationTask(entry, lambda: grade)
+        kept = tuple(Verdict.from_json(verdict) for verdict in self.wish["kept"])
+        carried = tuple(Carried(**one) for one in self.wish["carried"])
+        late = self.wish["late_import"]
+        return Task(entry, 0, self.wish["submission_hash"], "", kept, carried, late_import=late)
+
+    def packed(self) -> tuple[bytes, bytes]:
+        """The errand as JSON, and the bytes of its parcel."""
+        parcel = dataclasses.asdict(dataclasses.replace(self.parcel, content=b""))
+        row = {"name": self.name, "wish": self.wish, "parcel": parcel | {"content": None}}
+        return json.dumps(row).encode(), self.parcel.content
+
+    @classmethod
+    def unpacked(cls, row: bytes, content: bytes) -> RemoteRequest:
+        """The errand that `packed` wrote."""
+        fields = json.loads(row)
+        left_out = tuple(fields["parcel"]["left_out"])
+        parcel = SubmissionPackage(**fields["parcel"] | {"content": content, "left_out": left_out})
+        return cls(fields["name"], fields["wish"], parcel)
+
+
+def packed_reply(reply: Mapping[str, Any]) -> bytes:
+    """A reply as compressed JSON."""
+    return zlib.compress(json.dumps(reply).encode(), 1)
+
+
+def result_in(
+    reply: Mapping[str, Any], wish: Task | ExplanationTask
+) -> GradedTask | Explained | None:
+    """What a reply holds of a wish; None in one that says why there is nothing.
+
+    Raises:
+        BadReply: if it is neither.
+    """
+    if "stopped" in reply or "failed" in reply:
+        return None
+    try:
+        if isinstance(wish, ExplanationTask):
+            return Explained(wish, Words.from_json(reply["words"]))
+        grade = Grade.from_json(reply["grade"])
+    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+        raise BadReply(f"its answer holds no grade ({type(error).__name__}: {error})") from error
+    if grade.submission != wish.entry.name:
+        raise BadReply(f"it answered with the grade of {grade.submission!r}")
+    return GradedTask(wish, grade)
+
+
+def unpacked_reply(data: object) -> dict[str, Any]:
+    """The reply that `packed_reply` wrote, bounded before memory is taken.
+
+    Raises:
+        BadReply: if it is no such reply.
+    """
+    if not isinstance(data, bytes):
+        raise BadReply(f"it answered with a {type(data).__name__}, not with bytes")
+    decompressor = zlib.decompressobj()
+    try:
+        text = decompressor.decompress(data, _LARGEST_REPLY)
+        reply = json.loads(text) if decompressor.eof else None
+    except (zlib.error, ValueError) as error:
+        raise BadReply(f"its answer cannot be read: {error}") from error
+    if not isinstance(reply, dict):
+        raise BadReply("its answer is too large or cut off")
+    return reply
+
+
+_LARGEST = 256 << 20
+_SUITE = "suite"
+
+
+def packed_assignment(assignment: Assignment) -> bytes:
+    """The parts of an assignment that its grades depend on, as a compressed tar.
+
+    Raises:
+        BadAssignment: if they are too large to travel.
+    """
+    root, size = assignment.root, 0
+    with Bundle() as bundle:
+        for part in SUITE:
+            for file in source_files(root / part):
+                content = file.read_bytes()
+                size += len(content)
+                if size > _LARGEST:
+                    raise BadAssignment(
+                        f"{root} is too large to be sent to other machines (more than "
+                        f"{size_in_words(_LARGEST)} in {', '.join(SUITE)}): what its tests do not "
+                        "need belongs elsewhere"
+                    )
+                bundle.add(file.relative_to(root).parts, content)
+    return bundle.content
+
+
+def unpacked_assignment(luggage: bytes, folder: Path, settings: Settings) -> Settings:
+    """Lays an assignment into a new folder; the settings for judges of it there.
+
+    Raises:
+        BadAssignment: if it cannot be used there.
+        CopyFailed: if it cannot be written.
+    """
+    copy = PrivateCopy(folder)
+    with tarfile.open(fileobj=io.BytesIO(luggage), mode="r:gz") as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None:
+                copy.write(member.name.split("/"), [content.read()])
+    chosen = Options(
+        settings.seed,
+        settings.exercises,
+        settings.adapters,
+        settings.timeout,
+        settings.memory_mb,
+        settings.device,
+        settings.explain_seconds,
+    )
+    return chosen.settings(find_assignment(folder))
+
+
+def versions(settings: Settings) -> dict[str, str]:
+    """What grades depend on and every machine has for itself, in a stable order."""
+    return {
+        "grader": grader.__version__,
+        "torch": version("torch"),
+        "Python": platform.python_version(),
+        _SUITE: settings.suite_hash,
+    }
+
+
+def difference(there: Mapping[str, str], here: Mapping[str, str]) -> str:
+    """In words, what of another machine differs from this one; empty if nothing does."""
+    named = [
+        f"{what} {there.get(what, 'unknown')} and not {here[what]}"
+        for what in here
+        if what != _SUITE and there.get(what) != here[what]
+    ]
+    if named:
+        return f"it has {', '.join(named)}"
+    if there.get(_SUITE) != here[_SUITE]:
+        return f"the files of its grader {here['grader']} are not the same as here"
+    return ""

@@ -1,0 +1,193 @@
+"""A Dask worker's part of a batch: the assignment's files, and a job for each thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from grader.core.assignment import BadAssignment
+from grader.core.removal import remove, removed_afterwards
+from grader.core.settings import Settings
+from grader.grading.cluster.bundle import RemoteRequest, packed_reply, unpacked_assignment, versions
+from grader.grading.coordinator import attempted
+from grader.grading.job.client import JobClient
+from grader.grading.options import require_isolation
+from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.package import unpack
+
+# A batch that was killed says nothing to its stations; what it left running must end some time.
+_IDLE_SECONDS = 600.0
+_END_SECONDS = 20.0
+# Nobody knows how many submissions come; few is not worth a cluster.
+_EXPECTED = 1000
+
+
+Wish = Task | ExplanationTask
+Result = GradedTask | Explained
+
+
+class RemoteJob:
+    """A job that is started with the first submission, and again after a long rest.
+
+    The system ends a job with the thread that started it. Dask's threads come and go; this one
+    stays as long as the seat.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._client = JobClient(settings, _EXPECTED)
+        self._orders: queue.SimpleQueue[tuple[Wish, Future[Result]] | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._is_grading = False
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def fulfil(self, wish: Wish) -> Result:
+        """The grade of a submission, or the words for one.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        result: Future[Result] = Future()
+        self._orders.put((wish, result))
+        return result.result()
+
+    def end(self) -> None:
+        """Ends the job, in the midst of a submission if need be."""
+        self._stopping.set()
+        self._orders.put(None)
+        deadline = time.monotonic() + _END_SECONDS
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            if self._is_grading:
+                self._client.kill()
+            self._thread.join(0.1)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                order = self._orders.get(timeout=_IDLE_SECONDS)
+            except queue.Empty:
+                self._client.close()
+                continue
+            if order is None:
+                break
+            self._carry_out(*order)
+        self._client.close()
+
+    def _carry_out(self, wish: Wish, result: Future[Result]) -> None:
+        self._is_grading = True
+        try:
+            if isinstance(wish, ExplanationTask):
+                words = self._client.explain(wish.entry, wish.grade())
+                result.set_result(Explained(wish, words))
+            else:
+                grade = attempted(self._client, wish, self._settings, self._stopping)
+                result.set_result(GradedTask(wish, grade))
+        except Exception as problem:  # whoever waits for the result is told
+            result.set_exception(problem)
+        finally:
+            self._is_grading = False
+
+
+_ASSIGNMENT = "assignment"
+
+
+class RemoteWorker(WorkerPlugin):
+    """Grades and explains the submissions that come in parcels.
+
+    That is as many at a time as Dask's worker has threads.
+
+    Its files lie below the worker's local directory, for its own user alone, until it is closed.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, seats: int) -> None:
+        self._folder = folder
+        self._seats = [RemoteJob(settings) for _ in range(seats)]
+        # The last one that came free first: its judge is warm.
+        self._free: queue.LifoQueue[RemoteJob] = queue.LifoQueue()
+        for seat in self._seats:
+            self._free.put(seat)
+
+    def run(self, errand: RemoteRequest) -> dict[str, Any]:
+        """The reply to an errand: the grade, the words, or why there are none."""
+        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
+            entry = unpack(errand.parcel, errand.name, place)
+            seat = self._free.get()
+            try:
+                result = seat.fulfil(errand.wish_for(entry))
+                if isinstance(result, Explained):
+                    return {"words": result.words.as_json()}
+                return {"grade": result.grade.as_json(whole=True)}
+            except BadAssignment as problem:
+                return {"stopped": str(problem)}
+            finally:
+                self._free.put(seat)
+
+    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002  # Dask gives it
+        """Ends the judges and removes the files; Dask waits for it when its worker closes."""
+        await asyncio.gather(*(asyncio.to_thread(seat.end) for seat in self._seats))
+        await asyncio.to_thread(remove, self._folder)
+
+
+async def open_station(
+    name: str,
+    luggage: bytes,
+    settings: Mapping[str, Any],
+    wanted: Mapping[str, str],
+    must_isolate: bool,
+    *,
+    dask_worker: Worker,
+) -> dict[str, Any]:
+    """Opens a station on a Dask worker if its versions are those that are `wanted`.
+
+    Returns its versions and its seats, none if it was not opened.
+
+    Raises:
+        NotIsolated: if every layer of isolation is required, and one does not hold there.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="station-", dir=dask_worker.local_directory))
+    with contextlib.ExitStack() as stack:
+        stack.callback(remove, folder)
+        here = await asyncio.to_thread(
+            unpacked_assignment, luggage, folder / _ASSIGNMENT, Settings.from_json(dict(settings))
+        )
+        there = versions(here)
+        if there != dict(wanted):
+            return {"versions": there, "seats": 0}
+        if must_isolate:
+            await asyncio.to_thread(require_isolation)
+        station = RemoteWorker(folder, here, dask_worker.state.nthreads)
+        await dask_worker.plugin_add(station, name=name, catch_errors=False)
+        stack.pop_all()
+        return {"versions": there, "seats": dask_worker.state.nthreads}
+
+
+async def close_station(name: str, *, dask_worker: Worker) -> None:
+    """Ends the judges of a station and removes its files."""
+    if name in dask_worker.plugins:
+        await dask_worker.plugin_remove(name=name)
+
+
+def run_request(name: str, row: bytes, content: bytes) -> bytes:
+    """Grades or explains the submission of an errand; a task of Dask.
+
+    What goes wrong with this machine is an answer as well: then another one is asked.
+    """
+    station = get_worker().plugins.get(name)
+    if not isinstance(station, RemoteWorker):
+        return packed_reply({"failed": "its station is closed"})
+    try:
+        return packed_reply(station.run(RemoteRequest.unpacked(row, content)))
+    except (CopyFailed, OSError) as problem:
+        return packed_reply({"failed": f"it has no room for a submission: {problem}"})

@@ -1,0 +1,369 @@
+"""Finds why a test failed, at once: known mistakes, and lines of the student's code."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from grader.core.causes import Place
+from grader.core.verdict import Aspect, Diagnosis, Status
+from grader.core.wire.calls import Answer, Call
+from grader.explain.layouts import Steps
+from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
+from grader.explain.mistakes.prediction import prediction_of
+from grader.explain.repair.choice import RepairedExercise
+from grader.explain.repair.earlier_calls import Dependence, noting
+from grader.explain.repair.exercises import Changes, Proved, is_made, proved
+from grader.explain.repair.questions import CheckedCall, that_raised
+from grader.explain.step_comparison import StepComparison, compare_steps
+from grader.home.bench import DirectCalls, Home
+from grader.home.failure import Failure
+from grader.home.reimport import CannotCopy
+from grader.home.repair import HomeBench, HomeRepair, RepairBudget, quietly
+from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
+from grader.home.time_limit import Limit, is_debugged
+from grader.testing.exercise import membership
+from grader.testing.frozen_cases import FrozenModule, FrozenTest
+from grader.testing.outcome import Observation, Prediction, Question
+from grader.worker.trials.alarm import TooLong
+
+_RIGHT = ""
+
+
+class FrozenMistakes:
+    """The mistakes that were frozen beside the public tests; a `Catalogue`."""
+
+    def __init__(self, module_of: Callable[[str], FrozenModule]) -> None:
+        self._module_of = module_of
+
+    def names(self, observation: Observation) -> Sequence[str]:
+        """The mistakes that are known for a call, then those made together."""
+        rows, known = self._rows(observation)
+        return [name for name in dict.fromkeys(known[: len(rows)]) if name != _RIGHT]
+
+    def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
+        """Samples of what each numeric variant of a mistake answers to a call."""
+        rows, known = self._rows(observation)
+        dropped_from = self._module(observation).dropped_from.get(observation.call.adapter)
+        return [
+            prediction_of(row, dropped_from)
+            for row, mistake in zip(rows, known, strict=False)
+            if mistake == name
+        ]
+
+    def right(self, observation: Observation) -> Prediction | None:
+        """A sample of what the reference answers to a call."""
+        predictions = self.predictions(_RIGHT, observation)
+        return predictions[0] if predictions else None
+
+    def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
+        """By mistake, the arguments on which an answer with that mistake does not depend."""
+        return self._module(observation).ignored_by
+
+    def echoes(self, name: str, observation: Observation) -> bool:
+        """Whether a mistake looks like another one in a call's exercise."""
+        return observation.call.adapter in self._module(observation).echoed_in.get(name, ())
+
+    def diagnosis(self, name: str, observation: Observation) -> Diagnosis:
+        """The explanation and hint of a mistake, or of two made together."""
+        return self._module(observation).diagnoses[name]
+
+    def steps(self, observation: Observation) -> Steps | None:
+        """The steps that the reference takes to its answer to a call, if they were frozen."""
+        test = self._test(observation)
+        return None if test is None else test.steps.get(observation.number)
+
+    def _rows(self, observation: Observation) -> tuple[torch.Tensor, Sequence[str]]:
+        module, test = self._module(observation), self._test(observation)
+        rows = None if test is None else test.answers.get(observation.number)
+        known = module.mistakes.get(observation.call.adapter, ())
+        return torch.empty(0, 0) if rows is None else rows, known
+
+    def _test(self, observation: Observation) -> FrozenTest | None:
+        return self._module(observation).tests.get(observation.test.partition("::")[2])
+
+    def _module(self, observation: Observation) -> FrozenModule:
+        return self._module_of(observation.test.partition("::")[0])
+
+
+# An answer that takes longer is not waited for a second time.
+_CALL_SECONDS = 0.5
+# What builds on a wrong exercise is wrong in the same way.
+_MOST_FOLLOWED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """What is known of an exercise: its mistake and in which exercise that is rooted, its lines.
+
+    It `builds_on` exercises that are wrong as well.
+    """
+
+    mistake: Diagnosis | None
+    root: str
+    explained: Collection[str]
+    proved: Proved | None
+    way: StepComparison | None
+    builds_on: Sequence[str]
+
+
+class Reasons:
+    """Looks for what explains failures, from the first of them on; each exercise once.
+
+    Not the tests that were run are asked, but all that were frozen, on a copy of the student's
+    modules: one test alone tells what all of them do, and no other one meets what that leaves.
+    """
+
+    def __init__(self, root: Path, home: Home, patience: RepairBudget) -> None:
+        self._root = root
+        self._home = home
+        self._patience = patience
+        self._known = FrozenMistakes(home.cases.module)
+        self._inquiry: _Inquiry | None = None
+        self._reasons: dict[str, _Reason] = {}
+
+    def explain(self, item: pytest.Item, failure: Failure) -> None:
+        """Adds the mistake and the line to what is said of a test that failed.
+
+        Raises:
+            KeyboardInterrupt: at Ctrl-C; what was found until then is told.
+        """
+        said = failure.said
+        if said.status not in (Status.FAILED, Status.ERROR) or is_debugged():
+            return
+        if self._inquiry is None:
+            self._inquiry = _Inquiry(self._root, self._home, self._known, self._patience)
+        inquiry = self._inquiry
+        try:
+            inquiry.begin(item)
+            if said.exercise not in self._reasons:
+                self._reasons[said.exercise] = inquiry.reason(said.exercise)
+            if not self._depends(inquiry.depends, failure):
+                self._add(self._reasons[said.exercise], failure)
+            failure.was_hurried = not inquiry.is_complete
+        except KeyboardInterrupt:
+            failure.was_hurried = True
+            raise
+
+    def _depends(self, depends: Dependence, failure: Failure) -> bool:
+        """Whether a test depends on earlier calls: then that is told, as far as it was seen."""
+        said = failure.said
+        if said.id not in depends.concerned:
+            return False
+        advice, _, failure.line = depends.in_words(said.id).partition("\n")
+        line = depends.lines.get(said.id)
+        places = () if line is None else ((line.file, line.line),)
+        # What else is said of an exception is about what was left, not about this call.
+        is_raised = said.status is Status.ERROR
+        message = said.headline if is_raised else said.message
+        failure.said = dataclasses.replace(said, message=message, places=places, advice=advice)
+        return True
+
+    def _add(self, reason: _Reason, failure: Failure) -> None:
+        said, proved = failure.said, reason.proved
+        words = "" if proved is None else proved.in_words(said.id, shown=self._home.shows_edits)
+        mended = proved.mended if proved is not None and said.id in proved.passing else None
+        if words and mended is None:
+            said = dataclasses.replace(said, message=f"{said.message}\n{words}")
+        # What mends a test is mended by undoing the exercise's mistake; so is its gradient.
+        undone = mended is not None and not mended.besides
+        follows = undone or (said.aspect is Aspect.GRADIENTS and not said.is_apart)
+        explains = follows or said.id in reason.explained
+        mistake = reason.mistake if explains else None
+        if mistake is not None and reason.root != said.exercise:
+            failure.more.append(f"The same mistake as in {reason.root}: mend it there first.")
+        advice, places = "", said.places
+        if mended is not None:
+            advice, _, failure.line = words.partition("\n")
+            places = tuple((place.file, place.line) for place in mended.places)
+        elif reason.way is not None:
+            failure.more += filter(None, [reason.way.in_words(said.id)])
+            places = places or tuple(_strange(reason.way, said.id))
+        is_bare = mistake is None and mended is None and not said.is_apart
+        if is_bare and said.status is Status.FAILED:
+            failure.builds_on = list(reason.builds_on)
+            failure.more += (
+                f"{one} is wrong as well: begin there." for one in reason.builds_on[:1]
+            )
+        failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
+
+
+class _Inquiry:
+    """What a student's functions answer to all tests, and what follows from that."""
+
+    def __init__(
+        self, root: Path, home: Home, known: FrozenMistakes, patience: RepairBudget
+    ) -> None:
+        self._root = root
+        self._home = home
+        self._known = known
+        self._patience = patience
+        self._tests: Siblings = {}
+        self._rehearsed: dict[str, RerunAnswers] = {}
+        self.depends = Dependence()
+        self._findings: dict[str, Finding] = {}
+        self._bench: HomeBench | None = None
+        self._mending: HomeRepair | None = None
+        self._has_begun = False
+        self._followed = 0
+        self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was left out for want of time."""
+        is_whole = all(one.is_whole for one in self._rehearsed.values())
+        return is_whole and (self._mending is None or self._mending.is_complete)
+
+    def begin(self, item: pytest.Item) -> None:
+        """Asks what all tests beside one that failed ask, its own exercise's first."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        tests, member = siblings(item, self._home.exercises), membership(item)
+        if not any(tests.values()):
+            return
+        with contextlib.suppress(CannotCopy):
+            self._bench = HomeBench(self._root)
+        self._tests = tests
+        with self._asking() as ask:
+            made: list[Call] = []
+            self._rehearse(member.exercise if member else "", noting(ask, made))
+        asked = self._asked()
+        if self._bench is not None:
+            every = itertools.chain(*asked.values())
+            self.depends = self._bench.dependence(self._known, every, made)
+        seen = {
+            name: [*itertools.filterfalse(self.depends.holds, one.observations)]
+            for name, one in self._rehearsed.items()
+        }
+        self._findings = diagnose(self._known, seen)
+        if self._bench is not None:
+            asked = {
+                name: [one for one in own if not self.depends.holds(one.question)]
+                for name, own in asked.items()
+            }
+            self._mending = HomeRepair(self._bench, self._known, asked, self._patience)
+
+    def reason(self, exercise: str) -> _Reason:
+        """What is known of an exercise."""
+        rehearsed = self._rehearsed.get(exercise, RerunAnswers())
+        mended = self._mending.of(exercise) if self._mending is not None else None
+        proved = None if mended is None else self._proved(exercise, mended)
+        mended = None if proved is None else proved.mended
+        way = self._way(exercise, rehearsed) if mended is None else None
+        builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
+        finding = self._findings.get(exercise)
+        mistake = finding.diagnosis.mistake if finding else self._mistake_mended_by(mended)
+        if mistake is None:
+            return _Reason(None, exercise, (), proved, way, builds_on)
+        made_in = self._made_in(mistake)
+        also = mended.exercises if mended is not None else ()
+        root = next(one for one in self._rehearsed if one in (made_in, exercise, *also))
+        explained = finding.tests if finding else ()
+        told = self._findings[made_in].diagnosis
+        return _Reason(told, root, explained, proved, way, builds_on)
+
+    def _made_in(self, mistake: str) -> str:
+        """The first exercise with a mistake: the others only refer to what is said of it there."""
+        found = self._findings.items()
+        return next(name for name, one in found if one.diagnosis.mistake == mistake)
+
+    def _mistake_mended_by(self, mended: RepairedExercise | None) -> str | None:
+        """The one mistake that was found in the exercises which the same edit makes right."""
+        if mended is None or mended.besides:
+            return None
+        also = mended.exercises
+        found = {one.diagnosis.mistake for name, one in self._findings.items() if name in also}
+        return found.pop() if len(found) == 1 else None
+
+    def _rehearse(self, first: str, ask: Callable[[Call], Answer]) -> None:
+        end = time.monotonic() + self._patience.seconds
+        self._rehearsed = {exercise: RerunAnswers() for exercise in self._tests}
+        for exercise in sorted(self._tests, key=lambda name: name != first):
+            own = self._tests[exercise]
+            self._rehearsed[exercise] = rerun(own, self._home.bench, ask, end)
+
+    def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
+        """Where an exercise can be mended, once its failed tests were run with the edit."""
+        bench = self._bench
+        assert bench is not None
+        failed = self._rehearsed[exercise].failed - self.depends.concerned
+        own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
+
+        def passing(changes: Changes) -> set[str]:
+            if not is_made(bench.try_edits, changes):
+                return set()
+            with self._asking() as ask:
+                return {one.nodeid for one in own if passes(one, self._home.bench, ask)}
+
+        try:
+            return proved(mended, {one.nodeid for one in own}, passing)
+        except (MemoryError, TooLong):
+            return None
+        finally:
+            is_made(bench.try_edits, {})
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[Callable[[Call], Answer]]:
+        """A way to ask the copy, or where there is none the student's functions themselves."""
+        if self._bench is None:
+            with quietly():
+                yield DirectCalls(self._home.calls.adapters, self._root, limit=self._limit)
+            return
+        functions = SimpleNamespace(**self._bench.functions)
+        with self._bench.in_place():
+            yield DirectCalls(functions, self._root, limit=self._limit)
+
+    def _way(self, exercise: str, rehearsed: RerunAnswers) -> StepComparison | None:
+        """How far a call of it is right."""
+        if self._followed >= _MOST_FOLLOWED:
+            return None
+        answers = [*itertools.filterfalse(self.depends.holds, rehearsed.observations)]
+        seen, failed = {exercise: answers}, {exercise: rehearsed.failed}
+        with self._asking() as ask:
+            way = compare_steps(self._known, ask, seen, failed).get(exercise)
+        self._followed += way is not None
+        return way
+
+    def _asked(self) -> Mapping[str, Sequence[CheckedCall]]:
+        """By exercise, in the assignment's order, the plain calls whose right answer is known."""
+        asked: dict[str, list[CheckedCall]] = {}
+        for exercise, rehearsed in self._rehearsed.items():
+            own = asked.setdefault(exercise, [])
+            for one in rehearsed.observations:
+                right = is_right(self._known, one)
+                if right or self._is_wrong(one, rehearsed):
+                    question = Question(one.test, one.number, one.aspect, one.call)
+                    own.append(CheckedCall(exercise, question, bool(right)))
+            known = filter(self._is_known, rehearsed.raised)
+            own += [that_raised(self._known, exercise, question) for question in known]
+        return asked
+
+    def _is_wrong(self, one: Observation, rehearsed: RerunAnswers) -> bool:
+        return one.test in rehearsed.failed and is_right(self._known, one) is False
+
+    def _is_known(self, question: Question) -> bool:
+        nothing = torch.empty(0)
+        seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
+        return self._known.right(seen) is not None
+
+
+def _is_silent(test: pytest.Function) -> bool:
+    """Whether a test tells no answers, and was not rehearsed."""
+    member = membership(test)
+    return member is not None and member.aspect in NOT_TELLING
+
+
+def _strange(way: StepComparison, test: str) -> Iterator[Place]:
+    line = way.line_of(test)
+    if line is not None:
+        yield line.file, line.line

@@ -1,0 +1,144 @@
+"""A submission as bytes, to be graded on a machine that does not share this one's disk."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from grader.core.submission import Unreadable
+from grader.intake.archives.archive import archive_errors
+from grader.intake.archives.formats import member_parts, unpack_tar
+from grader.intake.copying.folder import copy_folder
+from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
+from grader.intake.copying.open_folder import OpenFolder, chunks
+from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.entry import Entry, size_in_words
+from grader.intake.platforms.handed_in import HandedIn, handed_in
+
+
+class Bundle:
+    """A tar that is being made; a context manager, after which `content` holds its bytes.
+
+    What it holds of a file is its path and its bytes.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = io.BytesIO()
+        # Source code shrinks to a third at the lowest level, and the higher ones cost far more.
+        self._tar = tarfile.open(  # noqa: SIM115  # closed on leaving this one
+            fileobj=self._buffer,
+            mode="w:gz",
+            compresslevel=1,
+            format=tarfile.GNU_FORMAT,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._tar.close()
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the tar, once it is whole."""
+        return self._buffer.getvalue()
+
+    def add(self, parts: Sequence[str], content: bytes) -> None:
+        """Adds a file under a path of folders and a name."""
+        member = tarfile.TarInfo("/".join(parts))
+        member.size = len(content)
+        self._tar.addfile(member, io.BytesIO(content))
+
+
+_NAMELESS = "submission"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionPackage:
+    """What of a submission would be copied: the bytes of a file, or of a tar of a folder.
+
+    `name` is what the file or folder is called. `left_out` are sentences on what does not travel;
+    `refused` says why nothing of it does.
+    """
+
+    name: str
+    is_folder: bool = False
+    content: bytes = b""
+    left_out: tuple[str, ...] = ()
+    refused: str = ""
+
+
+def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage:
+    """The submission as a parcel, no larger than what may be handed in.
+
+    Raises CopyFailed when the pieces of a download could not be laid together.
+    """
+    try:
+        with handed_in(entry) as handed:
+            return _packed(handed, limits)
+    except Unreadable as problem:
+        return SubmissionPackage(_NAMELESS, refused=str(problem))
+
+
+def unpack(parcel: SubmissionPackage, name: str, into: Path) -> Entry:
+    """The submission called `name` as it was packed, laid into the empty folder `into`.
+
+    Raises CopyFailed when it could not be written.
+    """
+    place, refused = into / parcel.name, parcel.refused
+    if parcel.is_folder:
+        try:
+            with archive_errors():
+                unpack_tar(io.BytesIO(parcel.content), PrivateCopy(place), DEFAULT_LIMITS)
+        except Unreadable as problem:
+            refused = str(problem)
+    elif not refused:
+        place = into / "file" / parcel.name
+        PrivateCopy(place.parent).write([parcel.name], [parcel.content])
+    return Entry(name, place, left_out=parcel.left_out, refused=refused)
+
+
+def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
+    name = handed.name if handed.name not in ("", "..") else _NAMELESS
+    if not isinstance(handed.source, OpenFolder):
+        try:
+            content = b"".join(chunks(handed.source, limits.archive + 1))
+        except OSError as error:
+            raise Unreadable(f"it cannot be read: {error.strerror}") from error
+        if len(content) > limits.archive:
+            raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
+        return SubmissionPackage(name, False, content, handed.left_out)
+    with Bundle() as bundle:
+        admission = copy_folder(handed.source, _Portable(bundle), limits)
+    return SubmissionPackage(name, True, bundle.content, (*handed.left_out, *admission.notes()))
+
+
+class _Portable:
+    """A bundle that takes only the names which mean the same wherever it is unpacked."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
+        try:
+            if member_parts("/".join(parts)) != tuple(parts):
+                return False
+        except Unreadable:
+            return False
+        self._bundle.add(parts, b"".join(chunks))
+        return True
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """A file whose chunks raised was never added."""

@@ -1,0 +1,349 @@
+"""The people of a course, from a roster, and whose submissions these are."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.core.refusal import Refusal
+from grader.core.submission import Author
+from grader.intake.copying.limits import MIB
+from grader.intake.copying.open_folder import read_bounded
+from grader.intake.entry import Discovery, Entry, printable, several
+
+_LARGEST = 16 * MIB
+_DELIMITERS = ",;\t|"
+_HEADER_WITHIN = 10  # rows; some tables have a title above
+_NAMES = ("name", "fullname", "student", "studentname", "displayname", "sortablename")
+_FIRST_NAMES = ("firstname", "givenname", "givennames", "forename", "first", "vorname")
+_LAST_NAMES = ("lastname", "surname", "familyname", "last", "nachname")
+_EMAILS = ("email", "emailaddress", "emailadresse", "mail", "studentemail", "schoolemail")
+# The first of these that a table has is what its people are known by.
+_IDS = (
+    *("id", "userid", "canvasid", "canvasuserid", "identifier", "sid", "studentid", "studentno"),
+    *("studentnumber", "sisuserid", "sisid", "idnumber", "matriculationnumber", "matrikelnummer"),
+    *("netid", "sisloginid", "loginid", "login", "username", "user", "account"),
+    *("githubusername", "githublogin", "githubuser", "githubaccount", "githubhandle", "github"),
+)
+_KNOWN = {*_NAMES, *_FIRST_NAMES, *_LAST_NAMES, *_EMAILS, *_IDS}
+_STAFF = re.compile(r"instructor|teacher|assistant|\bta\b|reader|observer|designer|staff|grader")
+_NUMBERED = re.compile(r"\D+\s(\d{1,18})")  # Moodle's `Participant 1234`, in any language
+
+
+class BadRoster(Refusal, ValueError):
+    """The roster cannot be used; the text is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Someone on the roster; `ids` are pairs of column and id, the preferred ones first."""
+
+    name: str
+    email: str
+    ids: tuple[tuple[str, str], ...]
+
+    def as_author(self, column: str | None = None) -> Author:
+        """The person with the id from a column, or else with the first one."""
+        first = next((value for _, value in self.ids), "")
+        return Author(self.name, dict(self.ids).get(column or "", first), self.email)
+
+
+def read_roster(path: Path) -> tuple[Person, ...]:
+    """The people in a CSV file, each once; what a platform adds to its own exports is left out.
+
+    Headers may be written in many ways; commas, semicolons or tabs separate; UTF-8, UTF-16 and
+    Windows' own encoding are read.
+
+    Raises:
+        BadRoster: if it cannot be read, names no column that is known, or holds nobody.
+    """
+    rows = _rows(path)
+    first = enumerate(rows[:_HEADER_WITHIN])
+    header = next((number for number, row in first if _known_columns(row)), None)
+    if header is None:
+        there = several([cell for cell in rows[0] if cell])
+        raise BadRoster(
+            f"{_shown(path)} has no column for names, e-mail addresses or ids, only {there}: call "
+            "one of its columns name, email or id"
+        )
+    columns = {name: place for place, name in reversed([*enumerate(map(_column, rows[header]))])}
+    people = [_person(row, columns) for row in rows[header + 1 :]]
+    unique = tuple(dict.fromkeys(person for person in people if person is not None))
+    if not unique:
+        raise BadRoster(f"{_shown(path)} has a header and nobody below it")
+    return unique
+
+
+def _column(header: str) -> str:
+    """A header as it is compared: without case, spaces and punctuation."""
+    return re.sub(r"[\W_]", "", header.casefold())
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """The rows that are not empty."""
+    text = _text(path)
+    try:
+        tables = (_table(text, delimiter) for delimiter in _DELIMITERS)
+        rows = max(
+            tables, key=lambda rows: max(map(_known_columns, rows[:_HEADER_WITHIN]), default=0)
+        )
+    except csv.Error as error:
+        raise BadRoster(f"{_shown(path)} is no CSV: {error}") from error
+    if not rows:
+        raise BadRoster(f"{_shown(path)} is empty: a roster has a row for each person")
+    return rows
+
+
+def _table(text: str, delimiter: str) -> list[list[str]]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    cells = ([printable(cell.strip()) for cell in row] for row in rows)
+    return [row for row in cells if any(row)]
+
+
+def _known_columns(row: Sequence[str]) -> int:
+    return len({*map(_column, row)} & _KNOWN)
+
+
+def _text(path: Path) -> str:
+    try:
+        content = read_bounded(path.resolve(), _LARGEST + 1)
+    except OSError as error:
+        raise BadRoster(f"{_shown(path)} cannot be read: {error.strerror}") from error
+    if len(content) > _LARGEST:
+        raise BadRoster(f"{_shown(path)} is larger than {_LARGEST // MIB} MB, and no roster")
+    if content.startswith(b"PK"):
+        raise BadRoster(f"{_shown(path)} is a spreadsheet or a zip: save the roster as CSV")
+    encodings = ["utf-16"] if content[:2] in (b"\xff\xfe", b"\xfe\xff") else ["utf-8-sig", "cp1252"]
+    for encoding in encodings:
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return text
+    raise BadRoster(f"{_shown(path)} is no text: save the roster as CSV in UTF-8")
+
+
+def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:
+    """The person in a row; None of rows that Canvas adds, of staff, and of empty ones."""
+
+    def cell(names: Sequence[str]) -> str:
+        places = (columns[name] for name in names if name in columns)
+        return next((row[place] for place in places if place < len(row) and row[place]), "")
+
+    if "points possible" in row[0].casefold() or _STAFF.search(cell(("role", "roles")).casefold()):
+        return None
+    ids = tuple((name, _id(value)) for name in _IDS if (value := cell((name,))))
+    name = " ".join(filter(None, (cell(_FIRST_NAMES), cell(_LAST_NAMES)))) or cell(_NAMES)
+    email = cell(_EMAILS) or next((value for _, value in ids if "@" in value), "")
+    if name in ("Student, Test", "Test Student") or not (name or email or ids):
+        return None
+    return Person(name, email, ids)
+
+
+def _id(value: str) -> str:
+    numbered = _NUMBERED.fullmatch(value)
+    return numbered[1] if numbered else value
+
+
+def _shown(path: Path) -> str:
+    return printable(str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """The entries with what the roster knows of their authors, and what came of the comparison.
+
+    `people` is how many the roster lists; `absentees` handed in nothing; `strangers` are the names
+    of submissions that belong to nobody on it; `notes` are sentences on what is not plain.
+    """
+
+    entries: tuple[Entry, ...]
+    people: int
+    absentees: tuple[Author, ...] = ()
+    strangers: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def applied_to(self, discovery: Discovery) -> Discovery:
+        """What was found, with what is known now of who handed it in."""
+        unsure = tuple((name, "by nobody who is surely on the roster") for name in self.strangers)
+        return dataclasses.replace(
+            discovery, entries=self.entries, absentees=self.absentees, unsure=unsure
+        )
+
+
+def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution:
+    """Finds each submission's people on the roster, by e-mail address, id or name.
+
+    Where a platform told no more than an id, the submission's name is looked for. What fits several
+    people, or one by the id and another by the name, is nobody's: no grade goes to a stranger.
+    """
+    directory = _Directory(people)
+    entries = directory.with_accounts(entries)
+    found = [directory.authors_of(entry) for entry in entries]
+    known = {person for own in found for person in own.values() if person is not None}
+    columns = Counter(
+        column
+        for own in found
+        for author, person in own.items()
+        if person is not None and (column := _id_column(author, person)) is not None
+    )
+    column = next((name for name, _ in columns.most_common(1)), None)
+    attributed = tuple(
+        dataclasses.replace(entry, authors=_authors(own, column))
+        for entry, own in zip(entries, found, strict=True)
+    )
+    strangers = tuple(
+        entry.name for entry, own in zip(entries, found, strict=True) if not any(own.values())
+    )
+    notes = tuple(_doubts(entries, found))
+    if not known:
+        return Attribution(attributed, len(people), (), strangers, notes)
+    absentees = tuple(person.as_author(column) for person in people if person not in known)
+    return Attribution(attributed, len(people), absentees, strangers, notes)
+
+
+class _Directory:
+    """The people of a roster by what they are known by; each key with all whom it fits."""
+
+    def __init__(self, people: Sequence[Person]) -> None:
+        self._emails: defaultdict[str, list[Person]] = defaultdict(list)
+        self._ids: defaultdict[str, list[Person]] = defaultdict(list)
+        self._names: defaultdict[str, list[Person]] = defaultdict(list)
+        self._accounts: defaultdict[str, list[Person]] = defaultdict(list)
+        for person in people:
+            self._emails[person.email.casefold()].append(person)
+            self._accounts[person.email.casefold().partition("@")[0]].append(person)
+            for value in {value.casefold() for _, value in person.ids}:
+                self._ids[value].append(person)
+            for key in set(_rotations(person.name)):
+                self._names[key].append(person)
+
+    def authors_of(self, entry: Entry) -> dict[Author, Person | None]:
+        """The submission's authors, each with the person on the roster, if that is certain."""
+        if not entry.authors:
+            person = self._by_label(entry.name)
+            return {} if person is None else {Author(): person}
+        return {author: self._by_author(author) for author in entry.authors}
+
+    def _by_author(self, author: Author) -> Person | None:
+        """The person whom the strongest identifier fits, if no weaker one speaks against it.
+
+        An address that nobody on the roster has speaks against everybody who has one.
+        """
+        by_email = self._emails.get(author.email.casefold(), []) if author.email else []
+        by_id = self._ids.get(author.id.casefold(), []) if author.id else []
+        by_name = self._names.get(_squashed(author.name), []) if author.name else []
+        found = [people for people in (by_email, by_id, by_name) if people]
+        fits_all = [
+            person for person in (found[0] if found else ()) if all(person in p for p in found)
+        ]
+        person = _only(fits_all)
+        is_contradicted = person is not None and author.email and person.email and not by_email
+        return None if is_contradicted else person
+
+    def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries, of clones with the account that follows the assignment's name.
+
+        That name may have hyphens, and so may accounts: it is what all clones begin with and most
+        accounts on the roster follow. Each account is all that follows it, never a part of that.
+        """
+        clones = [entry for entry in entries if _is_clone(entry)]
+        first = clones[0].name if clones else ""
+        prefixes = [first[: hyphen.end()] for hyphen in re.finditer("-", first)]
+        shared = [one for one in prefixes if all(entry.name.startswith(one) for entry in clones)]
+        known = {
+            prefix: sum(entry.name[len(prefix) :].casefold() in self._ids for entry in clones)
+            for prefix in shared
+        }
+        if not any(known.values()):
+            return [*entries]
+        prefix = max(shared, key=lambda one: (known[one], -len(one)))
+        return [
+            dataclasses.replace(entry, authors=(Author(id=entry.name[len(prefix) :]),))
+            if _is_clone(entry)
+            else entry
+            for entry in entries
+        ]
+
+    def _by_label(self, label: str) -> Person | None:
+        """The person whose id, address, account or name the submission is called by."""
+        whole = label.casefold()
+        for people in (self._ids, self._emails, self._accounts):
+            if whole in people:
+                return _only(people[whole])
+        return _only(self._names.get(_squashed(label), []))
+
+
+def _is_clone(entry: Entry) -> bool:
+    """Whether no more is known of its author than how its name ends, after a hyphen."""
+    authors = entry.authors
+    only_id = len(authors) == 1 and authors[0] == Author(id=authors[0].id)
+    return only_id and entry.name.endswith(f"-{authors[0].id}")
+
+
+def _only(people: Sequence[Person]) -> Person | None:
+    return people[0] if len(people) == 1 else None
+
+
+def _authors(own: dict[Author, Person | None], column: str | None) -> tuple[Author, ...]:
+    """The authors, with what the roster knows of them beside what the platform told."""
+    return tuple(
+        author if person is None else _completed(author, person.as_author(column))
+        for author, person in own.items()
+    )
+
+
+def _completed(author: Author, listed: Author) -> Author:
+    return Author(listed.name or author.name, author.id or listed.id, listed.email or author.email)
+
+
+def _id_column(author: Author, person: Person) -> str | None:
+    """The column of the roster that holds the id by which the platform knows the person."""
+    same = (name for name, value in person.ids if value.casefold() == author.id.casefold())
+    return next(same, None)
+
+
+def _doubts(
+    entries: Sequence[Entry], found: Sequence[dict[Author, Person | None]]
+) -> Iterator[str]:
+    """What an instructor should look at: groups known in part, and people with two submissions."""
+    submissions: defaultdict[Person, list[str]] = defaultdict(list)
+    for entry, own in zip(entries, found, strict=True):
+        unknown = [
+            author.name or author.email or author.id for author in own if own[author] is None
+        ]
+        if unknown and len(unknown) < len(own):
+            yield f"Not on the roster: {several(unknown)}, of {entry.name}."
+        for person in own.values():
+            if person is not None:
+                submissions[person].append(entry.name)
+    for person, names in submissions.items():
+        if len(names) > 1:
+            who = person.as_author()
+            yield f"{who.name or who.email or who.id} has several submissions: {several(names)}."
+
+
+def _rotations(name: str) -> Iterator[str]:
+    """The name squashed, from each of its words on: platforms differ in which comes first."""
+    words = _words(name)
+    for first in range(len(words)):
+        yield "".join((*words[first:], *words[:first]))
+
+
+def _squashed(name: str) -> str:
+    return "".join(_words(name))
+
+
+def _words(name: str) -> list[str]:
+    """The words in small letters, without accents, punctuation and numbers."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    letters = "".join(char for char in plain if not unicodedata.combining(char))
+    return re.findall(r"[^\W\d_]+", letters.replace("'", "").replace("’", ""))

@@ -1,0 +1,164 @@
+"""The text of a cause: in a line, or in a paragraph, and the remarks on passed tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+
+from grader.core.causes import Cause, FailedTest, causes
+from grader.core.points import OF_THE_VALUES, hundredths, points_of, total
+from grader.core.text import first_line, one_line, plain, points
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
+
+_LONGEST = 300
+_NAMES = 8
+
+
+def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
+    """Why tests did not pass, in the order of their exercises; what is missing comes last.
+
+    What other tests count less because an exercise's values are wrong is lost by what makes these
+    wrong.
+    """
+    judged, failed, lessened = list(verdicts), [], Counter[str]()
+    for verdict in judged:
+        if verdict.status is not Status.PASSED:
+            failed.append(FailedTest.of(verdict))
+        elif OF_THE_VALUES in (verdict.message or ""):
+            lessened[verdict.exercise] += hundredths(verdict.max_score - verdict.score)
+    for place, test in enumerate(failed):
+        if test.aspect is Aspect.VALUES and test.exercise in lessened:
+            more = points_of(lessened.pop(test.exercise))
+            failed[place] = replace(test, lost=total((test.lost, more)))
+    return causes(failed, [verdict.exercise for verdict in judged])
+
+
+def title(cause: Cause, longest: int = _LONGEST) -> str:
+    """The sentence, and the id of the mistake beside it."""
+    said = one_line(cause.sentence, longest)
+    if cause.shown.status is Status.NOT_GRADED:
+        said = f"Not graded, which costs nothing: {said}"
+    return f"{said} [{one_line(cause.id)}]" if cause.id else said
+
+
+def paragraph(cause: Cause) -> Iterator[str]:
+    """What there is to read below the title: the hint, one message in full, and the line."""
+    if cause.hint:
+        yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)
+    below = message_below(cause)
+    named = [f"{file}, line {line}" for file, line in cause.shown.places]
+    if cause.lines and not any(place in below for place in named):
+        yield f"at {one_line(cause.lines, _LONGEST)}"
+    if below:
+        yield plain(below)
+
+
+def message_below(cause: Cause) -> str:
+    """The message of the test that is told; without its first line, if that is the title."""
+    if cause.mistake is not None or len(cause.sentence) > _LONGEST:
+        return cause.shown.message
+    return cause.shown.message.partition("\n")[2]
+
+
+def extent(cause: Cause) -> str:
+    """What it fails, that at the root first: "13 tests of run_x; also fails run_y: 97 tests"."""
+    if cause.shown.status is Status.MISSING:
+        return f"{listed(cause.exercises, _NAMES)}: {tests(len(cause.tests))}"
+    root, *others = cause.exercises
+    own = sum(test.exercise == root for test in cause.tests)
+    said = f"{tests(own)} of {one_line(root)}"
+    if not others:
+        return said
+    return f"{said}; also fails {listed(others, _NAMES)}: {tests(len(cause.tests) - own)}"
+
+
+def cost(cause: Cause) -> str:
+    """The points that its tests cost, in parentheses; "" if these are none."""
+    lost = points(cause.lost)
+    return "" if lost == "0" or cause.shown.status is Status.NOT_GRADED else f"(-{lost} points)"
+
+
+def is_of_values(cause: Cause) -> bool:
+    """Whether plain answers are wrong, which counts most."""
+    return any(test.aspect is Aspect.VALUES for test in cause.tests)
+
+
+def listed(exercises: Iterable[str], most: int) -> str:
+    """The names of exercises, so many of them: "run_x, run_y and 3 more"."""
+    names = [one_line(name) for name in exercises]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def tests(number: int) -> str:
+    """So many tests, in words."""
+    return "1 test" if number == 1 else f"{number} tests"
+
+
+_CAUSES = 3
+_FEW_NAMES = 2
+_SHORT = 200
+
+
+def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
+    """What went wrong, in sentences: "Your scores are not scaled [no-scale]: run_x, run_y".
+
+    First what makes plain answers wrong, and of that what is at the root. `found` are the causes,
+    where they are known already.
+    """
+    if grade.status is not GradeStatus.GRADED:
+        return one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)
+    found = causes_of(grade.tests) if found is None else found
+    if not found:
+        if grade.message and grade.score < grade.max_score:
+            return one_line(first_line(grade.message), _SHORT)
+        return "everything right"
+    ranked = sorted(found, key=lambda cause: not is_of_values(cause))
+    wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
+    phrases = [_in_a_phrase(cause, wrong) for cause in ranked[:_CAUSES]]
+    if more := len(ranked) - _CAUSES:
+        phrases += [f"and {more} more cause{'s' if more > 1 else ''}"] * (more > 0)
+    if grade.notes and any(cause.is_absence for cause in found):
+        phrases.append(one_line(grade.notes[0], _SHORT))
+    return "; ".join(phrases)
+
+
+def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
+    """The sentence, with the id beside it, the line, and the exercises.
+
+    Values are right only of exercises that are not among the `wrong` ones for another cause.
+    """
+    said = one_line(cause.sentence, _SHORT).removesuffix(".")
+    if cause.shown.status is Status.MISSING and len(cause.exercises) > 1:
+        return said
+    if cause.mistake is None and cause.shown.status is Status.FAILED:
+        said, _, _ = said.partition(";")  # that so many numbers are wrong, not which is the worst
+    if cause.shown.status is Status.NOT_GRADED:
+        said = f"not graded: {said}"
+    place = f" ({one_line(cause.lines)})" if cause.lines and ";" not in cause.lines else ""
+    name = f" [{one_line(cause.id)}]" if cause.id else ""
+    exercises = listed(cause.exercises, _FEW_NAMES)
+    where = "" if exercises in said else f": {exercises}"
+    right = not is_of_values(cause) and wrong.isdisjoint(cause.exercises)
+    return f"{said}{place}{name}{where}" + (" (values right)" if right else "")
+
+
+WRONG_VALUES = "Of an exercise whose values are not all right, the other tests count less."
+
+
+def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """What was remarked on tests that passed, each line for itself, and on which."""
+    remarked: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.status is Status.PASSED and verdict.message:
+            for line in verdict.message.splitlines():
+                remarked.setdefault(line, []).append(verdict)
+    return remarked
+
+
+def notes_in_short(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """The same, but that an exercise's values are not all right is told once, and of no test."""
+    found = notes(verdicts)
+    told = {note: noted for note, noted in found.items() if not note.endswith(OF_THE_VALUES)}
+    return told if len(told) == len(found) else {**told, WRONG_VALUES: []}

@@ -1,0 +1,355 @@
+"""A class as its page holds it: counts, and columns for the page's script."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.core.explanation import lack_in_words
+from grader.core.points import points_of
+from grader.core.submission import Author
+from grader.core.text import one_line
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility
+from grader.reports.pages.class_page.counts import MistakeCounts, ProblemCount
+from grader.reports.pages.submission_page.graded import Graded
+from grader.reports.standing import Standing
+from grader.reports.suite_quality import ErrorSpread, ExerciseTests
+from grader.results.decisions.settlement import Settlement, in_words
+
+# The walk takes time with the square of this.
+_BLOCK = 4096
+
+
+def by_similarity(patterns: Sequence[str], right: str) -> list[int]:
+    """The places of submissions in such an order, given a letter for each of a submission's tests.
+
+    It begins with who fails least, and goes on to the one nearest to the last each time. Near is
+    who fails the same tests: those whose letters are not among `right`.
+    """
+    places: dict[int, list[int]] = {}
+    for place, pattern in enumerate(patterns):
+        places.setdefault(_failing(pattern, right), []).append(place)
+    bits = sorted(places, key=lambda failing: (failing.bit_count(), failing))
+    ordered: list[int] = []
+    for first in range(0, len(bits), _BLOCK):
+        for failing in _walk(bits[first : first + _BLOCK]):
+            ordered += places[failing]
+    return ordered
+
+
+def _failing(pattern: str, right: str) -> int:
+    """A number with a bit for each test that is not right."""
+    return int("1" + "".join("0" if letter in right else "1" for letter in pattern), 2)
+
+
+def _walk(bits: Sequence[int]) -> list[int]:
+    """The numbers from the first to the one with fewest other bits that is left, and so on."""
+    here, *left = bits
+    order = [here]
+    while left:
+        distances = [(here ^ other).bit_count() for other in left]
+        here = left.pop(distances.index(min(distances)))
+        order.append(here)
+    return order
+
+
+BINS = 20
+# One letter for the outcome of a test; a test that a submission has no verdict for is a dot.
+LETTERS = {
+    Status.PASSED: "p",
+    Status.FAILED: "f",
+    Status.ERROR: "e",
+    Status.MISSING: "m",
+    Status.TIMEOUT: "t",
+    Status.CRASHED: "c",
+    Status.NOT_GRADED: "n",
+}
+_ABSENT = "."
+# Of a submission that could not be read no test says anything.
+_UNREADABLE = "u"
+# A test that passed and one that there was not are alike in that nothing went wrong.
+_ALIKE = "p."
+_LONGEST_NAME = 80
+_LONGEST_WORDS = 240
+_LONGEST_CHANGES = 600
+
+
+@dataclass(slots=True)
+class ExerciseCount:
+    """How a class stands in one exercise."""
+
+    name: str
+    max_score: float = 0.0
+    scores: list[float] = field(default_factory=list)
+    right: int = 0
+    half: int = 0
+    wrong: int = 0
+    missing: int = 0
+    unreadable: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The mean of the points."""
+        return statistics.fmean(self.scores) if self.scores else 0.0
+
+    def add(self, standing: Standing, score: float, max_score: float) -> None:
+        """Adds the standing of a submission that could be read; not graded ones are passed over."""
+        if standing is Standing.NOT_GRADED:
+            return
+        self.scores.append(score)
+        self.max_score = max(self.max_score, max_score)
+        match standing:
+            case Standing.FULL:
+                self.right += 1
+            case Standing.PARTIAL:
+                self.half += 1
+            case Standing.MISSING:
+                self.missing += 1
+            case _:
+                self.wrong += 1
+
+    def extend(self, later: ExerciseCount) -> None:
+        """Adds the submissions of a later stretch of the class."""
+        self.scores += later.scores
+        self.max_score = max(self.max_score, later.max_score)
+        self.right += later.right
+        self.half += later.half
+        self.wrong += later.wrong
+        self.missing += later.missing
+        self.unreadable += later.unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class ClassEntry:
+    """One submission in the list of the class; `status` is not graded where a test was not.
+
+    `score` is what it gets in the end, `machine` what its tests gave; `changed` says why they
+    differ, `marks` what else to know of it. `counts` is false where another one was taken instead,
+    `is_settled` true where somebody decided about it. `keys` tell its people from others.
+    """
+
+    submission: str
+    name: str
+    page: str
+    status: GradeStatus
+    score: float
+    max_score: float
+    seconds: float
+    words: str
+    people: str
+    late: bool
+    machine: float = 0.0
+    changed: str = ""
+    marks: tuple[str, ...] = ()
+    undecided: str = ""
+    counts: bool = True
+    is_settled: bool = False
+    keys: tuple[Author, ...] = ()
+
+
+@dataclass(slots=True)
+class ClassData:
+    """The class, filled by one submission after the other."""
+
+    entries: list[ClassEntry] = field(default_factory=list)
+    exercises: dict[str, ExerciseCount] = field(default_factory=dict)
+    tally: MistakeCounts = field(default_factory=MistakeCounts)
+    notes: list[tuple[int, str]] = field(default_factory=list)
+    _tests: dict[str, Verdict] = field(default_factory=dict)
+    _outcomes: list[str] = field(default_factory=list)
+    _spreads: dict[str, ErrorSpread] = field(default_factory=dict)
+
+    def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
+        """Adds a submission, with what its people get."""
+        place, grade = len(self.entries), graded.grade
+        self.entries.append(_entry(graded, authors, settled))
+        self.notes += [(place, one_line(note, 300)) for note in grade.notes]
+        if grade.unexplained:
+            self.notes.append((place, one_line(lack_in_words(grade.unexplained), 300)))
+        for each in graded.exercises:
+            name = one_line(each.exercise)
+            count = self.exercises.setdefault(name, ExerciseCount(name))
+            if grade.status is GradeStatus.UNREADABLE:
+                count.unreadable += 1
+            else:
+                count.add(each.standing, each.score, each.max_score)
+        if grade.status is GradeStatus.GRADED:
+            self.tally.add(place, graded)
+        self._outcomes.append(self._add_tests(grade))
+
+    def extend(self, later: ClassData) -> None:
+        """Adds a later stretch of the class: it is then as if each had been added here."""
+        place = len(self.entries)
+        self.entries += later.entries
+        self.notes += [(place + own, note) for own, note in later.notes]
+        for name, count in later.exercises.items():
+            self.exercises.setdefault(name, ExerciseCount(name)).extend(count)
+        self.tally.extend(later.tally, place)
+        for test, verdict in later._tests.items():
+            self._tests.setdefault(test, verdict)
+        self._outcomes += later._patterns(list(self._tests))
+        for test, spread in later._spreads.items():
+            self._spreads.setdefault(test, ErrorSpread(spread.exercise, test)).extend(spread)
+
+    def _add_tests(self, grade: Grade) -> str:
+        """The letters of the outcomes, in the order in which the tests were first seen."""
+        letters = {}
+        for test in grade.tests:
+            self._tests.setdefault(test.id, test)
+            is_read = grade.status is not GradeStatus.UNREADABLE
+            letters[test.id] = LETTERS[test.status] if is_read else _UNREADABLE
+            if test.measurement is not None:
+                if test.id not in self._spreads:
+                    self._spreads[test.id] = ErrorSpread(test.exercise, test.id)
+                self._spreads[test.id].add(test.status, test.measurement)
+        return "".join(letters.get(test, _ABSENT) for test in self._tests)
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of those that could be graded, and that count for somebody."""
+        return [
+            entry.score
+            for entry in self.entries
+            if entry.status is GradeStatus.GRADED and entry.counts
+        ]
+
+    def places(self, status: GradeStatus) -> list[int]:
+        """The places of the submissions with a status."""
+        return [place for place, entry in enumerate(self.entries) if entry.status is status]
+
+    def exercise_tests(self) -> list[ExerciseTests]:
+        """What the tests of each exercise make of the class, as far as it could be read."""
+        tests = self._ordered_tests()
+        told = {
+            (test, letter): self._tests[test]._replace(status=status)
+            for test in tests
+            for status, letter in LETTERS.items()
+        }
+        found: dict[str, ExerciseTests] = {}
+        for letters in self._patterns(tests):
+            own: dict[str, list[Verdict]] = {}
+            for test, letter in zip(tests, letters, strict=True):
+                if (test, letter) in told:
+                    own.setdefault(self._tests[test].exercise, []).append(told[test, letter])
+            for exercise, verdicts in own.items():
+                found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
+        return [*found.values()]
+
+    def columns(self, kinds: Sequence[ProblemCount]) -> dict[str, Any]:
+        """The class for the page's script, by columns: an array has no names to repeat."""
+        tests = self._ordered_tests()
+        numbers = {test: number for number, test in enumerate(tests)}
+        own = self._patterns(tests)
+        patterns: dict[str, int] = {}
+        for pattern in own:
+            patterns.setdefault(pattern, len(patterns))
+        exercises = list(self.exercises)
+        return {
+            "exercises": exercises,
+            "tests": [_test(self._tests[test], exercises) for test in tests],
+            **self._entry_columns(),
+            "patterns": list(patterns),
+            "pattern": [patterns[pattern] for pattern in own],
+            "similar": by_similarity(own, _ALIKE),
+            "kinds": [{"words": _option(kind), "who": kind.who} for kind in kinds],
+            "spreads": [
+                [numbers[test], spread.counts, _times(spread.right), _times(spread.wrong)]
+                for test, spread in self._spreads.items()
+            ],
+        }
+
+    def _entry_columns(self) -> dict[str, Any]:
+        return {
+            "names": [entry.name for entry in self.entries],
+            "pages": [entry.page for entry in self.entries],
+            "statuses": "".join(entry.status.value[0] for entry in self.entries),
+            "scores": [round(entry.score, 2) for entry in self.entries],
+            "most": [round(entry.max_score, 2) for entry in self.entries],
+            "seconds": [round(entry.seconds, 2) for entry in self.entries],
+            "words": [entry.words for entry in self.entries],
+            "people": [entry.people for entry in self.entries],
+            "machine": [round(entry.machine, 2) for entry in self.entries],
+            "changed": [entry.changed for entry in self.entries],
+            "marks": [[*entry.marks] for entry in self.entries],
+            "late": [place for place, entry in enumerate(self.entries) if entry.late],
+        }
+
+    def _patterns(self, tests: Sequence[str]) -> list[str]:
+        """The letters of each submission's outcomes, in the order of `tests`."""
+        seen = {test: number for number, test in enumerate(self._tests)}
+        order = [seen.get(test, len(seen)) for test in tests]
+        whole = (letters.ljust(len(seen) + 1, _ABSENT) for letters in self._outcomes)
+        return ["".join([letters[number] for number in order]) for letters in whole]
+
+    def _ordered_tests(self) -> list[str]:
+        """The tests by exercise, as the exercises come; they were added as each grade has them."""
+        order = {name: number for number, name in enumerate(self.exercises)}
+        return sorted(self._tests, key=lambda t: order[one_line(self._tests[t].exercise)])
+
+
+def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
+    """The entry of a submission; of members with different points, it has the first one's."""
+    grade = graded.grade
+    people = ", ".join(person_in_words(author) for author in authors)
+    own = settled[0] if settled else None
+    final = grade.score if own is None or own.final is None else own.final
+    changes = dict.fromkeys(
+        in_words(change) for one in settled for change in one.changes if not change.is_everybodys
+    )
+    sources = {source for one in settled for source in one.sources}
+    return ClassEntry(
+        submission=grade.submission,
+        name=one_line(grade.submission, _LONGEST_NAME),
+        page=graded.page,
+        status=grade.status if graded.complete else GradeStatus.NOT_GRADED,
+        score=final,
+        max_score=points_of(own.worth) if own else grade.max_score,
+        seconds=grade.duration_s,
+        words=one_line(graded.words, _LONGEST_WORDS),
+        people=one_line(people, _LONGEST_WORDS),
+        late=any(one.late for one in settled),
+        machine=points_of(own.machine) if own and own.machine is not None else final,
+        changed=one_line("; ".join(changes), _LONGEST_CHANGES),
+        marks=tuple(_marks(settled)),
+        undecided=own.undecided if own else "",
+        counts=bool(settled) and not all(one.excused for one in settled),
+        is_settled=bool(sources),
+        keys=tuple(a for one in settled for a in one.people if a.id or a.email),
+    )
+
+
+def _marks(settled: Sequence[Settlement]) -> Iterator[str]:
+    if not settled:
+        yield "not counted"
+    elif all(one.excused for one in settled):
+        yield "excused"
+    if len({one.final for one in settled}) > 1:
+        yield "members differ"
+
+
+def person_in_words(author: Author) -> str:
+    """A person's name, or whatever else is known of them."""
+    return one_line(author.name or author.email or author.id)
+
+
+def _option(kind: ProblemCount) -> str:
+    """What a kind is called where one is chosen of many: the sentence, the id beside it."""
+    return f"{one_line(kind.explanation, 80)} [{kind.words}]" if kind.explanation else kind.words
+
+
+def _test(verdict: Verdict, exercises: Sequence[str]) -> list[Any]:
+    return [
+        one_line(verdict.id.partition("::")[2] or verdict.id, 160),
+        exercises.index(one_line(verdict.exercise)),
+        str(verdict.aspect),
+        int(verdict.visibility is Visibility.HIDDEN),
+    ]
+
+
+def _times(ratio: float | None) -> float | None:
+    """An error as a multiple of what is allowed; -1 for one that no number tells."""
+    if ratio is None:
+        return None
+    return float(f"{ratio:.3g}") if ratio < float("inf") else -1.0

@@ -1,0 +1,307 @@
+"""A class, and what it is compared with: read, ranked, the most similar pairs read again."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from grader.core.assignment import Assignment
+from grader.core.refusal import Refusal
+from grader.core.scratch import new_scratch
+from grader.core.submission import Author, Unreadable
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.discovery import discover, single
+from grader.intake.entry import Entry, NothingToGrade, several
+from grader.reports.similarity.ranking import Pair, Passage, Ranking, passages, ranked
+from grader.reports.similarity.sources import ComparedSources, Numbers, Shelf, SourcesClient
+from grader.results.anonymous import Mask
+from grader.results.database import FILE
+from grader.results.results import Results
+from grader.results.store import Store
+
+
+class Numbered:
+    """Calls the class's submissions by their numbers, and others by some that are drawn at random.
+
+    The mask learns the names of these as well.
+    """
+
+    def __init__(self, mask: Mask) -> None:
+        self._mask = mask
+        self._drawn: set[str] = set()
+
+    def __call__(self, name: str, people: Sequence[Author], origin: str) -> str:
+        """What a submission of that name is called, given where it is from."""
+        if not origin:
+            return self._mask.labels[name]
+        while (label := f"No. {secrets.randbelow(900_000) + 100_000}") in self._drawn:
+            pass
+        self._drawn.add(label)
+        self._mask.add(name, people, label)
+        return label
+
+
+_HANDED_OUT = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
+_ADAPTERS = "adapters.py"
+
+
+# What a submission of that name, by these people, is called, given where it is from.
+Called = Callable[[str, Sequence[Author], str], str]
+
+
+def by_name(name: str, _people: Sequence[Author], _origin: str) -> str:
+    """What a submission is called where people may be named."""
+    return name
+
+
+class NotCompared(Refusal):
+    """The class cannot be compared; the text is one sentence that says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A submission of the class, or what it is compared with: what it is called, and where from.
+
+    `origin` is empty for the class's own.
+    """
+
+    name: str
+    origin: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """A pair with its code and the passages that both have."""
+
+    pair: Pair
+    one: Compared
+    other: Compared
+    sources: tuple[ComparedSources, ComparedSources]
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarPairs:
+    """The most alike pairs, first the most alike; what is usual in this class; and remarks.
+
+    `usual` is the median of how alike each submission's nearest is; `read` and `others` are how
+    many submissions of the class, and beside it, were compared.
+    """
+
+    pairs: tuple[SideBySide, ...]
+    usual: float
+    read: int
+    others: int
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Collection:
+    """What is compared, and what is to be said of what is not."""
+
+    called: Called
+    found: list[Compared] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def compare(
+    results: Results,
+    assignment: Assignment,
+    others: Sequence[Path] = (),
+    repositories: Sequence[Path] = (),
+    given: Sequence[Path] = (),
+    most: int = 30,
+    called: Called = by_name,
+    advance: Callable[[int, int], None] | None = None,
+) -> SimilarPairs:
+    """Compares the submissions of a class with each other, `others` and `repositories`.
+
+    `others` are results or folders of submissions, `repositories` folders or archives of code, and
+    `given` more of what the course handed out, beside the assignment's own files. `called` says
+    what submissions are called, and `advance` is told how many are read, of how many.
+
+    Raises:
+        NotCompared: if the class's submissions are gone, or something that was named is not there.
+        StoreError: if results cannot be read.
+    """
+    collection = _Collection(called)
+    _add_class(collection, results)
+    own = len(collection.found)
+    for other in others:
+        _add_others(collection, other)
+    for repository in repositories:
+        collection.found.append(Compared(repository.name, "repository", _single(repository)))
+    return _compared(collection, own, assignment, given, most, advance)
+
+
+def compare_entries(
+    entries: Sequence[Entry], assignment: Assignment, most: int = 30
+) -> SimilarPairs:
+    """Compares submissions with each other, whether they were graded or not.
+
+    Raises:
+        NotCompared: if this machine has no room to read them in.
+    """
+    found = [Compared(entry.name, "", entry) for entry in entries]
+    return _compared(_Collection(by_name, found), len(found), assignment, (), most, None)
+
+
+def _compared(
+    collection: _Collection,
+    own: int,
+    assignment: Assignment,
+    given: Sequence[Path],
+    most: int,
+    advance: Callable[[int, int], None] | None,
+) -> SimilarPairs:
+    handed_out = [assignment.root / part for part in _HANDED_OUT]
+    entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
+    with SourcesClient() as client, _shelf() as shelf:
+        known = [_read(client, entry) for entry in entries]
+        digests = frozenset(file.digest for one in known for file in one.files)
+        common = _together(sources.prints for sources in known)
+        prints = _read_all(client, collection, digests, shelf, advance)
+        ranking = ranked(prints, own, common, most)
+        pairs = [*_side_by_side(shelf, collection.found, ranking, common)]
+    usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
+    remarks = tuple(collection.remarks)
+    return SimilarPairs(tuple(pairs), usual, own, len(collection.found) - own, remarks)
+
+
+def _add_class(collection: _Collection, results: Results) -> None:
+    names = {outline.submission for outline in results.outlines()}
+    try:
+        there = _entries(results)
+    except NothingToGrade as error:
+        raise NotCompared(
+            f"the submissions of {results.folder} no longer lie where they were graded: {error}"
+        ) from error
+    collection.found += [
+        Compared(collection.called(entry.name, entry.authors, ""), "", entry)
+        for entry in there
+        if entry.name in names
+    ]
+    lacking = names - {entry.name for entry in there}
+    if gone := sorted(collection.called(name, (), "") for name in lacking):
+        collection.remarks.append(f"gone since they were graded, and not compared: {several(gone)}")
+
+
+def _add_others(collection: _Collection, folder: Path) -> None:
+    """Another class's submissions, be it by its results or where they lie."""
+    try:
+        is_results = (folder / FILE).exists()
+        there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
+    except NothingToGrade as error:
+        if not folder.exists():
+            raise NotCompared(str(error)) from error
+        collection.remarks.append(
+            f"{folder} was not compared, as its submissions no longer lie where they were graded "
+            f"({error}): name the folder or download that they lie in now"
+        )
+        return
+    own = {(one.entry.path, one.entry.pieces) for one in collection.found}
+    collection.found += [
+        Compared(collection.called(entry.name, entry.authors, folder.name), folder.name, entry)
+        for entry in there
+        if (entry.path, entry.pieces) not in own
+    ]
+
+
+def _entries(results: Results) -> tuple[Entry, ...]:
+    options = results.options() or {}
+    adapters = str(options.get("adapters", _ADAPTERS))
+    return discover([Path(path) for path in results.paths()], adapters).entries
+
+
+def _single(path: Path) -> Entry:
+    try:
+        return single(path)
+    except NothingToGrade as error:
+        raise NotCompared(str(error)) from error
+
+
+@contextlib.contextmanager
+def _shelf() -> Iterator[Shelf]:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(new_scratch())
+        except OSError as error:
+            raise NotCompared(f"nothing can be compared: {error}") from error
+        yield Shelf(folder)
+
+
+def _read_all(
+    client: SourcesClient,
+    collection: _Collection,
+    digests: frozenset[str],
+    shelf: Shelf,
+    advance: Callable[[int, int], None] | None,
+) -> list[Numbers]:
+    """The fingerprints of each submission, which is read once and kept on the shelf."""
+    prints: list[Numbers] = []
+    unread: list[str] = []
+    partly: list[str] = []
+    for place, one in enumerate(collection.found):
+        try:
+            sources = _read(client, one.entry, digests, shelf, place)
+        except Unreadable:
+            sources = ComparedSources()
+            unread.append(one.name)
+        partly += [one.name] * sources.partly
+        prints.append(sources.prints)
+        if advance is not None:
+            advance(len(prints), len(collection.found))
+    if unread:
+        collection.remarks.append(f"could not be read, and not compared: {several(unread)}")
+    if partly:
+        collection.remarks.append(
+            f"more code than is compared, and read in part: {several(partly)}"
+        )
+    return prints
+
+
+def _together(prints: Iterable[Numbers]) -> Numbers:
+    return np.unique(np.concatenate([*prints, np.empty(0, np.int64)]))
+
+
+def _side_by_side(
+    shelf: Shelf, found: Sequence[Compared], ranking: Ranking, common: Numbers
+) -> Iterator[SideBySide]:
+    given = frozenset(common.tolist())
+    for pair in ranking.pairs:
+        try:
+            sources = shelf.get(pair.one), shelf.get(pair.other)
+        except OSError as error:
+            raise NotCompared(f"nothing can be compared: {error}") from error
+        shared = passages(*sources, given, ranking.commonness)
+        yield SideBySide(pair, found[pair.one], found[pair.other], sources, tuple(shared))
+
+
+def _read(
+    client: SourcesClient,
+    entry: Entry,
+    given: frozenset[str] = frozenset(),
+    shelf: Shelf | None = None,
+    place: int = 0,
+) -> ComparedSources:
+    """The code of a submission; its texts as well go to its place on the shelf.
+
+    Raises:
+        Unreadable: if there is none that can be read.
+        NotCompared: if this machine has no room to read it in.
+    """
+    try:
+        with new_scratch() as into:
+            sources = client.read(entry, into, given, texts=shelf is not None)
+        if shelf is not None:
+            shelf.put(place, sources)
+        return sources
+    except (CopyFailed, OSError) as error:
+        raise NotCompared(f"nothing can be compared: {error}") from error

@@ -1,0 +1,261 @@
+"""Which tests tell submissions apart, and how near answers come to their tolerances."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.core.text import one_line
+from grader.core.verdict import Grade, GradeStatus, Measurement, Status, Verdict
+
+# An exercise that is graded by fewer tests which tell submissions apart is weakly graded.
+FEW = 2
+# So many who are right elsewhere speak against a test.
+_SEVERAL = 2
+_TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRASHED)
+
+
+@dataclass(slots=True)
+class ExerciseTests:
+    """What the tests of one exercise make of a class.
+
+    `passed` are the outcomes of each test, in the order of the submissions that tried the exercise;
+    `only` counts, by test, those that fail it and pass all others.
+    """
+
+    name: str
+    passed: dict[str, list[bool]] = field(default_factory=dict)
+    only: dict[str, int] = field(default_factory=dict)
+    tried: int = 0
+
+    def add(self, verdicts: Iterable[Verdict]) -> None:
+        """Adds a submission's verdicts; one that has nothing of the exercise tells nothing."""
+        verdicts = list(verdicts)
+        if not any(one.status in _TRIED for one in verdicts):
+            return
+        failed = [one.id for one in verdicts if one.status is not Status.PASSED]
+        for one in verdicts:
+            own = self.passed.setdefault(one.id, [True] * self.tried)
+            own.append(one.id not in failed)
+        self.tried += 1
+        if len(failed) == 1 and len(verdicts) > 1:
+            self.only[failed[0]] = self.only.get(failed[0], 0) + 1
+
+    @property
+    def telling(self) -> list[str]:
+        """The tests that some pass and others fail."""
+        return [test for test, own in self.passed.items() if any(own) and not all(own)]
+
+    @property
+    def hopeless(self) -> list[str]:
+        """The tests that nobody passes, though somebody passes another one."""
+        if not any(any(own) for own in self.passed.values()):
+            return []
+        return [test for test, own in self.passed.items() if not any(own)]
+
+
+def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
+    """The exercises of a class, in their order; only what was graded says anything."""
+    found: dict[str, ExerciseTests] = {}
+    for grade in grades:
+        if grade.status is not GradeStatus.GRADED:
+            continue
+        by_exercise: dict[str, list[Verdict]] = {}
+        for test in grade.tests:
+            by_exercise.setdefault(test.exercise, []).append(test)
+        for exercise, verdicts in by_exercise.items():
+            found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
+    return list(found.values())
+
+
+def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
+    """What speaks against the tests of each exercise; one sentence if nothing does."""
+    quiet = True
+    for one in exercises:
+        found = list(complaints(one))
+        if found:
+            quiet = False
+            yield f"{one_line(one.name)}, tried by {one.tried}:"
+            yield from (f"    {complaint}" for complaint in found)
+    if quiet:
+        yield "Every exercise is graded by several tests that tell submissions apart."
+
+
+def complaints(one: ExerciseTests) -> Iterator[str]:
+    """What speaks against the tests of an exercise."""
+    total = len(one.passed)
+    wrong = sum(not all(row) for row in zip(*one.passed.values(), strict=True))
+    if wrong and one.tried >= _SEVERAL and len(one.telling) < FEW:
+        which = ", ".join(map(_short, one.telling)) or "none"
+        yield f"of its {total} tests, {which} tells anybody apart"
+    for test, count in sorted(one.only.items(), key=lambda pair: -pair[1]):
+        if count >= _SEVERAL:
+            yield f"{_short(test)} fails for {count} who pass all other tests of the exercise"
+    for test in one.hopeless:
+        if one.tried >= _SEVERAL and test not in one.only:
+            yield f"{_short(test)} is passed by nobody: is it right, and is what it asks for said?"
+
+
+def _short(test: str) -> str:
+    return one_line(test.partition("::")[2] or test, 120)
+
+
+# A tolerance is sound if right answers stay below the first, and wrong ones above the second.
+NEAR, FAR = 0.3, 3.0
+# Powers of ten of error / allowed that have a place of their own in a histogram.
+_LOWEST, _HIGHEST = -4, 4
+_BOUNDS = [10.0**exponent for exponent in range(_LOWEST, _HIGHEST + 1)]
+_BARS = " ▁▂▃▄▅▆▇█"
+_PLAIN_BARS = " .:-=+*#@"
+
+
+@dataclass(slots=True)
+class ErrorSpread:
+    """The errors of a class in one test, as multiples of what is allowed.
+
+    `right` is the largest of those that passed, `wrong` the smallest of those that were outside the
+    tolerance; `counts` is how many answers there are by the power of ten, those of the ends with
+    all that lie beyond.
+    """
+
+    exercise: str
+    test: str
+    right: float | None = None
+    wrong: float | None = None
+    counts: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
+
+    def add(self, status: Status, measured: Measurement) -> None:
+        """Adds the verdict of one submission; one that failed for another reason is passed over."""
+        error = measured.error_over_tolerance
+        if status is Status.PASSED:
+            self.right = max(error, self.right or 0.0)
+        elif status is Status.FAILED and error > 1:
+            self.wrong = min(error, math.inf if self.wrong is None else self.wrong)
+        else:
+            return
+        self.counts[_place(error)] += 1
+
+    def extend(self, other: ErrorSpread) -> None:
+        """Adds the errors of another class in the same test."""
+        if other.right is not None:
+            self.right = max(other.right, self.right or 0.0)
+        if other.wrong is not None:
+            self.wrong = min(other.wrong, math.inf if self.wrong is None else self.wrong)
+        self.counts = [own + theirs for own, theirs in zip(self.counts, other.counts, strict=True)]
+
+    @property
+    def doubts(self) -> list[str]:
+        """What speaks against the tolerance."""
+        found = []
+        if self.right is not None and self.right > NEAR:
+            found.append(f"a right answer is at {_times(self.right)} of what is allowed")
+        if self.wrong is not None and self.wrong < FAR:
+            found.append(f"a wrong answer is at only {_times(self.wrong)}")
+        return found
+
+
+def spreads(grades: Iterable[Grade]) -> list[ErrorSpread]:
+    """The spread of errors in each test that compares numbers, in the order of the tests."""
+    found: dict[str, ErrorSpread] = {}
+    for grade in grades:
+        for test in grade.tests:
+            if test.measurement is not None:
+                spread = found.setdefault(test.id, ErrorSpread(test.exercise, test.id))
+                spread.add(test.status, test.measurement)
+    exercises = list(dict.fromkeys(spread.exercise for spread in found.values()))
+    return sorted(found.values(), key=lambda spread: exercises.index(spread.exercise))
+
+
+def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
+    """Prints a row for each test, then those whose tolerance is in doubt."""
+    found = spreads(grades)
+    if not found:
+        console.print("no test of these results has compared numbers")
+        return
+    console.print(_table(found, _bars_for(console.encoding)))
+    console.print(Text(_legend()))
+    doubtful = [spread for spread in found if spread.doubts]
+    for line in _verdicts(found, doubtful):
+        console.print(Text(line))
+
+
+def _bars_for(encoding: str) -> str:
+    """Blocks where the terminal's encoding has them, else ASCII."""
+    try:
+        _BARS.encode(encoding)
+    except UnicodeEncodeError:
+        return _PLAIN_BARS
+    return _BARS
+
+
+def _table(found: Sequence[ErrorSpread], bars: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("test", overflow="fold")
+    for heading in ("right", "wrong", "gap"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("errors", no_wrap=True)
+    exercise = None
+    for spread in found:
+        if spread.exercise != exercise:
+            exercise = spread.exercise
+            table.add_row(Text(one_line(exercise), style="bold"))
+        style = "red" if spread.doubts else ""
+        name = f"  {one_line(spread.test.partition('::')[2] or spread.test, 80)}"
+        drawn = histogram(spread.counts, bars)
+        cells = (_times(spread.right), _times(spread.wrong), _gap(spread), drawn)
+        table.add_row(Text(name, style=style), *(Text(cell, style=style) for cell in cells))
+    return table
+
+
+def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
+    """A bar for each power of ten, with a line at what is allowed."""
+    most = max(counts, default=0)
+    highest = len(levels) - 1
+    bars = [levels[math.ceil(highest * count / most)] if most else " " for count in counts]
+    allowed = -_LOWEST + 1
+    return f"{''.join(bars[:allowed])}|{''.join(bars[allowed:])}"
+
+
+def _place(error: float) -> int:
+    """The bar of an error: the lowest are below 10^-4, and from 1 on lies what is not allowed."""
+    return bisect.bisect_left(_BOUNDS, error)
+
+
+def _gap(spread: ErrorSpread) -> str:
+    """How many times farther off the nearest wrong answer is than the worst right one."""
+    if spread.right is None or spread.wrong is None:
+        return ""
+    if spread.right == 0 or math.isinf(spread.wrong):
+        return "∞"
+    return _times(spread.wrong / spread.right)
+
+
+def _times(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
+    return "∞" if math.isinf(ratio) else f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0e}"
+
+
+def _legend() -> str:
+    return (
+        "right: the worst right answer's error / what is allowed; wrong: the nearest wrong one's; "
+        f"errors: how many answers by powers of ten, 1e{_LOWEST} to 1e{_HIGHEST}, | is what is "
+        "allowed"
+    )
+
+
+def _verdicts(found: Sequence[ErrorSpread], doubtful: Sequence[ErrorSpread]) -> Iterator[str]:
+    sound = len(found) - len(doubtful)
+    yield (
+        f"{sound} of {len(found)} tests have a sound tolerance: right answers below {NEAR:g}, "
+        f"wrong ones above {FAR:g}"
+    )
+    for spread in doubtful:
+        yield f"in doubt: {one_line(spread.test, 200)}: {', '.join(spread.doubts)}"

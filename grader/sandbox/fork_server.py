@@ -1,0 +1,336 @@
+"""The judge's end of fork servers: has them forked, asked for workers, replaced when lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from grader.core.refusal import Refusal
+from grader.core.settings import CPU
+from grader.sandbox.cgroups.discovery import find_ground
+from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
+from grader.sandbox.usage_watch import Usage
+from grader.sandbox.zygote import Zygote
+
+START_SECONDS = 120.0
+_ORDER_SECONDS = 20.0
+_SECONDS_TO_END = 10.0
+_GREETING = 1 << 16
+_COMPLAINT = 1 << 12
+_FAREWELL = b"."
+_CREDENTIALS = struct.Struct("iII")  # `struct ucred` (unix(7))
+
+
+class ForkServerLost(Refusal):
+    """The fork server did not start, or does not obey; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A worker that was forked: its process id, the channel to it, and what it prints.
+
+    `number` is what the fork server calls it: its process id there.
+    """
+
+    pid: int
+    number: int
+    channel: socket.socket
+    printed: int
+
+
+class ForkServer:
+    """A warm process without secrets that forks workers; a context manager.
+
+    It is forked from a zygote, and has three descriptors of whoever asks for it. A fork server that
+    stops obeying is killed with all that it started. If whoever asked for it is killed, it ends,
+    and `scratch` is removed.
+    """
+
+    def __init__(
+        self, zygote: Zygote, scratch: Path, device: str = CPU, ground: Ground | None = None
+    ) -> None:
+        self.preload = zygote.preload
+        self._zygote = zygote
+        self._ground = ground
+        self._caretaker = self._pid = 0
+        self._bounds: GroupBounds | None = None
+        self._group: Group | None = None
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        _ask_for_senders(self._control)
+        life, self._life = os.pipe()
+        self._complaints, complaints = os.pipe()
+        order = {
+            "scratch": os.fspath(scratch),
+            "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
+            "prefix": ground.prefix if ground else "",
+            "granted": zygote.granted,
+            # Nobody knows all the files through which a GPU's driver is talked to.
+            "namespaces": device == CPU,
+        }
+        with theirs:
+            zygote.fork(order, [theirs.fileno(), life, complaints])
+        os.close(life)
+        os.close(complaints)
+        self._ready = False
+        self.user: int | None = None
+        self.is_lost = False
+        self.not_preloaded: Mapping[str, str] = {}
+
+    def __enter__(self) -> ForkServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def groups(self) -> str:
+        """Which version of control groups its workers are in; nothing if they are in none."""
+        return self._ground.version if self._ground is not None else ""
+
+    def group(self, bounds: GroupBounds) -> Group | None:
+        """The control group of the fork server and its worker; none where none is granted.
+
+        What it had when it entered is not charged to the group: what its worker takes is. To move
+        each worker instead would cost a tenth of the time of a submission: the kernel waits until
+        no processor is in the midst of a fork.
+        """
+        self.wait_until_ready()
+        if self._ground is None or bounds == self._bounds:
+            return self._group
+        name = f"{self._pid}-{bounds.memory}"
+        tasks = bounds.tasks + Usage.of([self._pid]).threads
+        try:
+            # A judge that is gone, from whose parent this one was forked, may have made it.
+            group = self._ground.get(name) or self._ground.new(name, replace(bounds, tasks=tasks))
+            group.add(self._pid)
+        except OSError:
+            return None
+        self._group, self._bounds = group, bounds
+        return group
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody is there to obey."""
+        if self.is_lost:
+            return True
+        poll = select.poll()
+        poll.register(self._control, 0)
+        return bool(poll.poll(0))
+
+    def spawn(self) -> Spawned:
+        """Forks a worker.
+
+        Raises:
+            ForkServerLost: if none came.
+        """
+        self.wait_until_ready()
+        ours, theirs = socket.socketpair()
+        _ask_for_senders(ours)
+        printed, output = os.pipe()
+        try:
+            order = json.dumps({"do": "spawn"}).encode()
+            socket.send_fds(self._control, [order], [theirs.fileno(), output])
+            number = int(self._reply()["pid"])
+            ours.settimeout(_ORDER_SECONDS)
+            hello, pid = _received(ours, 1)
+            if not hello:
+                raise OSError("it ended at once")
+            if sys.platform != "linux":
+                pid = number
+            elif pid == 0:  # what it calls itself may be what another is called here
+                raise OSError("its process cannot be seen from here")
+            return Spawned(pid, number, ours, printed)
+        except (OSError, KeyError) as error:
+            ours.close()
+            os.close(printed)
+            raise self._lost(f"it forked no worker ({error})") from error
+        finally:
+            theirs.close()
+            os.close(output)
+
+    def end_workers(self) -> dict[int, int]:
+        """Kills every process that a worker left; the exit codes by process id.
+
+        Raises:
+            ForkServerLost: if it does not say that they are gone.
+        """
+        try:
+            self._control.send(json.dumps({"do": "end"}).encode())
+            codes = self._reply()["codes"]
+        except (OSError, KeyError) as error:
+            raise self._lost(f"it ended no worker ({error})") from error
+        return {int(pid): int(code) for pid, code in codes.items()}
+
+    def close(self) -> None:
+        """Ends the fork server and all that it started."""
+        with contextlib.suppress(ForkServerLost, OSError):
+            if self._ready and not self.is_lost:
+                self.end_workers()
+        self._end()
+
+    def wait_until_ready(self) -> None:
+        """Until it can fork workers; known by then is their `user`, if they have one of their own.
+
+        Raises:
+            ForkServerLost: if it did not start.
+        """
+        if not self._ready:
+            told = json.loads(self._greeting()[0])
+            self._caretaker = int(told["caretaker"])
+            said, self._pid = self._greeting()
+            greeting = json.loads(said)
+            self.user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
+            self._ready = True
+
+    def _greeting(self) -> tuple[bytes, int]:
+        readable, _, _ = select.select([self._control], [], [], START_SECONDS)
+        said, pid = _received(self._control, _GREETING) if readable else (b"", 0)
+        if not said:
+            raise self._lost("it did not start (does `grader doctor` find what is amiss?)")
+        return said, pid
+
+    def _reply(self) -> dict[str, Any]:
+        readable, _, _ = select.select([self._control], [], [], _ORDER_SECONDS)
+        data = self._control.recv(1 << 16) if readable else b""
+        if not data:
+            raise OSError("it does not answer")
+        reply: dict[str, Any] = json.loads(data)
+        return reply
+
+    def _lost(self, why: str) -> ForkServerLost:
+        said = self._end() or self._zygote.complaint()
+        last = said.strip().splitlines()[-1:] or ["nothing more is known"]
+        return ForkServerLost(f"the fork server was lost: {why}: {last[0]}")
+
+    def _end(self) -> str:
+        """Ends it, whether it obeys or not, and waits until it has; what it last complained of."""
+        if self.is_lost:
+            return ""
+        has_ended = self.has_ended
+        self.is_lost = True
+        with contextlib.suppress(OSError):
+            os.write(self._life, _FAREWELL)
+        os.close(self._life)
+        self._control.close()
+        # Of one that ended by itself, the caretaker tells why, unless it is told to end as well.
+        said, has_ended = self._heard(_SECONDS_TO_END if has_ended else 0)
+        if not has_ended:
+            self._signal(os.kill, signal.SIGTERM)
+            more, has_ended = self._heard(_SECONDS_TO_END)
+            said += more
+        if not has_ended:
+            self._signal(os.killpg, signal.SIGKILL)
+        os.close(self._complaints)
+        return said.decode(errors="replace")
+
+    def _signal(self, send: Callable[[int, int], None], number: int) -> None:
+        """Signals the caretaker or its group: while one of them complains, the number is theirs."""
+        if self._caretaker:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                send(self._caretaker, number)
+
+    def _heard(self, seconds: float) -> tuple[bytes, bool]:
+        """The end of what it complained of, and whether it hung up: it does when it ends."""
+        said, deadline = b"", time.monotonic() + seconds
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            readable, _, _ = select.select([self._complaints], [], [], left)
+            if not readable:
+                return said, False
+            piece = os.read(self._complaints, 1 << 16)
+            if not piece:
+                return said, True
+            said = (said + piece)[-_COMPLAINT:]
+
+
+def _ask_for_senders(channel: socket.socket) -> None:
+    """Has the kernel tell with each message that comes in whose it is (Linux)."""
+    if sys.platform == "linux":
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+
+
+def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
+    """What comes next, and the process id of its sender as this process sees it (Linux; else 0).
+
+    In a process namespace, the sender itself has another one.
+    """
+    data, told, _, _ = channel.recvmsg(size, socket.CMSG_SPACE(_CREDENTIALS.size))
+    if sys.platform != "linux" or not told:
+        return data, 0
+    return data, int(_CREDENTIALS.unpack(told[0][2])[0])
+
+
+@contextlib.contextmanager
+def warm_zygote(
+    preload: Sequence[str] = (), granted: Sequence[str] = (), submissions: int = 1
+) -> Iterator[Zygote]:
+    """A zygote on a ground for control groups that is its own; both are gone in the end."""
+    found = find_ground()
+    ground = None if isinstance(found, NoGround) else found
+    zygote = Zygote(preload, granted, ground, submissions)
+    here = os.getpid()
+    try:
+        yield zygote
+    finally:
+        zygote.close_own()
+        if ground is not None and os.getpid() == here:
+            ground.close()
+
+
+class ForkServers:
+    """One fork server at a time, forked from a zygote.
+
+    A context manager. A process that was forked from the one that made it may use it as well, while
+    that one waits.
+    """
+
+    def __init__(self, zygote: Zygote, scratch: Path, device: str = CPU) -> None:
+        self._first = self._zygote = zygote
+        self._scratch = scratch
+        self._device = device
+        self._ground = zygote.ground and zygote.ground.part(str(os.getpid()))
+        self._start()
+
+    def __enter__(self) -> ForkServers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_own()
+
+    def close_own(self) -> None:
+        """Ends the fork server, if it was this very process that started it."""
+        if self._started_by == os.getpid():
+            self._server.close()
+        if self._zygote is not self._first:
+            self._zygote.close_own()
+
+    def give_up(self) -> None:
+        """Ends the fork server, with all that it started and all that was made for it."""
+        self._server.close()
+        if self._ground is not None:
+            self._ground.clear()
+
+    def current(self) -> ForkServer:
+        """A fork server that has not been lost."""
+        if self._server.has_ended:
+            self._server.close()
+            self._start()
+        return self._server
+
+    def _start(self) -> None:
+        self._started_by = os.getpid()
+        if self._zygote.has_ended:
+            lost = self._zygote
+            self._zygote = Zygote(lost.preload, lost.granted, temporary=lost.temporary)
+        self._server = ForkServer(self._zygote, self._scratch, self._device, self._ground)

@@ -1,0 +1,160 @@
+"""The time, memory and disk that one worker may use."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass, replace
+
+from grader.core.settings import CPU
+
+# What takes no longer is not worth asking the kernel about.
+_SHORT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Seconds: on the wall, of the processors, and in which this machine had none to spare."""
+
+    wall: float = 0.0
+    processor: float = 0.0
+    waiting: float = 0.0
+
+    @property
+    def own(self) -> float:
+        """What is the worker's own doing: it computed, or did nothing though it could have."""
+        return max(self.processor, self.wall - self.waiting)
+
+    def with_reading(self, seconds: float) -> Taken:
+        """The same, and what it took this process to read the answer."""
+        return replace(self, wall=self.wall + seconds, processor=self.own + seconds)
+
+
+class Clock:
+    """Tells what a process takes while it is asked something; at other times it does nothing.
+
+    On another system than Linux, all time is taken for the process's own.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._its_delay = _opened(f"/proc/{pid}/schedstat")
+        self._own_delay = _opened("/proc/thread-self/schedstat")
+        # What the kernel told of the process last, and the time of short answers since then.
+        self._processor = self._delay = self._untold = 0.0
+        self._processor, self._delay = self._told()
+        self.start()
+
+    def start(self) -> None:
+        """From now on."""
+        self._own_before = _delayed(self._own_delay)
+        self._started = time.monotonic()
+
+    def stop(self) -> Taken:
+        """What was taken since the start, at the end of it."""
+        taken = self.taken()
+        if taken.wall < _SHORT:
+            self._untold += taken.wall
+        else:
+            self._processor, self._delay = self._told()
+            self._untold = 0.0
+        return taken
+
+    def taken(self) -> Taken:
+        """What was taken since the start, by now."""
+        wall = time.monotonic() - self._started
+        if wall < _SHORT:
+            return Taken(wall, wall)
+        processor, delay = self._told()
+        own_delay = _delayed(self._own_delay) - self._own_before
+        return Taken(
+            wall,
+            max(processor - self._processor - self._untold, 0.0),
+            min(delay - self._delay + own_delay, wall),
+        )
+
+    def close(self) -> None:
+        """No more is asked."""
+        for descriptor in (self._its_delay, self._own_delay):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._its_delay = self._own_delay = -1
+
+    def _told(self) -> tuple[float, float]:
+        """The process's seconds of all processors, and those in which it was ready and had none.
+
+        The former by the clock that the kernel keeps of it (clock_getcpuclockid(3)). Of a process
+        that has ended, what was known of it before.
+        """
+        if sys.platform == "linux":
+            try:
+                return time.clock_gettime((~self._pid << 3) | 2), _delayed(self._its_delay)
+            except OSError:
+                return self._processor, self._delay
+        return 0.0, 0.0
+
+
+def _opened(file: str) -> int:
+    """A descriptor for reading; -1 where there is no such file."""
+    try:
+        return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _delayed(descriptor: int) -> float:
+    """The seconds in which a thread was ready and had no processor; 0 where nobody tells."""
+    try:
+        return int(os.pread(descriptor, 100, 0).split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one worker may use: bytes of memory, bytes and files on disk, threads, processor time.
+
+    The last in seconds. Beside the CPU, the `device`, as torch names it.
+    """
+
+    memory: int
+    disk: int = 256 << 20
+    files: int = 10_000
+    file_size: int = 64 << 20
+    threads: int = 256
+    cpu_seconds: int = 600
+    device: str = CPU
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a worker is waited for, in seconds.
+
+    `own` counts what it takes by itself, be it that it computes, with as many threads as it likes,
+    or does nothing; `wall` what a clock on the wall shows: a net for when the machine is busy.
+    """
+
+    own: float
+    wall: float
+
+    def check(self, taken: Taken) -> None:
+        """Says when it is at an end.
+
+        Raises:
+            Late: if so; the text says what was too long.
+        """
+        if taken.processor > self.own:
+            raise Late(f"{self.own:.3g} seconds of processor time")
+        if taken.own > self.own:
+            raise Late(f"{self.own:.3g} seconds")
+        if taken.wall > self.wall:
+            raise Late(f"{self.wall:.3g} seconds by the clock")
+
+
+class Exceeded(Exception):
+    """A worker used more than it may; the text says of what."""
+
+
+class Late(Exception):
+    """A worker did not answer in time; the text says in which."""

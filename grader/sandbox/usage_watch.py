@@ -1,0 +1,253 @@
+"""Watches what a worker uses, for every limit that the kernel does not keep here."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import stat
+import sys
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.core.removal import opened
+from grader.sandbox.limits import Allowance, Exceeded
+
+# Anonymous memory, wherever it is, shared memory, and the kernel's tables of both.
+_MEMORY = ("RssAnon", "VmSwap", "RssShmem", "VmPTE")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Bytes of memory that processes hold, with the kernel's page tables for it, and threads."""
+
+    memory: int
+    threads: int
+
+    @classmethod
+    def of(cls, pids: Iterable[int]) -> Usage:
+        """What processes use (Linux; elsewhere nothing is known)."""
+        memory = threads = 0
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                told: Mapping[str, str] = dict(line.split(":", 1) for line in lines)
+                memory += sum(int(told.get(key, "0").split()[0]) for key in _MEMORY)
+                threads += int(told.get("Threads", "0"))
+        return cls(1024 * memory, threads)
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants, as far as they can be seen."""
+    family, waiting = [pid], [pid]
+    while waiting:
+        parent = waiting.pop()
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                children = [int(child) for child in (task / "children").read_text().split()]
+                family += children
+                waiting += children
+    return family
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is running: one that only waits to be buried is not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 0)
+            return not Path("/proc/self").exists()
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+_DEEPEST = 100  # folders inside one another
+_PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 2, 4
+_BLOCK = 512  # bytes, whatever the file system's own are (stat(2))
+
+
+@dataclass(slots=True)
+class Room:
+    """What is left of the bytes, and of names of files, that may be taken.
+
+    What a file holds counts once, however many names it has.
+    """
+
+    size: int
+    files: int
+    _seen: set[tuple[int, int]] = field(default_factory=set)
+
+    def take(self, status: os.stat_result) -> None:
+        """Counts a name, and a file by what is allocated for it."""
+        self.files -= 1
+        if (file := (status.st_dev, status.st_ino)) not in self._seen:
+            self._seen.add(file)
+            self.size -= status.st_blocks * _BLOCK
+
+    def take_unseen(self, device: int, number: int, size: int) -> None:
+        """Counts a file that nobody can look at by what it may be at most."""
+        if (device, number) not in self._seen:
+            self._seen.add((device, number))
+            self.size -= size
+
+    @property
+    def is_left(self) -> bool:
+        """Whether no more was taken than there was."""
+        return self.size >= 0 and self.files >= 0
+
+
+def fits(folder: Path, room: Room) -> bool:
+    """Whether what can be listed below a folder fits; what is too deep to be counted does not.
+
+    Folders that their owner closed are opened for that.
+    """
+    try:
+        with opened(os.fspath(folder)) as top:
+            return _fits(top, room, _DEEPEST)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+def _fits(folder: int, room: Room, depth: int) -> bool:
+    inner = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):
+                room.take(entry.stat(follow_symlinks=False))
+                if entry.is_dir(follow_symlinks=False):
+                    inner.append(entry.name)
+            if not room.is_left:
+                return False
+    if inner and depth == 0:
+        return False
+    for name in inner:
+        with contextlib.suppress(FileNotFoundError), opened(name, folder) as one:
+            if not _fits(one, room, depth - 1):
+                return False
+    return True
+
+
+def take_unlisted(pid: int, folder: Path, largest: int, user: int | None, room: Room) -> None:
+    """Counts the files of `folder` that have no name any more, but are open or mapped.
+
+    Of what is only mapped, nobody is told the size: it counts as the `largest` that it may be.
+    `user` is the process's, if it has one of its own.
+    """
+    with _seen_as(user), contextlib.suppress(OSError):
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                status = descriptor.stat()
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+                    room.take(status)
+        for device, number in _unlinked_maps(pid, folder):
+            room.take_unseen(device, number, largest)
+
+
+def _unlinked_maps(pid: int, folder: Path) -> Iterator[tuple[int, int]]:
+    """Device and number of each mapped file below a folder whose name is gone (proc(5))."""
+    for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines():
+        if line.endswith(b" (deleted)") and os.fsencode(folder) in line:
+            major, minor = line.split()[3].split(b":")
+            yield os.makedev(int(major, 16), int(minor, 16)), int(line.split()[4])
+
+
+@contextlib.contextmanager
+def _seen_as(user: int | None) -> Iterator[None]:
+    """Looks at what only a user may see of its processes (setfsuid(2)).
+
+    A superuser in a container often may not trace others' processes, but may look as they do. What
+    a change of user clears, the signal with which this process ends when its parent does, is set
+    again.
+    """
+    if user is None or sys.platform != "linux":
+        yield
+        return
+    libc, at_death = ctypes.CDLL(None), ctypes.c_int()
+    libc.prctl(_PR_GET_PDEATHSIG, ctypes.byref(at_death), 0, 0, 0)
+    own_group, own_user = libc.setfsgid(user), libc.setfsuid(user)
+    try:
+        yield
+    finally:
+        libc.setfsuid(own_user)
+        libc.setfsgid(own_group)
+        libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+        libc.prctl(_PR_SET_PDEATHSIG, at_death.value, 0, 0, 0)
+
+
+_BETWEEN_LOOKS_AT_DISK = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A worker: its process, its user if it has one of its own, and what it writes to."""
+
+    pid: int
+    user: int | None
+    scratch: Path
+
+
+class UsageWatch:
+    """Looks at one worker, from when it has used nothing yet.
+
+    `kept` names the limits that need no watching: of memory, threads, disk. While `is_alone`, the
+    worker can start no other process.
+    """
+
+    def __init__(self, watched: Watched, allowance: Allowance) -> None:
+        self._watched = watched
+        self._allowance = allowance
+        self._before = Usage.of([watched.pid])
+        self._looked_at_disk = 0.0
+        self.kept: Collection[str] = ()
+        self.is_alone = False
+
+    @property
+    def held(self) -> int:
+        """The bytes of memory that it holds now, and did not when it was first looked at."""
+        return self._usage().memory - self._before.memory
+
+    def look(self) -> None:
+        """Looks once.
+
+        Raises:
+            Exceeded: if it uses more than it may.
+        """
+        if not {"memory", "threads"} <= set(self.kept):
+            self._look_at_memory()
+        # To look through folders takes twenty times as long, and to fill them longer.
+        now = time.monotonic()
+        if "disk" not in self.kept and now - self._looked_at_disk >= _BETWEEN_LOOKS_AT_DISK:
+            self._looked_at_disk = now
+            self._look_at_disk()
+
+    def _look_at_memory(self) -> None:
+        allowance, usage = self._allowance, self._usage()
+        if "memory" not in self.kept and usage.memory - self._before.memory > allowance.memory:
+            raise out_of_memory(allowance)
+        if "threads" not in self.kept and usage.threads > allowance.threads:
+            raise Exceeded(f"it started more than the {allowance.threads} threads that it may")
+
+    def _usage(self) -> Usage:
+        pid = self._watched.pid
+        return Usage.of([pid] if self.is_alone else family(pid))
+
+    def _look_at_disk(self) -> None:
+        watched, allowance = self._watched, self._allowance
+        room = Room(allowance.disk, allowance.files)
+        there = fits(watched.scratch, room)
+        take_unlisted(watched.pid, watched.scratch, allowance.file_size, watched.user, room)
+        if not there or not room.is_left:
+            raise Exceeded(
+                f"it wrote more than the {allowance.disk >> 20} MB or {allowance.files} files "
+                "that it may, or where they cannot be counted"
+            )
+
+
+def out_of_memory(allowance: Allowance) -> Exceeded:
+    """What is said of a worker that took too much memory."""
+    return Exceeded(f"it used more than the {allowance.memory >> 20} MB of memory that it may")

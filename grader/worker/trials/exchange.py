@@ -1,0 +1,376 @@
+"""Exchanges the code of loaded functions for that of an edited source, and puts it back."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import gc
+import inspect
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from grader.core.wire.trials import TextChange
+
+Key = tuple[str, int]
+Compile = Callable[[str], CodeType]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCode:
+    """A function's code as it was loaded: what it is known by, and what it does."""
+
+    likeness: tuple[object, ...]
+    content: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some whole lines of a file: a function, a class, a constant.
+
+    They compile to `codes`, by qualified name and number among those of that name, once they stand
+    after the text `before`, which puts them on their lines and into their class. `reads` are the
+    names that are read as they are loaded: of a function those in its defaults. `members` are the
+    methods of a class.
+    """
+
+    start: int
+    end: int
+    before: str
+    codes: Mapping[Key, FunctionCode]
+    reads: frozenset[str] = frozenset()
+    members: tuple[Part, ...] = ()
+
+    def holds(self, change: TextChange) -> bool:
+        """Whether a change is one of these lines."""
+        return self.start <= change.start and change.end <= self.end
+
+
+def parts_of(text: str, compiled: Compile) -> Iterator[Part]:
+    """What stands at the top level of a file, but for what does not compile."""
+    source = _Source(text, compiled)
+    for node, first in source.each(ast.parse(text).body):
+        members: tuple[Part, ...] = ()
+        if isinstance(node, ast.ClassDef):
+            members = tuple(source.members(node))
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+            reads = frozenset(_read_as_loaded(node))
+            yield source.part(node, first, "\n" * (first - 1), reads, members)
+
+
+class _Source:
+    """A file's text by lines."""
+
+    def __init__(self, text: str, compiled: Compile) -> None:
+        self._text = text
+        self._compiled = compiled
+        # As Python counts: form feeds and Unicode's own separators end no line.
+        self._lines = [f"{line}\n" for line in text.split("\n")]
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line))
+
+    def each(self, body: Sequence[ast.stmt], after: int = 0) -> Iterator[tuple[ast.stmt, int]]:
+        """The statements that begin on lines of their own, and their first lines."""
+        for node in body:
+            first = _first_line(node)
+            if first > after:
+                after = node.end_lineno or first
+                yield node, first
+
+    def part(
+        self,
+        node: ast.stmt,
+        first: int,
+        before: str,
+        reads: frozenset[str] = frozenset(),
+        members: tuple[Part, ...] = (),
+    ) -> Part:
+        """A statement and what it compiles to.
+
+        Raises:
+            SyntaxError, ValueError, RecursionError: if it does not.
+        """
+        last = min(node.end_lineno or first, len(self._lines))
+        start, end = self._starts[first - 1], self._starts[last]
+        codes = codes_in(self._compiled(before + self._text[start:end]))
+        known = {key: FunctionCode(likeness(code), content(code)) for key, code in codes.items()}
+        return Part(start, end, before, known, reads, members)
+
+    def members(self, node: ast.ClassDef) -> Iterator[Part]:
+        """The methods of a class, each after the class's head alone."""
+        body = _first_line(node.body[0])
+        head = "".join(self._lines[node.lineno - 1 : body - 1])
+        for one, first in self.each(node.body, after=node.lineno):
+            if isinstance(one, ast.FunctionDef):
+                before = "\n" * (node.lineno - 1) + head + "\n" * (first - body)
+                with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+                    yield self.part(one, first, before)
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
+
+
+def _read_as_loaded(node: ast.stmt) -> Iterator[str]:
+    parts: list[ast.AST] = []
+    if isinstance(node, ast.FunctionDef):
+        parts = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        parts = [node.value] if node.value is not None else []
+    for one in (inner for part in parts for inner in ast.walk(part)):
+        if isinstance(one, ast.Name):
+            yield one.id
+
+
+def codes_in(module: CodeType) -> dict[Key, CodeType]:
+    """Every function's code in a module's, by qualified name and number among its namesakes."""
+    found: dict[Key, CodeType] = {}
+    waiting = [module]
+    while waiting:
+        inner = [one for one in waiting.pop().co_consts if isinstance(one, CodeType)]
+        for code in inner:
+            number = 0
+            while (code.co_qualname, number) in found:
+                number += 1
+            found[code.co_qualname, number] = code
+        waiting += reversed(inner)
+    return found
+
+
+def likeness(code: CodeType) -> tuple[object, ...]:
+    """What two compilations of one function have in common.
+
+    Their instructions may differ: those for `torch.exp` hang on whether the import was seen.
+    """
+    return code.co_qualname, code.co_firstlineno, code.co_names, code.co_varnames
+
+
+def content(code: CodeType) -> tuple[object, ...]:
+    """What a function does, with those inside it."""
+    constants = tuple(
+        content(one) if isinstance(one, CodeType) else (type(one), repr(one))
+        for one in code.co_consts
+    )
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
+
+
+_PLAIN = (bool, int, float, str, tuple, list)
+
+
+class CannotExchange(Exception):
+    """An edited source has no code that could take the place of what was loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Something that a running program holds, for something else and back."""
+
+    apply: Callable[[], None]
+    undo: Callable[[], None]
+
+    @classmethod
+    def of_attribute(cls, holder: object, name: str, value: object) -> Swap:
+        """An attribute's value."""
+        old = getattr(holder, name)
+        return cls(
+            lambda: setattr(holder, name, value),
+            lambda: setattr(holder, name, old),
+        )
+
+    @classmethod
+    def of_name(cls, holder: dict[str, Any], name: str, value: object) -> Swap:
+        """What a name stands for in a module."""
+        if name not in holder:
+            return cls(lambda: holder.update({name: value}), lambda: holder.pop(name, None))
+        old = holder[name]
+        return cls(lambda: holder.update({name: value}), lambda: holder.update({name: old}))
+
+
+class LoadedSource:
+    """One file of a submission as it was loaded, and the live functions that were made of it."""
+
+    def __init__(self, path: Path, functions: Sequence[FunctionType]) -> None:
+        self._path = str(path)
+        self._text = path.read_text(encoding="utf-8-sig")
+        flags = functions[0].__code__.co_flags if functions else 0
+        self._flags = flags & __future__.annotations.compiler_flag
+        self._parts = list(parts_of(self._text, self._compiled))
+        self._functions = functions
+        self._globals = functions[0].__globals__ if functions else _globals_of(self._path)
+
+    def exchange_for(self, changes: Sequence[TextChange]) -> list[Swap]:
+        """What is to be exchanged to have this file changed, as far as it can be at run time.
+
+        Raises:
+            CannotExchange: if it cannot.
+        """
+        swaps: list[Swap] = []
+        for part in self._parts:
+            own = [one for one in changes if part.holds(one)]
+            if own:
+                swaps += self._swaps(part, own)
+        return swaps
+
+    def _swaps(self, part: Part, changes: Sequence[TextChange]) -> list[Swap]:
+        member = next((one for one in part.members if all(map(one.holds, changes))), None)
+        if member is not None:
+            swaps = list(self._code_swaps(member, self._edited(member, changes)))
+            if swaps:
+                return swaps
+        module = self._edited(part, changes)
+        return list(self._code_swaps(part, module)) or list(self._value_swaps(module, part))
+
+    def _edited(self, part: Part, changes: Sequence[TextChange]) -> CodeType:
+        text, end = "", part.start
+        for one in changes:
+            text += self._text[end : one.start] + one.text
+            end = one.end
+        try:
+            return self._compiled(part.before + text + self._text[end : part.end])
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise CannotExchange from error
+
+    def _code_swaps(self, part: Part, module: CodeType) -> Iterator[Swap]:
+        codes = codes_in(module)
+        for key, old in part.codes.items():
+            new = codes.get(key)
+            if new is not None and content(new) != old.content:
+                for function in self._functions:
+                    if likeness(function.__code__) == old.likeness:
+                        yield Swap.of_attribute(function, "__code__", new)
+
+    def _value_swaps(self, module: CodeType, part: Part) -> Iterator[Swap]:
+        """Runs a statement of the top level again; its values go to who has the old ones."""
+        if self._globals is None:
+            raise CannotExchange
+        fresh = dict(self._globals)
+        try:
+            exec(module, fresh)
+            self._load_what_reads(fresh, part)
+        except BaseException as error:  # an edited statement may raise anything at all
+            raise CannotExchange from error
+        for name, value in fresh.items():
+            old = self._globals.get(name)
+            if old is value or name == "__builtins__":
+                continue
+            if isinstance(old, type) and isinstance(value, type):
+                yield from _attribute_swaps(old, value)
+            elif isinstance(_unwrapped(old), FunctionType):
+                yield from _default_swaps(_unwrapped(old), _unwrapped(value))
+            else:
+                for holder in _who_hold(name, old, self._globals):
+                    yield Swap.of_name(holder, name, value)
+
+    def _load_what_reads(self, fresh: dict[str, Any], changed: Part) -> None:
+        """Runs what stands below once more where it reads a value that is another one now."""
+        assert self._globals is not None
+        for part in self._parts[self._parts.index(changed) + 1 :]:
+            if any(fresh.get(name) is not self._globals.get(name) for name in part.reads):
+                exec(self._compiled(part.before + self._text[part.start : part.end]), fresh)
+
+    def _compiled(self, text: str) -> CodeType:
+        code: CodeType = compile(text, self._path, "exec", self._flags, dont_inherit=True)
+        return code
+
+
+def functions_below(
+    root: str, within: Container[int] | None = None
+) -> dict[str, list[FunctionType]]:
+    """The live functions whose code is of a file below `root`, by file.
+
+    Only those whose global names (by identity) are `within` some modules, if that is told.
+    """
+    found: dict[str, list[FunctionType]] = {}
+    for one in gc.get_objects():
+        if (
+            type(one) is FunctionType
+            and one.__code__.co_filename.startswith(root)
+            and (within is None or id(one.__globals__) in within)
+        ):
+            found.setdefault(one.__code__.co_filename, []).append(one)
+    return found
+
+
+def _unwrapped(value: object) -> object:
+    return inspect.unwrap(value) if callable(value) else None
+
+
+def _unbound(value: object) -> object:
+    return value.__func__ if isinstance(value, staticmethod) else value
+
+
+def _default_swaps(old: object, new: object) -> Iterator[Swap]:
+    if isinstance(old, FunctionType) and isinstance(new, FunctionType):
+        for name in ("__defaults__", "__kwdefaults__"):
+            yield Swap.of_attribute(old, name, getattr(new, name))
+
+
+def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
+    if old.__bases__ != new.__bases__:
+        yield Swap.of_attribute(old, "__bases__", new.__bases__)
+    yield from _renamed(old, new)
+    for name, value in vars(new).items():
+        held = vars(old).get(name)
+        if isinstance(value, staticmethod):  # as `__new__` is, which is made for a named tuple
+            yield from _default_swaps(_unbound(held), value.__func__)
+        elif isinstance(value, FunctionType):
+            yield from _default_swaps(held, value)
+            yield from _made_swaps(held, value)
+        elif name in vars(old) and (isinstance(value, _PLAIN) or _is_field(value)):
+            yield Swap.of_attribute(old, name, value)
+
+
+def _is_field(value: object) -> bool:
+    """Whether it reads a field of a named tuple."""
+    return type(value).__name__ == "_tuplegetter"
+
+
+def _renamed(old: type, new: type) -> Iterator[Swap]:
+    """A member that has another name now: the loaded one, under that name."""
+    before = [name for name in vars(old) if name not in vars(new)]
+    after = [name for name in vars(new) if name not in vars(old)]
+    if len(before) == len(after) == 1:
+        (gone,), (come,) = before, after
+        value = vars(old)[gone]
+
+        def apply() -> None:
+            setattr(old, come, value)
+            delattr(old, gone)
+
+        def undo() -> None:
+            setattr(old, gone, value)
+            delattr(old, come)
+
+        yield Swap(apply, undo)
+
+
+def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
+    """A method that stands in no file, as the `__init__` that is made for a dataclass."""
+    if not isinstance(old, FunctionType) or not new.__code__.co_filename.startswith("<"):
+        return
+    if new.__code__.co_freevars == old.__code__.co_freevars:
+        yield Swap.of_attribute(old, "__code__", new.__code__)
+
+
+def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
+    """The modules' names that stand for a value: its own, and those that imported it."""
+    modules = (getattr(one, "__dict__", None) for one in list(sys.modules.values()))
+    others = [
+        one
+        for one in modules
+        if isinstance(one, dict) and one is not first and name in one and one[name] is value
+    ]
+    return [first, *others]
+
+
+def _globals_of(path: str) -> dict[str, Any] | None:
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == path:
+            return vars(module)
+    return None

@@ -1,0 +1,268 @@
+"""Has edited programs answer calls, each from the state after the import."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import torch
+
+from grader.core.wire.calls import Call
+from grader.core.wire.trials import MAX_CHANGES, Outcomes, Passed, TextChange, Trials
+from grader.core.wire.values import Elsewhere, Foreign, as_tensor
+from grader.worker.interpreter import Living
+from grader.worker.marshalling import arrived, copied, portable
+from grader.worker.observing.lines import LineFollower, Onlooker, OwnLines
+from grader.worker.performing import seed
+from grader.worker.trials.alarm import Alarm
+from grader.worker.trials.exchange import CannotExchange, LoadedSource, Swap, functions_below
+from grader.worker.trials.memory import State, StateChange, modules_below
+
+Place = tuple[str, int]
+
+
+class Keepers(Onlooker):
+    """Looks on at calls: by change of what modules hold, the submission's lines that made it."""
+
+    def __init__(self, root: Path, changes: Sequence[StateChange]) -> None:
+        self._own = OwnLines(root)
+        self._changes = changes
+        self._held = [one.look() for one in changes]
+        self._lines: list[set[Place]] = [set() for _ in changes]
+        self._at: Place | None = None
+
+    @property
+    def lines(self) -> tuple[Passed, ...]:
+        """For each change the line that makes it; none if that is not plain."""
+        return tuple(map(self._line, self._changes, self._lines))
+
+    def _line(self, change: StateChange, seen: set[Place]) -> Passed:
+        places = {change.line} if change.line is not None else seen
+        if len(places) != 1:
+            return Passed("", ())
+        ((file, line),) = places
+        return Passed(self._own.place(file), (line,))
+
+    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        if not self._own.holds(frame.f_code.co_filename):
+            return None
+        self._note()
+        self._at = _place_of(frame)
+        return self._went_on
+
+    def _went_on(self, frame: FrameType, event: str, _argument: object) -> Any:
+        self._note()
+        around = frame.f_back if event == "return" else frame
+        is_own = around is not None and self._own.holds(around.f_code.co_filename)
+        self._at = _place_of(around) if around is not None and is_own else None
+        return self._went_on
+
+    def _note(self) -> None:
+        """Notes what has changed since this was asked last: the line since then has done it."""
+        for number, change in enumerate(self._changes):
+            held = change.look()
+            if held != self._held[number]:
+                self._held[number] = held
+                if self._at is not None:
+                    self._lines[number].add(self._at)
+
+
+def _place_of(frame: FrameType) -> Place:
+    return frame.f_code.co_filename, frame.f_lineno or 0
+
+
+# Of a processor. An edited loop may never end: no call of a trial, nor what it makes, takes longer.
+_CALL_SECONDS = 0.4
+_MOST_NUMBERS = 1 << 14
+
+Function = Callable[..., object]
+Edit = Mapping[str, Sequence[TextChange]]
+Answer = torch.Tensor | None
+
+
+class Trying:
+    """Tries edits of one submission's loaded functions.
+
+    Its modules are those of files below `root`, unless they are told. Time is kept by a `clock` in
+    seconds.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Function],
+        root: Path,
+        modules: Collection[ModuleType] | None = None,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._adapters = functions
+        self._root = root
+        own = modules_below(f"{root}{os.sep}") if modules is None else modules
+        within = None if modules is None else {id(vars(module)) for module in modules}
+        self._functions = functions_below(f"{root}{os.sep}", within)
+        functions_of_files = itertools.chain(*self._functions.values())
+        self._state = State(f"{root}{os.sep}", own, functions_of_files, within)
+        self._sources: dict[str, LoadedSource | None] = {}
+        self._clock = clock
+        self._alarm = Alarm()
+        self._staying: list[Swap] = []
+
+    def perform(self, trials: Trials) -> Outcomes:
+        """What the edited programs answer: as far as they answer otherwise than the loaded one.
+
+        An edit goes on to the next call as long as its answers are tensors or numbers, and other
+        ones than without it, where they are to change. What is not begun in time is left out.
+        """
+        end = self._clock() + trials.seconds
+        outcomes = Outcomes()
+        self._undo(self._staying)
+        with self._alarm.held():
+            if trials.stays:
+                self._make(trials.edits[0], outcomes)
+                return outcomes
+            with LineFollower(self._root) as follower:
+                for call in trials.calls[: trials.follow]:
+                    self._answer(call, ())
+            outcomes.passed = follower.passed
+            changing = trials.calls[: trials.to_change] if trials.edits else ()
+            before = [self._answer(call, ()) for call in changing]
+            for place, answer in enumerate(before):
+                if answer is not None:
+                    outcomes.add_control(place, answer)
+            for number, edit in enumerate(trials.edits):
+                if self._clock() > end:
+                    break
+                outcomes.tried += 1
+                self._try(number, edit, trials, before, outcomes)
+            if trials.told:
+                self._replay(trials, end, outcomes)
+        self._alarm.go_on()
+        self._state.restore()
+        return outcomes
+
+    def _make(self, edit: Edit, outcomes: Outcomes) -> None:
+        """Makes an edit that stays until the next trials; it is not tried if it cannot be made."""
+        swaps = self._swaps_of(edit)
+        if swaps is None:
+            return
+        for swap in swaps:
+            swap.apply()
+            self._staying.append(swap)
+        outcomes.tried = 1
+
+    def _undo(self, swaps: list[Swap]) -> None:
+        while swaps:
+            swaps.pop().undo()
+
+    def _replay(self, trials: Trials, end: float, outcomes: Outcomes) -> None:
+        """Makes the calls in one state; then again, each thing that changed put back alone."""
+        self._in_sequence(trials, 0, outcomes)
+        changes = list(itertools.islice(self._state.changes(), MAX_CHANGES))
+        self._state.restore()
+        with Keepers(self._root, changes) as keepers:
+            for call in trials.calls:
+                self._answer(call, (), anew=False)
+        outcomes.passed = keepers.lines
+        for number, change in enumerate(changes, 1):
+            if self._clock() > end:
+                break
+            self._in_sequence(trials, number, outcomes, change)
+
+    def _in_sequence(
+        self,
+        trials: Trials,
+        number: int,
+        outcomes: Outcomes,
+        change: StateChange | None = None,
+    ) -> None:
+        """Makes the calls in one state; a change is put back before each that is told."""
+        self._state.restore()
+        for place, call in enumerate(trials.calls):
+            is_told = place in trials.told
+            if is_told and change is not None:
+                change.undo()
+            answer = self._answer(call, (), anew=False)
+            if is_told and answer is not None:
+                outcomes.add(number, place, answer)
+
+    def _try(
+        self, number: int, edit: Edit, trials: Trials, before: Sequence[Answer], outcomes: Outcomes
+    ) -> None:
+        swaps = self._swaps_of(edit)
+        if swaps is None:
+            return
+        for place, call in enumerate(trials.calls):
+            outcomes.calls += 1
+            answer = self._answer(call, swaps)
+            must_change = place < trials.to_change
+            if must_change and (answer is None or _same(answer, before[place])):
+                return
+            if answer is not None:
+                outcomes.add(number, place, answer)
+
+    def _swaps_of(self, edit: Edit) -> Sequence[Swap] | None:
+        """What is to be exchanged from the state after the import; None if that cannot be."""
+        self._state.restore()
+        try:
+            return [swap for file, own in edit.items() for swap in self._swaps(file, own)]
+        except CannotExchange:
+            return None
+
+    def _swaps(self, file: str, changes: Sequence[TextChange]) -> Sequence[Swap]:
+        source = self._source(file)
+        if source is None:
+            raise CannotExchange
+        self._alarm.set(_CALL_SECONDS)
+        try:
+            return source.exchange_for(changes)
+        finally:
+            self._alarm.set(0)
+
+    def _answer(self, call: Call, swaps: Sequence[Swap], anew: bool = True) -> Answer:
+        """What the program answers to a call when so much of it is exchanged.
+
+        Nothing, if that cannot cross. Unless it begins `anew`, it has what the call before left.
+        """
+        function = self._adapters.get(call.adapter)
+        if function is None:
+            return None
+        self._alarm.go_on()
+        if anew:
+            self._state.restore()
+        arguments = {name: arrived(copied(own)) for name, own in call.arguments.items()}
+        done: list[Swap] = []
+        try:
+            for swap in swaps:
+                swap.apply()
+                done.append(swap)
+            self._alarm.set(_CALL_SECONDS)
+            with Living(self._adapters) as living:
+                made = living.result(function, arguments, call, functools.partial(seed, call))
+                result = portable(made, may_be_on_cpu=True)
+        except BaseException:  # an edited program may raise anything at all
+            return None
+        finally:
+            self._alarm.set(0)
+            self._undo(done)
+        if isinstance(result, Foreign | Elsewhere):
+            return None
+        answer = as_tensor(result)
+        return answer if answer.numel() <= _MOST_NUMBERS else None
+
+    def _source(self, file: str) -> LoadedSource | None:
+        if file not in self._sources:
+            path = self._root / file
+            self._sources[file] = None
+            with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
+                self._sources[file] = LoadedSource(path, self._functions.get(str(path), []))
+        return self._sources[file]
+
+
+def _same(one: torch.Tensor, other: Answer) -> bool:
+    return other is not None and one.dtype == other.dtype and torch.equal(one, other)
