@@ -4,6 +4,8 @@ BIN := .venv/bin
 ONLY ?=
 # Seconds after which `make sweep` begins no other test.
 BUDGET ?= 7200
+# More options for pytest in `make sweep`.
+OPTIONS ?=
 PYTEST := $(BIN)/pytest tests/harness/$(ONLY) --dist loadfile --no-loadscope-reorder
 
 .PHONY: setup demo quick test sweep check format lint types units bench clean
@@ -31,7 +33,7 @@ test: setup
 	$(PYTEST) --numprocesses auto --kind unit --kind process
 
 sweep: setup
-	$(PYTEST) --numprocesses auto --kind slow --budget $(BUDGET)
+	$(PYTEST) --numprocesses auto --kind slow --budget $(BUDGET) $(OPTIONS)
 
 check: format lint types
 
