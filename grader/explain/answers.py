@@ -36,7 +36,7 @@ _LONGEST = 40
 
 
 def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | None = None) -> str:
-    """What a value that the contract refuses is instead, and where it comes from; a line each."""
+    """Returns lines that describe a value the contract refuses, and the line of its origin."""
     misfit = _misfit(adapter, value, call)
     told = (
         _of_a_part(adapter, misfit, line) if misfit.place else _of_all(adapter, misfit, call, line)
@@ -53,7 +53,7 @@ def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | No
 
 
 def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
-    """What of a refused value is not what the contract says."""
+    """Returns the property of a refused value that breaks the contract: type, shape or dtype."""
     misfit = _misfit(adapter, value, call)
     wanted, found = misfit.wanted, misfit.value
     is_tensor = isinstance(wanted, TensorType) and isinstance(found, torch.Tensor | Elsewhere)
@@ -72,7 +72,7 @@ def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
 
 
 def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
-    """What is wrong with a value as a whole."""
+    """Yields the fault of a value as a whole, then advice."""
     wanted, value = misfit.wanted, misfit.value
     shape = adapter.expected_shape(call.arguments)
     is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
@@ -96,7 +96,7 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> 
 
 
 def _of_a_part(adapter: Adapter, misfit: Misfit, line: Line | None) -> Iterator[str]:
-    """What is wrong with a part of a value; the rest before it is right."""
+    """Yields the fault of one part of a value, then advice; all parts before it are right."""
     wanted, value = misfit.wanted, misfit.value
     if misfit.absent or misfit.beyond:
         said = [f"{', '.join(misfit.absent)} missing"] * bool(misfit.absent)
@@ -183,7 +183,7 @@ def _without_a_return(line: Line | None) -> str:
 
 
 def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:
-    """What to do with a list or tuple that is no result."""
+    """Returns advice for a list or tuple where the contract asks for a tensor."""
     if any(isinstance(one, torch.Tensor | Elsewhere) for one in values):
         return "torch.stack and torch.cat make one tensor of several."
     if line is not None and ".tolist()" in line.source:
@@ -204,11 +204,11 @@ class InFull:
     """A `Wording` that tells all that is known."""
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
-        """What was raised, on which line, with which operands, and what that means."""
+        """Returns a fault that names the exception, its line, its operands and its meaning."""
         return fault_of(raised, adapter, call)
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace) -> StudentFault:
-        """What came instead, from which line, what explains it, and the call."""
+        """Returns a fault that names the refused value, its line, its explanation and the call."""
         line = trace(wrong_with(adapter, value, call))
         said = refusal_in_words(adapter, value, call, line)
         return StudentFault(Status.FAILED, said, where_of(line))
@@ -223,7 +223,7 @@ class InFull:
 
 
 def words_of(raised: BaseException, about: str) -> Told:
-    """What is said of a test that ended with something raised; `about` is what it is about."""
+    """Returns the words for a test that raised an exception; `about` names the test's subject."""
     if isinstance(raised, StudentFault):
         where = raised.where
         return Told(plain(raised.message), where=where)

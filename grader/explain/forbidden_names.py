@@ -91,7 +91,7 @@ def _read(files: Iterable[Path]) -> Iterator[bytes]:
 
 
 class _Scope:
-    """What the names of a module, class or function stand for, as far as its source tells."""
+    """The meanings of names in a module, class or function, as far as the source tells."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ def _attribute(node: ast.AST) -> tuple[ast.expr, str] | None:
 def _bindings(
     body: Iterable[ast.AST], forbidden: Collection[str]
 ) -> Iterator[tuple[str, _Meaning]]:
-    """What each statement makes a name stand for; None where the source does not tell."""
+    """Yields each bound name with its meaning, which is None where the source does not tell."""
     waiting = list(body)
     while waiting:
         match waiting.pop():

@@ -59,7 +59,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What a tensor is like: whole steps by name, and slices of steps by how they are cut."""
+    """The likenesses of one tensor: whole steps by name, slices of steps by their cut."""
 
     steps: Mapping[str, Likeness]
     slices: Mapping[tuple[Cut, int], Likeness]

@@ -56,11 +56,11 @@ _Found = tuple[Likeness, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class StepComparison:
-    """What one call of a failed exercise showed on its way.
+    """The findings from one call of a failed exercise, step by step.
 
-    `walk` is there if a step was right, `strange` is the line of the first NaN or infinity. What
-    was seen is told of the tests with a wrong answer: of that line only those whose own answer
-    holds NaN or infinity.
+    `walk` is present if a step was right. `strange` is the line of the first NaN or infinity. The
+    findings go to the tests with a wrong answer. The `strange` line goes only to tests whose own
+    answer holds NaN or infinity.
     """
 
     walk: StepWalk | None
@@ -73,7 +73,7 @@ class StepComparison:
         return self.strange if test in self.not_finite else None
 
     def in_words(self, test: str) -> str:
-        """What is to be said of a test: a sentence or two, or nothing."""
+        """Returns the words for a test: a sentence or two, or nothing."""
         line = self.line_of(test)
         if line is not None:
             place = f"{line.file}, line {line.line}: {line.source}"
@@ -88,10 +88,10 @@ def compare_steps(
     failed: Mapping[str, Collection[str]],
     deadline: Deadline = NEVER,
 ) -> dict[str, StepComparison]:
-    """What a call of each failed exercise shows, of the first few of them.
+    """Returns step comparisons for one call of each of the first few failed exercises.
 
-    `seen` are the answers by exercise, `failed` the failed tests. What is not found by the deadline
-    is left out.
+    `seen` holds the answers by exercise, and `failed` the failed tests. Comparisons that miss the
+    deadline are left out.
     """
     followed: dict[str, StepComparison] = {}
     with contextlib.suppress(TooLate):
@@ -220,7 +220,7 @@ def _followed(
 
 
 def _recorded(ask: Ask, observation: Observation) -> tuple[Record, ...]:
-    """What the same call computes, made once more and looked on at."""
+    """Returns the records of the steps of a call, which runs once more for them."""
     try:
         return ask(dataclasses.replace(observation.call, record=True, frame=None)).records
     except StudentFault:

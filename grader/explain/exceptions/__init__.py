@@ -1,1 +1,1 @@
-"""What a submission raised, told to its author: what, on which line, and what it means."""
+"""Explains a submission's exception to its author: its kind, its line and its meaning."""

@@ -92,7 +92,7 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
 
 
 def _of_another_type(match: re.Match[str], _: Raised) -> str:
-    """What a function of torch's wants and what it gets, and what to write, if that is plain."""
+    """Returns the types that a torch function wants and gets, with a correction if one is plain."""
     name, wanted, got = match[1], match[3], match[4]
     said = f"torch's {name} wants a {wanted} there, and gets a {got}"
     if name in _OF_A_LIST and got == "Tensor":
@@ -111,7 +111,7 @@ def _of_another_type(match: re.Match[str], _: Raised) -> str:
 
 
 def _sentence(raised: Raised, what: str, called: str) -> str:
-    """What is wrong, and what the function accepts, if that is known."""
+    """Returns the fault of a call, with the parameters that the function accepts, if known."""
     if not raised.accepts:
         return f"{what}."
     if raised.frames:

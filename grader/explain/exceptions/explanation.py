@@ -37,7 +37,7 @@ KINDS: tuple[ExceptionKind, ...] = (
 
 
 def explanation_of(raised: Raised) -> Explanation | None:
-    """What is known of the kind of exception; None if nothing is."""
+    """Returns the explanation of the first kind that matches the exception, or None."""
     for kind in KINDS:
         explanation = kind.explanation(raised)
         if explanation is not None:

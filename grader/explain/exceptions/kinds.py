@@ -48,7 +48,7 @@ class ExceptionKind:
     settles: bool = False
 
     def explanation(self, raised: Raised) -> Explanation | None:
-        """What is said of an exception; None if it is of another kind."""
+        """Returns the explanation of an exception, or None if the exception is of another kind."""
         match = self.pattern.search(f"{raised.kind}: {raised.message}")
         if match is None:
             return None

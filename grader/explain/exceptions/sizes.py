@@ -97,7 +97,7 @@ def _the_other_way_round(raised: Raised) -> str:
 
 
 def _advice(raised: Raised) -> str:
-    """What is known of shapes that do not fit, from the way the line and its operands are made."""
+    """Returns advice on shapes that do not fit, from the line and the origin of its operands."""
     return _advice_on(source_of(raised), raised, "") or next(
         filter(None, (_advice_on(one.made, raised, _set_at(one)) for one in raised.operands)), ""
     )
@@ -108,7 +108,7 @@ def _set_at(operand: Operand) -> str:
 
 
 def _advice_on(source: str, raised: Raised, said: str) -> str:
-    """What is known of a piece of code; `said` is which it is."""
+    """Returns advice on a piece of code; `said` names the piece."""
     turned = _ALL_TURNED.search(source)
     if turned and _has_leading_axes(turned[1], raised):
         return (

@@ -207,7 +207,7 @@ def _keys(text: str, which: str) -> list[str]:
 
 
 def _renaming(missing: list[str], unexpected: list[str]) -> str:
-    """What to do about the names, where it is plain."""
+    """Returns advice on the names of the keys, exact where one suffix or prefix is missing."""
     wanted = set(missing)
     for suffix in {key.rpartition(".")[2] for key in missing}:
         if all(f"{key}.{suffix}" in wanted for key in unexpected):

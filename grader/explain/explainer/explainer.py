@@ -187,9 +187,10 @@ class Explainer:
         seen: Mapping[str, RerunResult],
         workshop: RepairWorkshop,
     ) -> tuple[Dependence, Mapping[str, RerunResult]]:
-        """What depends on the calls that were `made` before.
+        """Returns the tests that depend on the calls `made` before, and rerun results.
 
-        And what comes of other wrong tests where nothing was called before, if something does.
+        The rerun results are those of other wrong tests, with no call before them. They are empty
+        unless a dependence shows.
         """
         asked = [*itertools.chain(*self._asked(statuses, seen).values())]
         depends = workshop.dependence(self._mistakes, asked, made)
@@ -298,7 +299,7 @@ class Explainer:
         ]
 
     def _repeated(self, test: str, ask: Ask) -> BaseException | None:
-        """What a test raises now."""
+        """Returns the exception that a test raises now, or None."""
         return self._rerun.raised(test, ask)
 
     def names(

@@ -136,9 +136,9 @@ class ExplanationCache:
         self._told: OrderedDict[Hashable, tuple[SubmissionProgram, Words]] = OrderedDict()
 
     def words(self, verdicts: Hashable, program: SubmissionProgram) -> Words | None:
-        """What was said of the same code with the same verdicts, at the lines where it stands here.
+        """Returns the earlier words for the same code and verdicts, moved to this program's lines.
 
-        Nothing if none is known, or if it quotes what is not the same here.
+        Returns None if no words are known, or if they quote text that differs here.
         """
         known = self._told.get((verdicts, program.likeness))
         if known is None:

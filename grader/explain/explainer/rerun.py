@@ -38,7 +38,7 @@ Ask = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class RerunResult:
-    """What came of a test on a student's inputs: words if it failed, answers, pictures.
+    """The result of a test on a student's inputs: words if the test failed, answers, pictures.
 
     `unanswered` is the plain call at which the submission raised, if it did.
     """
@@ -71,7 +71,10 @@ class Rerun:
         )
 
     def look(self, test: Test, ask: Ask) -> RerunResult | None:
-        """What comes of a test; nothing where the submission hung, crashed or was late."""
+        """Returns the rerun result of a test.
+
+        Returns None where the submission hung, crashed or was late.
+        """
         asked, seen = self._memory.follow(test.id, ask)
         if seen is not None:
             return seen
@@ -107,7 +110,7 @@ class Rerun:
         return self._interview.ask(call)
 
     def raised(self, test: str, ask: Ask) -> BaseException | None:
-        """What a test raises now."""
+        """Returns the exception that a test raises now, or None."""
         self._interview = RememberedSession(ask, ())
         return self._suite.run(test, self._bench).raised
 
@@ -151,9 +154,10 @@ class LostTests:
     def told(
         self, lost: Sequence[Lost], repeat: Repeat, deadline: Deadline
     ) -> Iterator[Mapping[str, Told]]:
-        """What is said of lost tests, of more with each step; `repeat` runs one, with whom to ask.
+        """Yields the words for lost tests, for more tests with each step.
 
-        Of each exercise the first is repeated: the others have its line if they hung as well.
+        `repeat` runs one test again with a given session. Only the first lost test of each
+        exercise runs again. The other tests that hung get the line of the first.
         """
         told: dict[str, Told] = {}
         for exercise in dict.fromkeys(one.exercise for one in lost):
@@ -188,7 +192,7 @@ class LostTests:
         return None
 
     def _repeated(self, one: Lost, repeat: Repeat) -> tuple[StudentFault | None, Line | None, bool]:
-        """What becomes of a lost test: its fault, the line, whether the function hung before."""
+        """Returns a lost test's fault and line, and whether its function hung before."""
         hung = one.status is Status.TIMEOUT
         seconds = _AGAIN_SECONDS if hung and self._places else math.inf
         fault = self._fault(one, repeat, seconds)
@@ -215,7 +219,10 @@ class LostTests:
 
 
 def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool = False) -> Told:
-    """What is said of a hang: as at home, with why it had fewer seconds if the judge `said` so."""
+    """Returns the words for a hang, as at home.
+
+    The words include the reason for a shorter time limit, if the judge `said` one.
+    """
     took = _TOOK.search(said)
     if took is None:
         headline = f"{said} ({plain(f'{line.file}, line {line.line}')})"

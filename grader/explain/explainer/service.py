@@ -154,7 +154,7 @@ class ExplainerService:
         return Words(dict.fromkeys(statuses, said), said.message, evidence)
 
     def _of_endless_import(self, said: str, problem: StudentFault, line: Line | None) -> Told:
-        """What the judge `said` of it, with the line if that is known."""
+        """Returns the judge's words (`said`) on an endless import, with the line if it is known."""
         printed = problem.message.splitlines()[1:]
         if line is None:
             return Told(plain("\n".join([said, *printed])))
@@ -162,7 +162,7 @@ class ExplainerService:
         return told._replace(message=f"it cannot be imported: {told.message}")
 
     def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
-        """What the source names of what is forbidden, beside what was `called` of it."""
+        """Returns a remark on forbidden names in the source beside the name `called`, or None."""
         mentioned = find_mentions(submission.root, self._suite.assignment.forbidden, deadline)
         named = [use for use in mentioned if use.name not in (called or "")]
         if not named:

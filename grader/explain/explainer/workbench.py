@@ -81,7 +81,7 @@ class RestartingBench:
         return self._before + (0.0 if self._bench is None else self._bench.seconds)
 
     def try_edits(self, trials: Trials) -> Outcomes:
-        """What comes of trials.
+        """Returns the outcomes of trials.
 
         Raises:
             WorkerLost: if a worker hung, or too many crashed.
@@ -215,7 +215,7 @@ class RepairWorkshop:
     def alone(
         self, tests: Iterable[str], look: Callable[[str, Ask], Result | None]
     ) -> dict[str, Result]:
-        """What comes of tests, each where nothing was called before; of those with an answer."""
+        """Returns the result of each test that has one, each run with no call before it."""
         found: dict[str, Result] = {}
         with contextlib.suppress(WorkerLost), self._sitting.bench() as bench:
             for test in tests:

@@ -64,7 +64,7 @@ class AnswerCluster:
 
     @property
     def suspicion(self) -> str | None:
-        """What may be wrong, as most of them have it."""
+        """Returns the suspicion that most of the answers share, or None."""
         return next((said for said, _ in self._suspicions.most_common(1)), None)
 
     @property
@@ -118,7 +118,7 @@ def _is_of_one_cause(group: AnswerCluster, first: AnswerCluster) -> bool:
 
 
 def _told(answer: WrongAnswer) -> object:
-    """What of an answer every summation order leaves alone, nearly always."""
+    """Returns the part of an answer that (nearly always) no summation order changes."""
     rounded = [f"{one:.1e}" if math.isfinite(one) else str(one) for one in answer.numbers]
     return (*answer.key, answer.shape, rounded)
 

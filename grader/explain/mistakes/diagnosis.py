@@ -164,7 +164,10 @@ def _known_for_some(
 def _fitting(
     catalogue: Catalogue, names: Iterable[str], evidence: TellingAnswers, enough: int
 ) -> dict[str, set[int]]:
-    """Of some mistakes, those that give every answer that was given, and their variants that do."""
+    """Returns those of the named mistakes that give every given answer, with their variants.
+
+    Only the variants that give every answer are included.
+    """
     fitting = {name: _fitting_variants(catalogue, name, evidence, enough) for name in names}
     return {name: variants for name, variants in fitting.items() if variants}
 

@@ -85,12 +85,12 @@ class KnownMistakes:
         return self._variants[name].get(exercise, ())
 
     def right(self, observation: Observation) -> Prediction | None:
-        """What the reference answers to a call."""
+        """Returns the reference's answer to a call, or None."""
         predictions = self.predictions(_RIGHT, observation)
         return predictions[0] if predictions else None
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
-        """What each variant of a mistake, or the reference (no name), answers to a call."""
+        """Returns each variant's answer to a call, or the reference's if the name is empty."""
         key = (name, observation.test, observation.number)
         if key not in self._kept:
             functions = self.of(name, observation.call.adapter)
@@ -133,7 +133,10 @@ class KnownMistakes:
         return KeptSteps(steps | {RESULT: [result]})
 
     def _answer(self, function: Callable[..., Any], call: Call) -> torch.Tensor | None:
-        """What a function answers to a call, which may ask the references of other exercises."""
+        """Returns a function's answer to a call, or None if the function raises.
+
+        The function may ask the references of other exercises.
+        """
         functions = {**self._references, call.adapter: function}
         with torch.random.fork_rng(devices=[]):
             # torch.manual_seed would also note for devices that are not there who asked for it.

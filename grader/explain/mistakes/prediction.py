@@ -77,10 +77,11 @@ _SAME_FACTOR = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What does not hang on the draw where chance sets entries of an argument to zero.
+    """The properties of a dropout, where chance sets entries of an argument to zero.
 
-    `factor` is what the others are multiplied by (NaN if not all by the same), `share` that of the
-    zeros, `fates` how many were drawn; `rows` says that whole rows have one fate each.
+    None of the properties depends on the draw. `factor` multiplies the other entries; it is NaN if
+    they have no common factor. `share` is the share of the zeros, and `fates` counts the draws.
+    `rows` is true if each whole row has one fate.
     """
 
     argument: str
@@ -117,7 +118,7 @@ class Dropped:
 
 
 def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
-    """What an answer shows of how entries of an argument were dropped; None if of another shape."""
+    """Returns the dropout of an argument that an answer shows, or None if the shapes differ."""
     whole = call.arguments[argument]
     if not isinstance(whole, torch.Tensor) or answer.shape != whole.shape or not whole.numel():
         return None
@@ -143,10 +144,10 @@ class Catalogue(Protocol):
         """The mistakes that are known for a call, then those made together (`a + b`)."""
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
-        """What each numeric variant of a mistake answers to a call; None where it cannot."""
+        """Returns each numeric variant's answer to a call; None for a variant without one."""
 
     def right(self, observation: Observation) -> Prediction | None:
-        """What the reference answers to a call; None if that is not known."""
+        """Returns the reference's answer to a call, or None if the answer is not known."""
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
         """By mistake, the arguments on which an answer with that mistake does not depend."""

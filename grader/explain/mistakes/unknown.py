@@ -1,4 +1,4 @@
-"""What is kept of wrong answers that no known mistake explains, to be compared over a class."""
+"""Keeps the wrong answers that no known mistake explains, for comparison over a class."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def nameless(
 def suspicion(
     exercise: str, mended: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
 ) -> str | None:
-    """What may be wrong: what a change of one line mends, or the first step that goes astray."""
+    """Returns a suspicion, or None.
+
+    The suspicion names the line of a repair that has one, or else the first step that goes astray.
+    """
     if exercise in mended:
         place = mended[exercise].places[0]
         return plain(f"{place.subject}: {place.source}")

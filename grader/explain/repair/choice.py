@@ -101,9 +101,9 @@ def _lines_in_words(lines: Sequence[int]) -> str:
 def chosen(
     mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
 ) -> RepairedExercise | None:
-    """What is told of mends: of those that make everything right and break nothing.
+    """Returns the repair to tell, from edits that make everything right and break nothing.
 
-    Edits that make more exercises right come before others, then those that are likelier.
+    Edits that make more exercises right come before others, and likelier edits come next.
     """
     able = [one for one in mends if one.is_whole]
     if not able:

@@ -67,7 +67,7 @@ class Dependence:
         return (one.test, one.number) in self.right_first
 
     def in_words(self, test: str) -> str:
-        """What is to be said of a test, and the line; nothing if no dependence was seen."""
+        """Returns the words for a test and the line, or nothing if the test shows no dependence."""
         if test in self.handed_on:
             return HANDED_ON
         if test not in self.tests:
@@ -138,7 +138,10 @@ def _among_others(
     right: Sequence[CheckedCall],
     made: Sequence[Call],
 ) -> Dependence:
-    """What of calls that are right alone is wrong among others, and what line makes it so."""
+    """Returns the dependence of calls that are right alone and wrong among others.
+
+    The dependence names the line at fault where only one line is possible.
+    """
     later = right[:_MOST_TOGETHER]
     calls, places = _sequence(later, made)
     if not places:

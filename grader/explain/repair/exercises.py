@@ -28,9 +28,9 @@ _MOST_IN_VAIN = 3
 
 @dataclass(frozen=True, slots=True)
 class RepairAttempt:
-    """What came of an exercise: a choice, all that it mends anew, and what it took.
+    """The result of repairing one exercise: a choice, all exercises newly mended, and the cost.
 
-    It `is_whole` if nothing was left out.
+    `is_whole` is true if the search left nothing out.
     """
 
     exercise: str
@@ -90,11 +90,12 @@ class ExerciseRepair:
                 yield anew
 
     def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
-        """What mends an exercise, alone or together with what mended an earlier one.
+        """Returns the repair of an exercise, alone or together with the edit of an earlier one.
 
-        What is no plain slip, and leaves others wrong that run the same lines, is `held` back: it
-        may mend by chance. That it does not is seen where a plain slip beside it mends others. What
-        was in doubt for one exercise is so for others that the same edits make right.
+        A repair is `held` back if it is no plain slip and exercises that run the same lines stay
+        wrong. Such a repair may mend by chance. A plain slip beside it that mends other exercises
+        proves the held repair. An exercise in doubt puts in doubt all exercises that the same
+        edits make right.
         """
         if exercise in self._known:
             choice = self._known[exercise]
@@ -130,7 +131,7 @@ class ExerciseRepair:
     def _of_answers(
         self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
     ) -> RepairAttempt:
-        """What mends an exercise's wrong answers, where other calls raise for another reason.
+        """Returns the repair of an exercise's wrong answers, where other calls raise.
 
         Much code takes inputs of as many axes as its course used, and raises for others.
         """
@@ -146,7 +147,7 @@ class ExerciseRepair:
         return RepairAttempt(before.exercise, choice, anew, cost, is_whole)
 
     def _chosen(self, mends: Sequence[RepairEdit]) -> RepairedExercise | None:
-        """What is told of mends; those of a search are asked about twice in a row."""
+        """Returns the repair to tell, and keeps it for a second request in a row."""
         if self._last is None or self._last[0] is not mends:
             self._last = mends, chosen(mends, self._sources, self._adapters)
         return self._last[1]
@@ -185,7 +186,7 @@ def _anew(
 def _proved(
     attempt: RepairAttempt, held: dict[str, RepairedExercise], found: Mapping[str, RepairedExercise]
 ) -> Iterator[RepairAttempt]:
-    """What was held back, and mends a later exercise together with a second edit."""
+    """Yields each held repair that mends a later exercise together with a second edit."""
     second = None if attempt.choice is None else attempt.choice.besides
     for name in [name for name, one in held.items() if one.made == second]:
         choice = held.pop(name)
@@ -210,9 +211,9 @@ class Proved:
     failing: frozenset[str]
 
     def in_words(self, test: str, named: bool = False, shown: bool = False) -> str:
-        """What is said of a test: the line that mends it, or that it stays wrong.
+        """Returns the words for a test: the line that mends it, or that the test stays wrong.
 
-        Nothing of a test that was not asked.
+        Returns nothing for a test that the repair did not run.
         """
         if test in self.passing:
             return self.mended.in_words(named, shown, is_all=not self.failing)

@@ -96,7 +96,10 @@ def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:
 
 
 def in_turn(questions: Iterable[CheckedCall], most: int) -> Iterator[CheckedCall]:
-    """Of each exercise the first few calls: the most telling one of each, then the next of each."""
+    """Yields the first few calls of each exercise.
+
+    The most telling call of each exercise comes first, then the next call of each.
+    """
     by_exercise: dict[str, list[CheckedCall]] = {}
     for one in questions:
         by_exercise.setdefault(one.exercise, []).append(one)

@@ -149,7 +149,7 @@ class EditRanking:
         return weight
 
     def _as_usual(self, made: FileEdit) -> float:
-        """What it weighs that what goes together stands in the order of other places, or not."""
+        """Returns the weight of an order of names that other places confirm or contradict."""
         source = self._sources.text(made.file)
         gained = self._sources.orders.gained(source, made.edit.applied(source), made.edit.lines)
         return _AS_USUAL if gained > 0 else _UNUSUAL if gained < 0 else 0.0
@@ -216,7 +216,7 @@ class _Function:
 
 
 def _by_order(before: str, after: str) -> float:
-    """What it weighs that names stand in another order."""
+    """Returns the weight of a change in the order of names."""
     was, is_now = disorder(before), disorder(after)
     if is_now[_INPUTS] > was[_INPUTS] and _names_in(before) == _names_in(after):
         return _KEYS_FIRST
@@ -225,7 +225,7 @@ def _by_order(before: str, after: str) -> float:
 
 
 def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> float:
-    """What it weighs that a variable is made of what is called like it, or no longer is."""
+    """Returns the weight of a change in how far a value's names resemble its variable."""
     target = _SET.match(before)
     if target is None or not gone or not come:
         return 0.0

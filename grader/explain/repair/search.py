@@ -50,7 +50,7 @@ class Workbench(Protocol):
         """The seconds that it took so far."""
 
     def try_edits(self, trials: Trials) -> Outcomes:
-        """What comes of trials."""
+        """Returns the outcomes of trials."""
 
 
 NewBench = Callable[[], AbstractContextManager[Workbench]]
@@ -65,7 +65,7 @@ class FileEdit:
     edit: Edit
 
     def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[TextChange]]:
-        """What it changes, and what another one does, as it is told to a worker."""
+        """Returns the text changes of this edit and another by file, in a worker's form."""
         changes: dict[str, list[TextChange]] = {}
         for made in (self, other) if other is not None else (self,):
             own = [TextChange(one.start, one.end, one.text) for one in made.edit.replacements]
@@ -94,7 +94,7 @@ class RepairEdit:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What mending took: edits tried, calls made."""
+    """The cost of a repair: the number of edits tried and of calls made."""
 
     edits: int = 0
     calls: int = 0
@@ -227,7 +227,7 @@ class Search:
         return {one.exercise: _lines(self._passed(bench, [one])) for one in wrong}
 
     def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[RepairEdit]:
-        """What of it holds for more calls, in another worker."""
+        """Returns the repairs that hold for more calls, in another worker."""
         if not left or _is_luck(edits, left):
             return []
         together = _with_others(len(edits), left)

@@ -78,7 +78,7 @@ def _at_like_places(
 
 
 def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finished]]:
-    """Of changes at like places, those that change the same text; none if all do."""
+    """Groups changes at like places by the text they change; returns none if all change one."""
     found: dict[str, list[Finished]] = defaultdict(list)
     for one in group:
         found[setting.program.text(one.draft.node)].append(one)
@@ -222,7 +222,7 @@ _FIELDS, _EARLY, _HALVES = -3, -4, -5
 
 
 def pairs(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
-    """What becomes of neighbouring statements at once."""
+    """Yields combinations of edits to two neighbouring statements."""
     within = set(given)
     for first in given:
         second = block_after(setting.program, first)

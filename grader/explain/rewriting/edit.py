@@ -11,7 +11,7 @@ from grader.explain.rewriting.program.source import Program, Span
 
 @dataclass(frozen=True, slots=True, order=True)
 class Replacement:
-    """What stands from `start` to `end`, in characters of the source, becomes `text`."""
+    """A replacement: the characters of the source from `start` to `end` become `text`."""
 
     start: int
     end: int

@@ -67,7 +67,7 @@ def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
 
 
 def _before_loop(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
-    """What is set anew in each turn of a loop, once before it."""
+    """Yields an edit that moves an assignment from a loop's body to the place before the loop."""
     program = setting.program
     loop = program.home(node).parent
     if not isinstance(loop, _LOOPS) or not isinstance(node, ast.Assign):
@@ -82,7 +82,7 @@ def _before_loop(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
 
 
 def _into_loop(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
-    """What is set before a loop, anew in each turn of it."""
+    """Yields an edit that moves an assignment from before a loop into the loop's body."""
     program = setting.program
     loop = block_after(program, node)
     if not isinstance(loop, _LOOPS) or not isinstance(node, ast.Assign):

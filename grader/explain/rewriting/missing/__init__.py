@@ -1,1 +1,1 @@
-"""What may be missing: factors, masks, calls, arguments, uses."""
+"""Rewrite rules for missing code: factors, masks, calls, arguments, uses."""

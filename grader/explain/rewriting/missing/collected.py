@@ -149,7 +149,7 @@ def counts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def counted(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:
-    """What a loop goes through, or its size, where it counts one for each."""
+    """Yields drafts that count the loop variable, or its size, in place of a constant."""
     if not isinstance(node.elt, ast.Constant) or len(node.generators) != 1:
         return
     target = node.generators[0].target

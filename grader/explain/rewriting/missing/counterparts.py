@@ -245,7 +245,7 @@ def _is_named_product(setting: Setting, node: ast.expr) -> bool:
 
 
 def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """What is kept, divided by the share that is kept."""
+    """Yields drafts that divide kept entries by the share kept, or multiply by it."""
     match node:
         case (
             ast.BinOp(op=ast.Mult())

@@ -1,4 +1,4 @@
-"""What a function has and never uses: a parameter, a variable, a condition."""
+"""Rewrite rules for things a function has and never uses: a parameter, variable, condition."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _sized(setting: Setting, node: ast.Call) -> list[str]:
-    """What functions of the file make of a length: masks, tables."""
+    """Returns calls of the file's functions that make a mask or a table from a length."""
     names = setting.scopes.names(node)
     tensors = [one.id for one in node.args if isinstance(one, ast.Name)][:1]
     if not tensors or names.natures.get(tensors[0]) is not Nature.TENSOR:

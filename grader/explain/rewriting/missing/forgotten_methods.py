@@ -263,7 +263,10 @@ def _is_whole(setting: Setting, node: ast.expr) -> bool:
 
 
 def _told_by_target(setting: Setting, node: ast.expr) -> str | None:
-    """What the name that a value is given says was done to it: `log_base`, `exp_scores`."""
+    """Returns the operation that the name of an assignment's target implies, or None.
+
+    Examples of such names are `log_base` and `exp_scores`.
+    """
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
             return next(

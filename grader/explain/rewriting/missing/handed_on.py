@@ -48,7 +48,7 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
-    """What a method of `super()` takes."""
+    """Returns the signature of a method called on `super()`, or None."""
     match node.func:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
             around = setting.program.scope(node)
@@ -132,7 +132,7 @@ def _inserted(
 
 
 def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[tuple[float, str]]:
-    """What a parameter may be given, likelier values first."""
+    """Yields the values that a parameter may take, each with its cost, likelier values first."""
     visible = setting.seen.visible(node)
     names = setting.scopes.names(node)
     name, default = parameter.name, parameter.default

@@ -1,4 +1,4 @@
-"""What may be missing: a factor, a term, a sign, a mask, a call."""
+"""Rewrite rules for what may be missing: a factor, a term, a sign, a mask, a call."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def steps(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def indices(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Of a tensor of indices the next ones; of a number in two indices its double."""
+    """Yields drafts that shift a tensor of indices by one, or double a size in an index."""
     if not isinstance(node, ast.Name):
         return
     given, nature = argument_of(setting, node), setting.scopes.nature(node)

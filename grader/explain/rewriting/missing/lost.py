@@ -97,7 +97,7 @@ def attributes(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def _read_of(around: ast.AST, holder: str) -> list[str]:
-    """What is read of an object and never set there: attributes that are missing."""
+    """Returns the attributes that code reads from an object and never sets."""
     found: dict[type, list[str]] = {ast.Load: [], ast.Store: []}
     for one in ast.walk(around):
         match one:
@@ -111,9 +111,10 @@ def _read_of(around: ast.AST, holder: str) -> list[str]:
 
 
 def counterparts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """What is written into one part, also into the other: `t[1::2] = cos` after `t[0::2] = sin`.
+    """Yields a draft that repeats an assignment to one part for the other part.
 
-    Names, functions and strides give way to their kin where there is one that nothing reads.
+    For example, `t[1::2] = cos` follows `t[0::2] = sin`. The repeated assignment replaces names,
+    functions and strides by their kin, unread names first.
     """
     if not isinstance(node.targets[0], ast.Subscript):
         return

@@ -1,4 +1,4 @@
-"""What is done to one of several like things, and one object in several places."""
+"""Rewrite rules for operations on one of several like things, and for one object in many places."""
 
 from __future__ import annotations
 

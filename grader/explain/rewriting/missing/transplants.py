@@ -1,4 +1,4 @@
-"""What other places or values have and this one lacks: calls, methods, factors."""
+"""Rewrite rules for calls, methods and factors that other values have and this one lacks."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUN
 
 
 def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """What stands around a value somewhere, put around another."""
+    """Yields drafts that put the code around one value around another value."""
     if not _is_target(setting, node):
         return
     visible = setting.seen.visible(node)

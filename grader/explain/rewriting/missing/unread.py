@@ -1,4 +1,4 @@
-"""What a program has and never reads or calls."""
+"""Rewrite rules for things that a program has and never reads or calls."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def steps(setting: Setting, node: ast.Assign | ast.AugAssign) -> Iterator[Draft]:
-    """What nobody calls, done to what was assigned just now: `q, k = place(q, k)`."""
+    """Yields drafts that call an uncalled function on new names: `q, k = place(q, k)`."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     assigned = {
         one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)

@@ -1,4 +1,4 @@
-"""What is written out where a name was meant: numbers, None, an index, what is made anew."""
+"""Rewrite rules for numbers, None, indices and new objects where a name was meant."""
 
 from __future__ import annotations
 

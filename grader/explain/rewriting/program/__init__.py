@@ -1,1 +1,1 @@
-"""What is known of a program: its tree, its names, and what these stand for."""
+"""The facts of a program: its tree, its names, and the meanings of these names."""

@@ -1,4 +1,4 @@
-"""What one file declares: functions and classes, what they take, what values are made of."""
+"""The declarations of one file: functions, classes, their parameters, the sources of values."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class CallSignature:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What one file declares: signatures and attributes by name.
+    """The declarations of one file: signatures and attributes by name.
 
-    `methods` are also those of classes under the class's name and a dot; `made` is the class that
-    a variable or an attribute is made of; `recipes` are the texts that variables are set to;
-    `top` are the functions and classes that others can import, each with a class's bases;
-    `members` are the methods and attributes in the body of each class; `words` are those that
-    something is compared with or looked up by.
+    `methods` also holds the methods of classes, under the class's name and a dot. `made` gives the
+    class of a variable or an attribute. `recipes` holds the texts that variables are set to. `top`
+    holds the functions and classes that other files can import, each with a class's bases.
+    `members` holds the methods and attributes in the body of each class. `words` holds the words
+    that the program compares with or looks up by.
     """
 
     functions: Mapping[str, CallSignature]

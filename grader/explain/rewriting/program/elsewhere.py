@@ -1,4 +1,4 @@
-"""What is seen elsewhere in a program: names that can be reached, and what is done to values."""
+"""The names that a place in a program can reach, and the operations on values elsewhere."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a value somewhere: a call, a method, a factor.
+    """The code around a value at some place: a call, a method, a factor.
 
-    `names` are what it is made of, `taken` is the value, `name` that of what is called.
+    `names` holds the names in that code, and `taken` is the value. `name` is the name of the
+    function called.
     """
 
     before: str
@@ -75,7 +76,7 @@ class ProgramIndex:
         return self._visible[key]
 
     def _place(self, node: ast.AST) -> tuple[object, ...]:
-        """What decides which names a node sees."""
+        """Returns the scope, the line and the lambdas that decide which names a node sees."""
         line = getattr(node, "lineno", 0)
         return (self._program.scope(node), line, *self._lambdas(node))
 
@@ -211,7 +212,7 @@ class ProgramIndex:
         return {name: frozenset(keys) for name, keys in found.items()}
 
     def surroundings(self, node: ast.AST) -> list[Around]:
-        """What is done to values in the function around a node, and near it in the file."""
+        """Returns the operations on values in the function around a node, and near the function."""
         scope = self._program.scope(node)
         first = self._first_of.get(scope)
         if first is None:
@@ -228,7 +229,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def _all_around(self) -> list[Around]:
-        """What is done to values anywhere, each thing once for each function."""
+        """Returns the operations on values anywhere, each once for each function."""
         found: dict[tuple[Scope, str, str], Around] = {}
         for statement in self._program.statements:
             for node in statement.nodes:
@@ -251,7 +252,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def _of_file(self) -> set[str]:
-        """What can be read anywhere in the file; also what it reads and never binds."""
+        """Returns the names that code can read anywhere, with names it reads and never binds."""
         found = set(_BUILTIN)
         for statement in self._program.tree.body:
             match statement:
@@ -331,7 +332,7 @@ class ProgramIndex:
         return found
 
     def _around(self, node: ast.AST) -> Iterator[Around]:
-        """What stands around the first thing that a node is about."""
+        """Yields the code around the first operand of a node."""
         match node:
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if not self._is_holder(value):
                 if name not in _DULL:

@@ -56,7 +56,7 @@ class Scopes:
         return self.of(self._program.scope(node))
 
     def nature(self, node: ast.expr) -> Nature:
-        """What an expression of the program is."""
+        """Returns the nature of an expression of the program."""
         found = self._natures.get(node)
         if found is None:
             found = self._natures[node] = nature_of(node, self.names(node).natures)
@@ -127,7 +127,7 @@ class Scopes:
 
 
 def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
-    """What is known of the attributes of `self` that a class sets."""
+    """Returns the natures of the `self` attributes that a class sets."""
     found: dict[str, Nature] = {}
     for one in around.body:
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
@@ -155,7 +155,7 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
 
 
 def _of_attribute(attr: str, value: ast.expr) -> Nature:
-    """What an attribute is that is set to a value: a layer, if it is made of a class."""
+    """Returns an attribute's nature from its value: a layer, if a class makes the value."""
     match value:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name[:1].isupper():
             return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
@@ -164,7 +164,7 @@ def _of_attribute(attr: str, value: ast.expr) -> Nature:
 
 
 def _of_property(node: ast.FunctionDef) -> Nature:
-    """What a property is: what it is said to be, or by its name, or what it returns in the end."""
+    """Returns the nature of a property, from its annotation, its name or its last return."""
     told = nature_of_annotation(node.returns) or nature_of_name(node.name)
     match node.body[-1]:
         case ast.Return(value=ast.expr() as value):
@@ -189,7 +189,7 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.ar
 
 
 def _natures_of_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Nature]:
-    """What parameters are, by the numbers and truth values that they are unless told otherwise."""
+    """Returns the natures of parameters whose defaults are numbers or truth values."""
     own = function.args
     positional = [*own.posonlyargs, *own.args]
     pairs = [*zip(reversed(positional), reversed(own.defaults), strict=False)]
@@ -199,7 +199,7 @@ def _natures_of_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> di
 
 
 def _of_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Nature]:
-    """What parameters are: annotated so, called so, so by default, so used, or a tensor."""
+    """Returns the natures of parameters, from annotation, name, default, use, or else a tensor."""
     defaults = _natures_of_defaults(function)
     annotated = {one.arg: nature_of_annotation(one.annotation) for one in _parameters(function)}
     told = {
@@ -227,7 +227,7 @@ def _own_statements(scope: Scope) -> list[ast.stmt]:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """What a statement consists of, and what the blocks of its cases and handlers do."""
+    """Yields the parts of a statement, and the statements in its cases and handlers."""
     for part in ast.iter_child_nodes(statement):
         if isinstance(part, (ast.match_case, ast.ExceptHandler)):
             yield from part.body

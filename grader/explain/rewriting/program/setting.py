@@ -1,4 +1,4 @@
-"""What the families of edits look at: the program, and the names in it."""
+"""The setting that the rewrite rules look at: the program, and the names in it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What may be handed to whom: the parameters of the functions, methods and classes that are known.
+"""The signatures of the functions, methods and classes that are known.
 
-Those of other files count as much as the program's own: what is imported is called by its name.
+Signatures of other files count as much as the program's own, because a program calls an imported
+function by its name.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Signatures:
         return self._top.get(name, ())
 
     def of_parent(self, name: str, method: str) -> CallSignature | None:
-        """What a method takes that a class has of those that it is derived from."""
+        """Returns the signature of a method that a class inherits from its bases, or None."""
         if method == "__init__":
             found = (self._inherited(base) for base in self.bases(name))
             return next((one for one in found if one is not None), None)
@@ -128,7 +129,7 @@ class Signatures:
         return list(self._siblings)
 
     def recipes(self, name: str) -> tuple[str, ...]:
-        """What variables and parameters of that name are set to anywhere."""
+        """Returns the texts that variables and parameters of a name are set to anywhere."""
         return tuple(dict.fromkeys((*self._given.get(name, ()), *self._recipes.get(name, ()))))
 
     @functools.cached_property
@@ -180,7 +181,7 @@ class Signatures:
 
     @functools.cached_property
     def _given(self) -> dict[str, list[str]]:
-        """What is made for a parameter in the argument itself, by the parameter's name."""
+        """Returns the calls that stand as arguments, by the name of their parameter."""
         found: dict[str, list[str]] = defaultdict(list)
         for node in ast.walk(self._tree):
             signature = self.of(node) if isinstance(node, ast.Call) else None
@@ -208,7 +209,7 @@ class Signatures:
         return None if around is None else self.of_instance(around)
 
     def of_instance(self, name: str) -> CallSignature | None:
-        """What calling an instance of a class takes."""
+        """Returns the signature of calling an instance of a class, or None."""
         found = (self._method(f"{name}.{method}") for method in CALLED)
         return next((one for one in found if one is not None), None)
 

@@ -126,7 +126,7 @@ class Program:
         return bisect.bisect_right(self._starts, offset)
 
     def between(self, left: ast.AST, right: ast.AST) -> Span:
-        """What stands between two nodes that follow each other."""
+        """Returns the span between two nodes that follow each other."""
         return Span(self.outer_span(left).end, self.outer_span(right).start)
 
     @staticmethod

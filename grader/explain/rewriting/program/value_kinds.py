@@ -1,4 +1,4 @@
-"""What kind of thing an expression is: guessed from names, annotations and what is done with it."""
+"""The natures of values, as guesses from names, annotations and uses of an expression."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 
 class Nature(Enum):
-    """What a value is, as far as one can tell without running anything."""
+    """The nature of a value, as far as one can tell without running code."""
 
     TENSOR = auto()
     WEIGHT = auto()
@@ -64,17 +64,17 @@ _MASKS = {"tril", "triu", "logical_not", "bool", "isinf", "logical_and", "logica
 
 
 def nature_of_name(name: str) -> Nature | None:
-    """What a name alone tells."""
+    """Returns the nature that a name alone suggests, or None."""
     return next((nature for nature, pattern in _BY_NAME if pattern.search(name)), None)
 
 
 def nature_of_parameter(name: str) -> Nature | None:
-    """What a parameter's name alone tells; one letter of some usually counts something."""
+    """Returns the nature a parameter's name suggests; some single letters are sizes."""
     return nature_of_name(name) or (Nature.SIZE if name in _COUNTS else None)
 
 
 def nature_of_annotation(annotation: ast.expr | None) -> Nature | None:
-    """What a parameter's annotation tells."""
+    """Returns the nature that a parameter's annotation states, or None."""
     if annotation is None:
         return None
     text = ast.unparse(annotation)
@@ -85,7 +85,7 @@ def nature_of_annotation(annotation: ast.expr | None) -> Nature | None:
 
 
 def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
-    """What an expression is, where names stand for what `names` says."""
+    """Returns the nature of an expression, where `names` holds the natures of names."""
     match node:
         case ast.Name(id=name):
             return names.get(name) or nature_of_name(name) or Nature.OTHER

@@ -76,7 +76,7 @@ class Names:
         return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
 
     def ancestors(self, name: str) -> set[str]:
-        """What a variable is computed from, and what that is."""
+        """Returns the variables that a variable is computed from, and the sources of those."""
         made_of = self.made_of.get(name, set())
         return made_of.union(*(self.made_of.get(one, set()) for one in made_of)) - {name}
 
@@ -90,7 +90,7 @@ class Names:
 def by_use(
     function: ast.FunctionDef | ast.AsyncFunctionDef, told: Mapping[str, Nature | None]
 ) -> dict[str, Nature]:
-    """What is done to parameters tells of some what they are, whatever their names tell."""
+    """Returns the natures of some parameters by their uses, which may overrule their names."""
     seen: dict[str, set[Nature]] = defaultdict(set)
     for node in ast.walk(function):
         for name, nature in _uses(node):
@@ -144,7 +144,7 @@ def _each(given: Sequence[ast.expr], nature: Nature) -> Iterator[tuple[str, Natu
 
 
 def learn(statement: ast.stmt, names: Names) -> None:
-    """What a statement tells of the variables that it sets and reads."""
+    """Records in `names` the natures and the sources of variables that a statement sets."""
     match statement:
         case (
             ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -258,7 +258,7 @@ def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
 
 
 def pass_on(statement: ast.stmt, names: Names) -> None:
-    """What is stored as it is under the name of a mask is one."""
+    """Marks a tensor as a mask if a statement stores it unchanged under a mask's name."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
             if names.natures.get(name) is Nature.MASK and names.natures.get(other) is Nature.TENSOR:
@@ -288,7 +288,7 @@ def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature
 def _of_each(
     targets: Sequence[ast.expr], over: ast.expr, names: Names
 ) -> Iterator[tuple[str, Nature]]:
-    """What a loop's variables are, which are unpacked from each of the things it goes over."""
+    """Yields a loop's variables with their natures, unpacked from each element it goes over."""
     for place, target in enumerate(targets):
         match over:
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):

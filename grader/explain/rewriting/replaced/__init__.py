@@ -1,1 +1,1 @@
-"""What is there and may be meant otherwise: values, names, operators, axes, orders."""
+"""Rewrite rules for code that may be meant otherwise: values, names, operators, axes, orders."""

@@ -301,7 +301,7 @@ def product_order(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def _turned_tensor(node: ast.expr) -> ast.expr:
-    """What is transposed; the node itself if nothing is."""
+    """Returns the tensor that a node transposes, or the node itself if it transposes nothing."""
     match node:
         case ast.Attribute(value=value, attr="T" | "mT"):
             return value

@@ -325,7 +325,7 @@ def loaded(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """What a mask fills in: nothing, minus infinity."""
+    """Yields drafts that fill masked entries with another value, such as minus infinity."""
     if callee(node) not in ("masked_fill", "masked_fill_", "where", "full", "full_like"):
         return
     for value in node.args[1:]:

@@ -118,7 +118,10 @@ def members(setting: Setting, node: ast.Assign | ast.AnnAssign) -> Iterator[Draf
 
 @functools.lru_cache(maxsize=8)
 def _bound(tree: ast.Module) -> frozenset[str]:
-    """What a file declares or imports; other names are those of a notebook's other cells."""
+    """Returns the names that a file declares, imports or sets.
+
+    Other names belong to a notebook's other cells.
+    """
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -191,7 +194,7 @@ _CALL = "a call that is missing"
 
 
 def statements(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
-    """What is assigned, or called, as in a statement nearby about a thing of a kin."""
+    """Yields drafts that model a statement on a nearby statement about a thing of a kin."""
     whole = setting.program.text(node)
     for model in _near(setting, node):
         if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
@@ -256,7 +259,7 @@ def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def entries(setting: Setting, node: ast.Dict | ast.Call) -> Iterator[Draft]:
-    """What stands under a name, as under another of a kin."""
+    """Yields drafts that model the entry under a name on the entry under a name of a kin."""
     if isinstance(node, ast.Dict):
         named = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key]
         yield from _of_each(setting, [(setting.program.text(k), v) for k, v in named])

@@ -94,7 +94,7 @@ def _other(
 
 
 def _role(setting: Setting, node: ast.expr) -> tuple[str, str, str]:
-    """What a constant is to what is around it: constants of one role are alike."""
+    """Returns the role of a constant in its surroundings; constants of one role are alike."""
     given = argument_of(setting, node)
     around = callee(given[0]) if given else type(setting.parent(node)).__name__
     return setting.program.text(node), around, given[1] if given else ""
@@ -155,7 +155,7 @@ def truths(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
-    """What it costs to turn round a number's sign: a factor's is forgotten as that of any other."""
+    """Returns the cost of changing a number's sign, which is higher in a product or quotient."""
     match setting.parent(node):
         case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
             return CHANGE

@@ -236,7 +236,7 @@ def _is_name(token: str) -> bool:
 
 
 def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
-    """What a text says; of one with names in braces, what is written."""
+    """Returns a string's value, or the inside of a formatted string as written."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     written = _FORMATTED.fullmatch(setting.program.text(node))

@@ -148,7 +148,7 @@ def forgotten_keys(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """What is taken out of a thing by a number or a slice, taken by a name."""
+    """Yields drafts that index by a name in place of a number or a slice."""
     if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, (ast.Slice, ast.Constant)):
         return
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
@@ -212,7 +212,7 @@ def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """What is looked up by a name, taken from the front or whole."""
+    """Yields a draft that takes entries from the front in place of a look-up by a name."""
     if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, ast.Name):
         return
     if setting.scopes.nature(node.slice) is not Nature.TENSOR:

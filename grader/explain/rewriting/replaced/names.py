@@ -180,7 +180,7 @@ def _axes(scope: Scope) -> frozenset[str]:
 
 
 def _of_constant(name: str) -> Nature | None:
-    """What a name in capitals stands for, wherever it is set."""
+    """Returns the nature of a name in capitals, wherever it is set, or None."""
     return Nature.NUMBER if name.isupper() and len(name) > 1 else None
 
 

@@ -1,4 +1,4 @@
-"""What a call is of: more or less of an expression, calls within each other the other way round."""
+"""Rewrite rules for nesting: a call takes more or less of an expression, or two calls swap."""
 
 from __future__ import annotations
 

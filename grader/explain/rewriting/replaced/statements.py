@@ -1,6 +1,6 @@
 """Statements dropped or exchanged, and two steps in the other order.
 
-What is done first often has a name of its own, and stands some lines before.
+The first step often has a name of its own, and stands some lines before.
 """
 
 from __future__ import annotations
@@ -104,7 +104,10 @@ def reads_and_sets(node: ast.AST) -> tuple[set[str], set[str]]:
 def swapped(
     setting: Setting, first: ast.stmt, second: ast.stmt
 ) -> Sequence[tuple[Replacement, Replacement]]:
-    """What exchanges two statements in a row, if the order matters: lines, one of them an `if`."""
+    """Returns the replacements that exchange two statements in a row, if their order matters.
+
+    Both statements are lines, or one of them is an `if`.
+    """
     lines = [one for one in (first, second) if _is_line(one)]
     branches = [one for one in (first, second) if _is_branch(one)]
     if not lines or len(lines) + len(branches) < 2:
@@ -150,7 +153,10 @@ _Texts = Sequence[tuple[ast.expr, str]]
 
 
 def steps(setting: Setting, node: ast.Assign | ast.Return) -> Iterator[Draft]:
-    """What was done to a value before, done to the result of what is done to it here."""
+    """Yields drafts that exchange two steps.
+
+    The step done to a value before then applies to the result of the step done here.
+    """
     value = node.value
     if not isinstance(value, (ast.Call, ast.BinOp)):
         return
@@ -189,7 +195,7 @@ def shares(setting: Setting, node: ast.Assign | ast.Return) -> Iterator[Draft]:
 
 
 def _step_before(setting: Setting, node: ast.stmt, name: str) -> ast.expr | None:
-    """What a variable was set to, before a statement and in blocks around it."""
+    """Returns the last value of a variable before a statement, in blocks around it, or None."""
     home = setting.program.home(node)
     block = getattr(home.parent, home.field)
     for one in reversed(block[: home.index] if home.index is not None else []):
