@@ -65,7 +65,7 @@ def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
 
 
 def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
-    """The first part of a refused value that is of another kind."""
+    """Returns the first part of a refused value that is of another kind."""
     if isinstance(adapter.result, PlainType):
         value = single_number(value)
     return next(adapter.result.misfits(value, adapter.sizes(call.arguments)))
@@ -125,7 +125,7 @@ def _described(value: Value) -> str:
 
 
 def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Call) -> str | None:
-    """Which elements of a tuple would have been right, if any would."""
+    """Returns which elements of a tuple would have been right, if any would."""
     sizes = adapter.sizes(call.arguments)
     fitting = [
         place
@@ -214,11 +214,11 @@ class InFull:
         return StudentFault(Status.FAILED, said, where_of(line))
 
     def origin(self, trace: Trace, what: Traced) -> Line | None:
-        """The line that is found."""
+        """Returns the line that is found."""
         return trace(what)
 
     def printed(self, text: str) -> Sequence[str]:
-        """The last lines of it."""
+        """Returns the last lines of it."""
         return tuple(printed_in_words(text))
 
 

@@ -38,11 +38,11 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether it is time to say what was found so far."""
+        """Returns whether it is time to say what was found so far."""
         return self.clock() >= self.at or time.monotonic() >= self.net
 
     def each(self, things: Iterable[Thing]) -> Iterator[Thing]:
-        """One thing after another.
+        """Yields one thing after another.
 
         Raises:
             TooLate: in the place of the next one, once the deadline has passed.
@@ -67,6 +67,6 @@ def still_running(seconds: float, line: Line, is_known: bool) -> str:
 
 
 def what_runs(line: Line) -> Iterator[str]:
-    """The line as it stands in its file, and what to ask of it."""
+    """Yields the line as it stands in its file, and what to ask of it."""
     yield f"    {plain(line.source)}"
     yield _ADVICE

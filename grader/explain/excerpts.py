@@ -67,7 +67,7 @@ def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
 
 
 def _start(lines: Sequence[str], place: int) -> int:
-    """Where the function around a line begins; the line's neighbourhood outside of all."""
+    """Returns where the function around a line begins; the line's neighbourhood outside of all."""
     indent = _indent(lines[place])
     for above in range(place, -1, -1):
         is_outer = above == place or _indent(lines[above]) < indent
@@ -106,7 +106,7 @@ def _indent(line: str) -> int:
 
 
 def lines_of(root: Path, file: str) -> list[str]:
-    """The lines of a file below `root`; none of what is no file there."""
+    """Returns the lines of a file below `root`; none of what is no file there."""
     try:
         path = (root / file).resolve()
         if not path.is_relative_to(root.resolve()):

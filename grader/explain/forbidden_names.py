@@ -55,7 +55,7 @@ def find_mentions(
 
 
 def _may_mean(node: ast.AST, words: Collection[str]) -> bool:
-    """Whether a node may be of a forbidden name, of which `words` are the last parts.
+    """Returns whether a node may be of a forbidden name, of which `words` are the last parts.
 
     A mere name may be only if such a node is somewhere in its program.
     """
@@ -66,7 +66,7 @@ def _may_mean(node: ast.AST, words: Collection[str]) -> bool:
 
 
 def _programs(root: Path) -> Iterator[list[Path]]:
-    """The files that share their names: a module alone, a notebook's cells together."""
+    """Yields the files that share their names: a module alone, a notebook's cells together."""
     for folder, folders, names in os.walk(root):
         folders.sort()
         files = [Path(folder, name) for name in sorted(names)]
@@ -77,7 +77,7 @@ def _programs(root: Path) -> Iterator[list[Path]]:
 
 
 def _read(files: Iterable[Path]) -> Iterator[bytes]:
-    """The sources of a program's files, as far as they can be read and are not too long."""
+    """Yields the sources of a program's files, as far as they can be read and are not too long."""
     left = _LONGEST
     for file in files:
         try:
@@ -110,7 +110,7 @@ class _Scope:
             self._meanings.setdefault(name, []).append(meaning)
 
     def dotted(self, expression: ast.AST, depth: int = _DEEPEST) -> str | None:
-        """The full name of what an expression stands for; None if that is not plain."""
+        """Returns the full name of what an expression stands for; None if that is not plain."""
         if depth <= 0:
             return None
         if isinstance(expression, ast.Name):
@@ -146,7 +146,7 @@ class _Scope:
 def _named(
     tree: ast.Module, program: _Scope, forbidden: Collection[str]
 ) -> Iterator[tuple[str, int]]:
-    """The forbidden names in a file, and their lines."""
+    """Yields the forbidden names in a file, and their lines."""
     words = {name.rpartition(".")[2] for name in forbidden}
     waiting: list[tuple[ast.AST, _Scope]] = [(statement, program) for statement in tree.body]
     while waiting:
@@ -163,7 +163,7 @@ def _named(
 
 
 def _attribute(node: ast.AST) -> tuple[ast.expr, str] | None:
-    """The object and the attribute of `a.b`, also of `getattr(a, "b")`."""
+    """Returns the object and the attribute of `a.b`, also of `getattr(a, "b")`."""
     if isinstance(node, ast.Attribute):
         return node.value, node.attr
     match node:
@@ -217,5 +217,5 @@ def _imported(
 
 
 def _joined(owner: str, name: str) -> str | None:
-    """A dotted name; None of one that is longer than what anybody forbids."""
+    """Returns a dotted name; None of one that is longer than what anybody forbids."""
     return f"{owner}.{name}" if len(owner) + len(name) < _LONGEST_NAME else None

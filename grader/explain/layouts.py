@@ -105,11 +105,11 @@ class KnownSteps:
 
     @classmethod
     def of(cls, steps: Steps) -> KnownSteps:
-        """The named steps, ready to be looked up; of those that are kept only once."""
+        """Returns the named steps, ready to be looked up; of those that are kept only once."""
         return steps.known if isinstance(steps, KeptSteps) else cls(steps)
 
     def most_like(self, tensor: torch.Tensor) -> Collection[str]:
-        """The steps that a tensor is like, and like no other more; none that are doubtful.
+        """Returns the steps that a tensor is like, and like no other more; none that are doubtful.
 
         In the order of memory a step may be the same as the one before it, whose axes it only
         parts or merges: such numbers are the earlier one's.
@@ -165,7 +165,7 @@ class KnownSteps:
 
 
 def _doubtful(steps: Steps) -> Iterator[str]:
-    """The steps that hold, in the same layout, what an earlier one holds."""
+    """Yields the steps that hold, in the same layout, what an earlier one holds."""
     earlier: list[torch.Tensor] = []
     for name, forms in steps.items():
         own = [_comparable(form) for form in forms]
@@ -188,7 +188,7 @@ class KeptSteps(dict[str, Sequence[torch.Tensor]]):
 
 
 def _digest(tensor: torch.Tensor) -> bytes:
-    """Equal digests are equal tensors, to the last bit."""
+    """Returns equal digests are equal tensors, to the last bit."""
     laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
     numbers = laid_out.flatten().view(torch.uint8).numpy().tobytes()
     head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()
@@ -257,7 +257,7 @@ def _probes(shape: tuple[int, ...]) -> _Probes:
 
 
 def _pieces(name: str, form: int, step: torch.Tensor) -> Iterator[_Piece]:
-    """A step, and its slices along every choice of axes but the last, while they are few."""
+    """Yields a step, and its slices along every choice of axes but the last, while they are few."""
     whole = _comparable(step)
     if whole.dim() > _MOST_AXES or not _is_telling(whole, 2):
         return
@@ -281,7 +281,7 @@ def _comparable(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _is_telling(tensor: torch.Tensor, numbers: int) -> bool:
-    """Whether a tensor has enough different numbers to be known by them."""
+    """Returns whether a tensor has enough different numbers to be known by them."""
     return tensor.dim() > 0 and len(set(tensor.flatten().tolist())) >= numbers
 
 

@@ -26,7 +26,7 @@ STRANGE = "first NaN or infinity"
 
 
 def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
-    """The record and the line at which the first NaN or positive infinity appears.
+    """Returns the record and the line at which the first NaN or positive infinity appears.
 
     Of a NaN after something was masked with infinity, the mask may be the cause: then None.
     """
@@ -69,7 +69,7 @@ class StepComparison:
     not_finite: frozenset[str]
 
     def line_of(self, test: str) -> Line | None:
-        """The line at which a test's answer stops being numbers, if that is known."""
+        """Returns the line at which a test's answer stops being numbers, if that is known."""
         return self.strange if test in self.not_finite else None
 
     def in_words(self, test: str) -> str:
@@ -109,7 +109,7 @@ def compare_steps(
 
 
 def in_words(steps: Sequence[StepSeen]) -> str:
-    """Which steps were taken rightly, and which is the first that was not.
+    """Returns which steps were taken rightly, and which is the first that was not.
 
     Of steps that lie in a single operation none is seen.
     """
@@ -122,7 +122,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
 def steps_seen(
     records: Sequence[Record], right: Steps, deadline: Deadline = NEVER
 ) -> tuple[StepSeen, ...]:
-    """The steps of the reference, as far as records show them.
+    """Returns the steps of the reference, as far as records show them.
 
     The first wrong one is that after the last right one: steps before that may be taken in other
     ways. Nothing is told if no step is right, or if nothing is wrong.
@@ -186,7 +186,7 @@ def _is_merged(found: _Found, earlier: _Found) -> bool:
 def _chosen(
     catalogue: Catalogue, wrong: Sequence[Observation]
 ) -> tuple[Sequence[Observation], Steps]:
-    """The answers to be looked into: a plain one, and the steps to it, if these are known.
+    """Returns the answers to be looked into: a plain one, and the steps to it, if these are known.
 
     Without such a one, a few that hold NaN or infinity.
     """

@@ -119,7 +119,7 @@ def _place(raised: Raised) -> str:
 
 
 def _source(raised: Raised) -> Iterator[str]:
-    """The line as it stands in the file, a caret below what is no syntax, its operands."""
+    """Yields the line as it stands in the file, a caret below what is no syntax, its operands."""
     source = plain(raised.frames[-1].source) if raised.frames else ""
     if not source:
         return
@@ -132,7 +132,7 @@ def _source(raised: Raised) -> Iterator[str]:
 
 
 def call_in_words(call: Call) -> str:
-    """The call that a test made: `run_rope(d_k=8, in_query_or_key=float32[2, 4, 8], …)`."""
+    """Returns the call that a test made: `run_rope(d_k=8, in_query_or_key=float32[2, 4, 8], …)`."""
     step = call.last
     own = f"{call.adapter}({_arguments_in_words((), call.arguments)})"
     if step is None:
@@ -157,7 +157,7 @@ def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Valu
 
 
 def printed_in_words(printed: str) -> Iterator[str]:
-    """The last lines that a submission printed, marked as its own words."""
+    """Yields the last lines that a submission printed, marked as its own words."""
     lines = [line.rstrip() for line in plain(printed).splitlines() if line.strip()]
     if lines:
         yield "Printed just before:"

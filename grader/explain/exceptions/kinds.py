@@ -59,29 +59,29 @@ class ExceptionKind:
 
 
 def kind(pattern: str, explain: Explain | str, settles: bool = False) -> ExceptionKind:
-    """A kind of exceptions, by a pattern of their text."""
+    """Returns a kind of exceptions, by a pattern of their text."""
     return ExceptionKind(re.compile(pattern, re.DOTALL), explain, settles)
 
 
 def dtype_name(word: str) -> str:
-    """The name of a dtype that torch's message calls `Float` or `c10::Half`."""
+    """Returns the name of a dtype that torch's message calls `Float` or `c10::Half`."""
     plain = word.rpartition("::")[2].rpartition(".")[2].lower()
     return _DTYPES.get(plain.removesuffix("tensor"), plain)
 
 
 def shape_of(operand: Operand) -> list[int] | None:
-    """The shape of an operand that is a tensor."""
+    """Returns the shape of an operand that is a tensor."""
     match = re.fullmatch(r"\w+\[([\d, ]*)\].*", operand.words)
     return None if match is None else [int(size) for size in re.findall(r"\d+", match[1])]
 
 
 def source_of(raised: Raised) -> str:
-    """The line at which it was raised."""
+    """Returns the line at which it was raised."""
     return raised.frames[-1].source if raised.frames else ""
 
 
 def names_in_words(names: Sequence[str], most: int = 6) -> str:
-    """`a, b and c`; of many, the first and how many more."""
+    """Returns `a, b and c`; of many, the first and how many more."""
     shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
     if not shown:
         return "nothing"

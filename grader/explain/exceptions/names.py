@@ -274,7 +274,7 @@ def _memory(match: re.Match[str], _: Raised) -> Explanation:
 
 
 def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
-    """A condition that sets a name where it means to compare."""
+    """Returns a condition that sets a name where it means to compare."""
     source = source_of(raised)
     is_condition = source.startswith(("if ", "elif ", "while ", "return ", "assert "))
     at = source[raised.column - 1 : raised.column + 1] if raised.column else ""

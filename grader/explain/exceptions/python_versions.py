@@ -38,7 +38,7 @@ _IMPORT = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 
 
 def wanted_python(raised: Raised) -> str:
-    """The Python that the code which raised this needs; nothing if this one may do."""
+    """Returns the Python that the code which raised this needs; nothing if this one may do."""
     if raised.kind == "SyntaxError" and _is_of_python_2(raised):
         return "Python 2"
     needed = _by_syntax(raised) if raised.kind == "SyntaxError" else _by_import(raised)
@@ -52,7 +52,7 @@ def _is_of_python_2(raised: Raised) -> bool:
 
 
 def _by_syntax(raised: Raised) -> Version | None:
-    """The first Python that takes the line: without what is new in it, this one would."""
+    """Returns the first Python that takes the line: without what is new in it, this one would."""
     source = _source(raised)
     if "f-string expression part cannot include a backslash" in raised.message:
         return 3, 12
@@ -171,7 +171,7 @@ def _field(text: str, depth: int) -> tuple[int, str]:
 
 
 def _plain(text: str) -> int:
-    """How long the plain string is with which a text begins; 0 if it does not end."""
+    """Returns how long the plain string is with which a text begins; 0 if it does not end."""
     found = re.match(r"""(["'])(?:\\.|(?!\1).)*\1""", text)
     return 0 if found is None else found.end()
 

@@ -75,7 +75,7 @@ def _broadcast(match: re.Match[str], raised: Raised) -> str:
 
 
 def _elementwise(raised: Raised) -> str:
-    """Whether * stands where a matrix product would fit."""
+    """Returns whether * stands where a matrix product would fit."""
     factors = _FACTORS.search(source_of(raised))
     shapes = {one.name: shape for one in raised.operands if (shape := shape_of(one))}
     left, right = (shapes.get(name, []) for name in (factors.groups() if factors else "  "))
@@ -201,7 +201,7 @@ def _of_result_alone(match: re.Match[str], raised: Raised) -> str:
 
 
 def _is_of_an_equation(letter: str, raised: Raised) -> bool:
-    """Whether a letter is the author's: einops has its own in the place of names."""
+    """Returns whether a letter is the author's: einops has its own in the place of names."""
     equations = re.findall(r"""["']([a-zA-Z.,]+(?: *-> *[a-zA-Z.]*)?)["']""", source_of(raised))
     return any(letter in equation for equation in equations)
 

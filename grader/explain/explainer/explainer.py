@@ -66,7 +66,7 @@ class Explainer:
         workshop: RepairWorkshop,
         losses: LostTests,
     ) -> Iterator[Words]:
-        """The words for the tests of a submission that were not passed; more with each step.
+        """Yields the words for the tests of a submission that were not passed; more with each step.
 
         `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are;
         `lost` is what the judge said where no answer came: that is repeated last, by `losses`.
@@ -212,7 +212,7 @@ class Explainer:
     def _nameless(
         self, answers: Mapping[str, Sequence[Observation]], findings: Mapping[str, Finding]
     ) -> tuple[WrongAnswers, ...]:
-        """The wrong answers that no mistake explains, and in which chance has no part."""
+        """Returns the wrong answers that no mistake explains, and in which chance has no part."""
         unnamed = {
             name: own
             for name, own in answers.items()
@@ -233,7 +233,7 @@ class Explainer:
         )
 
     def _way(self, test: str, followed: Mapping[str, StepComparison]) -> str:
-        """How far the steps of a test are right, or where its answer stops being numbers.
+        """Returns how far the steps of a test are right, or where its answer stops being numbers.
 
         That line shows what is wrong, and seldom is.
         """
@@ -252,7 +252,7 @@ class Explainer:
         return wrong
 
     def _passes(self, test: str, ask: Ask) -> bool | None:
-        """Whether a test passes when it is asked so; None where no answer comes."""
+        """Returns whether a test passes when it is asked so; None where no answer comes."""
         found = self._look(test, ask)
         return None if found is None else found.words is None
 
@@ -262,7 +262,7 @@ class Explainer:
     def _passing(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
     ) -> list[Test]:
-        """The tests that were not passed when they were graded, and are now."""
+        """Returns the tests that were not passed when they were graded, and are now."""
         return [
             self._suite.tests[test]
             for test, found in seen.items()
@@ -327,7 +327,7 @@ class Explainer:
         return next(iter(nameless(self._mistakes, {exercise: answers})), None)
 
     def _in_turn(self, statuses: Mapping[str, Status]) -> Iterator[Test]:
-        """The tests to look at: what was not passed, then what helps to tell why."""
+        """Yields the tests to look at: what was not passed, then what helps to tell why."""
         tests = [self._suite.tests[test] for test in statuses if test in self._suite.tests]
         yield from (test for test in tests if statuses[test.id] in REPEATED)
         wrong = self._with(statuses, (Status.FAILED, Status.ERROR))
@@ -350,7 +350,7 @@ class Explainer:
         return failed
 
     def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
-        """The exercises of which a test ended so."""
+        """Returns the exercises of which a test ended so."""
         return {
             self._suite.tests[test].exercise
             for test, status in statuses.items()
@@ -360,7 +360,7 @@ class Explainer:
     def _answers(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
     ) -> dict[str, list[Observation]]:
-        """The answers of failed exercises, in the order of the assignment."""
+        """Returns the answers of failed exercises, in the order of the assignment."""
         failed = self._failed(statuses)
         answers: dict[str, list[Observation]] = {
             name: [] for name in self._suite.assignment.points if name in failed
@@ -384,14 +384,14 @@ def _suspected(
 
 
 def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
-    """The words, and the line at which what they are about can be mended."""
+    """Returns the words, and the line at which what they are about can be mended."""
     place = proved.mended.places[0]
     told = _with(words, proved.in_words(test, words.diagnosis is not None, shown))
     return told._replace(where=Where(plain(place.file), place.line))
 
 
 def _depending(test: str, told: Told, depends: Dependence) -> Told:
-    """The words, and that the answer depends on earlier calls, where it does."""
+    """Returns the words, and that the answer depends on earlier calls, where it does."""
     if test in depends.handed_on:
         return _with(told._replace(diagnosis=None), depends.in_words(test))
     if test not in depends.concerned:
@@ -403,5 +403,5 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
 
 
 def _with(words: Told, said: str) -> Told:
-    """The words, and what else is said."""
+    """Returns the words, and what else is said."""
     return words._replace(message="\n".join(filter(None, [words.message, plain(said)])))

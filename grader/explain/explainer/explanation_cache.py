@@ -47,7 +47,7 @@ class SubmissionProgram:
 
     @classmethod
     def below(cls, root: Path) -> SubmissionProgram | None:
-        """The program below a folder; none if it is too large to be looked at."""
+        """Returns the program below a folder; none if it is too large to be looked at."""
         digest = hashlib.sha256()
         files: dict[str, CodeLines] = {}
         code_left, bytes_left = _MOST_CODE, _MOST_BYTES
@@ -167,7 +167,7 @@ class _Moving:
     new: SubmissionProgram
 
     def words(self, words: Words) -> Words:
-        """All of them.
+        """Returns all of them.
 
         Raises:
             _NotTheSame: if they name a line that cannot be followed.
@@ -203,7 +203,7 @@ class _Moving:
             yield "".join(pieces)
 
     def _mending(self, mending: Repair) -> Repair:
-        """Where, and for what; it took nothing."""
+        """Returns where, and for what; it took nothing."""
         places = tuple((file, self._line(file, line)) for file, line in mending.places)
         return Repair(mending.exercises, places, edits=0, calls=0, seconds=0.0)
 

@@ -95,7 +95,7 @@ class Rerun:
         return seen
 
     def _unanswered(self, test: Test, raised: object, number: int) -> Question | None:
-        """The call that raised, if nothing but a value was wanted of it."""
+        """Returns the call that raised, if nothing but a value was wanted of it."""
         asked = self._interview.asked if self._interview is not None else []
         if not isinstance(raised, StudentFault) or raised.status is not Status.ERROR or not asked:
             return None
@@ -213,7 +213,7 @@ class LostTests:
         return None
 
     def _key(self, line: Line) -> tuple[str, int]:
-        """The function around a line."""
+        """Returns the function around a line."""
         around = function_at(self._root, Where(line.file, line.line), "")
         return line.file, line.line if around is None else around.first
 

@@ -65,7 +65,7 @@ class ExplainerService:
         )
 
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
-        """The words that a job asks for, more with each step.
+        """Yields the words that a job asks for, more with each step.
 
         Whatever goes wrong costs words, and says so.
         """
@@ -144,7 +144,7 @@ class ExplainerService:
         problem: StudentFault,
         line: Line | None,
     ) -> Words:
-        """The words for a submission that cannot be imported: the same for every test."""
+        """Returns the words for a submission that cannot be imported: the same for every test."""
         if job["status"] != GradeStatus.UNREADABLE:
             return Words(missing=f"it was imported once, and not again: {plain(problem.message)}")
         said = Told(plain(problem.message), where=problem.where)
@@ -188,7 +188,7 @@ def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[st
 
 
 def _source(wrong: WrongAnswers, told: Mapping[str, Told], root: Path) -> Excerpt | None:
-    """The function in which an exercise is wrong, as far as that is told."""
+    """Returns the function in which an exercise is wrong, as far as that is told."""
     said = (told[one.test].where for one in wrong.answers if one.test in told)
     return function_at(root, next(filter(None, said), None), wrong.exercise)
 

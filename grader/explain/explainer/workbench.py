@@ -77,7 +77,7 @@ class RestartingBench:
 
     @property
     def seconds(self) -> float:
-        """The seconds that trials took so far."""
+        """Returns the seconds that trials took so far."""
         return self._before + (0.0 if self._bench is None else self._bench.seconds)
 
     def try_edits(self, trials: Trials) -> Outcomes:
@@ -166,7 +166,7 @@ class RepairWorkshop:
     def dependence(
         self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
     ) -> Dependence:
-        """Which wrong answers depend on the calls that were `made` before."""
+        """Returns which wrong answers depend on the calls that were `made` before."""
         with contextlib.suppress(WorkerLost):
             return dependence(catalogue, self._bench, self._sources, asked, made)
         return Dependence()
@@ -242,7 +242,7 @@ class RepairWorkshop:
 
 
 def _passing(bench: Opened, tests: Collection[str], passes: Passes, changes: Changes) -> set[str]:
-    """The tests that pass when the program is changed.
+    """Returns the tests that pass when the program is changed.
 
     Raises:
         WorkerLost: if one got no answer.

@@ -54,12 +54,12 @@ class AnswerCluster:
 
     @property
     def tests(self) -> list[str]:
-        """The tests in which the answers are wrong."""
+        """Returns the tests in which the answers are wrong."""
         return list(dict.fromkeys(one.test for one in self.answers.answers))
 
     @property
     def smallest(self) -> WrongAnswer:
-        """The wrong answer to the fewest numbers."""
+        """Returns the wrong answer to the fewest numbers."""
         return min(self.answers.answers, key=lambda one: one.size)
 
     @property
@@ -69,7 +69,7 @@ class AnswerCluster:
 
     @property
     def sources(self) -> list[tuple[str, Excerpt]]:
-        """The lines of two submissions, unlike each other if there are such."""
+        """Returns the lines of two submissions, unlike each other if there are such."""
         if not self._sources:
             return []
         name, first = self._sources[0]
@@ -103,7 +103,7 @@ def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster
 
 
 def _together(groups: Sequence[AnswerCluster]) -> list[AnswerCluster]:
-    """The groups, those of one cause under the first of them."""
+    """Returns the groups, those of one cause under the first of them."""
     firsts: list[AnswerCluster] = []
     for group in groups:
         first = next((one for one in firsts if _is_of_one_cause(group, one)), None)
@@ -145,16 +145,16 @@ class NamedMistake:
 
     @property
     def exercise(self) -> str:
-        """Where it was seen."""
+        """Returns where it was seen."""
         return self.answers.exercise
 
     def is_shown_by(self, answers: WrongAnswers) -> bool:
-        """Whether a submission's answers are those by which the mistake is known."""
+        """Returns whether a submission's answers are those by which the mistake is known."""
         return answers.exercise == self.exercise and self.answers.is_like(answers, LENIENCY)
 
 
 def read_names(folder: Path) -> list[NamedMistake]:
-    """The mistakes that are named in a folder of results; none if there is no file.
+    """Returns the mistakes that are named in a folder of results; none if there is no file.
 
     Raises:
         BadNames: if the file cannot be read, or holds something else.
@@ -164,7 +164,7 @@ def read_names(folder: Path) -> list[NamedMistake]:
 
 
 def read_file(file: Path) -> list[NamedMistake]:
-    """The mistakes in a file.
+    """Returns the mistakes in a file.
 
     Raises:
         BadNames: if it cannot be read, or holds something else.
@@ -241,7 +241,7 @@ def apply_names(store: Store) -> list[tuple[str, str, Diagnosis]]:
 
 
 def checked_id(text: str) -> str:
-    """The id of a mistake.
+    """Returns the id of a mistake.
 
     Raises:
         BadNames: if it is none.
@@ -279,7 +279,7 @@ def _are_twins(one: NamedMistake, other: NamedMistake) -> bool:
 
 
 def _lines_of(text: str) -> list[int]:
-    """The numbers of the lines in which mistakes begin."""
+    """Returns the numbers of the lines in which mistakes begin."""
     lines = enumerate(text.splitlines(), start=1)
     return [number for number, line in lines if re.match(r"\s*\[\[\s*mistake\s*\]\]", line)]
 

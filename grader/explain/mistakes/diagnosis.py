@@ -51,7 +51,7 @@ def diagnose(
     observations: Mapping[str, Sequence[Observation]],
     deadline: Deadline = NEVER,
 ) -> dict[str, Finding]:
-    """The one mistake that explains each exercise's answers, by exercise.
+    """Returns the one mistake that explains each exercise's answers, by exercise.
 
     What is found in one exercise helps to read those that were not clear by themselves. A mistake
     made in a part that other exercises build on is explained once, where it first appears; the
@@ -73,13 +73,13 @@ def diagnose(
 
 
 def is_right(catalogue: Catalogue, observation: Observation) -> bool | None:
-    """Whether an answer is the reference's; None if that is not known."""
+    """Returns whether an answer is the reference's; None if that is not known."""
     right = catalogue.right(observation)
     return None if right is None else observation.is_as(right, 1)
 
 
 def wrong_cases(catalogue: Catalogue, observations: Sequence[Observation]) -> int:
-    """How many answers are wrong in tests whose answers tell mistakes apart."""
+    """Returns how many answers are wrong in tests whose answers tell mistakes apart."""
     telling = (one for one in observations if one.aspect in TELLING_ASPECTS)
     return sum(is_right(catalogue, one) is False for one in telling)
 
@@ -119,7 +119,7 @@ def _found_again(
     named: Collection[str],
     deadline: Deadline,
 ) -> Finding | None:
-    """The mistake of another exercise that explains this one, too."""
+    """Returns the mistake of another exercise that explains this one, too."""
     enough = _TELLING_CASES_OF_A_FOUND_ONE
     evidence = _evidence(catalogue, observations, enough)
     if evidence is None:
@@ -132,7 +132,7 @@ def _found_again(
 def _evidence(
     catalogue: Catalogue, observations: Sequence[Observation], enough: int
 ) -> TellingAnswers | None:
-    """The plainest answers among which enough are wrong.
+    """Returns the plainest answers among which enough are wrong.
 
     First those of which tests compared the numbers, then those of another shape as well, then
     those that are no numbers where numbers are large.
@@ -156,7 +156,7 @@ def _evidence(
 def _known_for_some(
     catalogue: Catalogue, wrong: Sequence[Observation], enough: int
 ) -> Sequence[str]:
-    """The mistakes that are known for as many wrong answers as it takes to name one."""
+    """Returns the mistakes that are known for as many wrong answers as it takes to name one."""
     known = Counter(name for one in wrong for name in catalogue.names(one))
     return [name for name, count in known.items() if count >= enough]
 
@@ -175,7 +175,7 @@ def _fitting(
 def _fitting_variants(
     catalogue: Catalogue, name: str, evidence: TellingAnswers, enough: int
 ) -> set[int]:
-    """The numeric variants of a mistake that give every answer that was given, where known.
+    """Returns the numeric variants of a mistake that give every answer that was given, where known.
 
     The wrong answers are looked at first: they rule out most mistakes at once.
     """
@@ -206,7 +206,7 @@ def _fitting_variants(
 def _indifferent(
     catalogue: Catalogue, wrong: Sequence[Observation], deadline: Deadline
 ) -> str | None:
-    """The mistake by which answers do not depend on what they should depend on.
+    """Returns the mistake by which answers do not depend on what they should depend on.
 
     Two calls of one test that differ in nothing else have the same wrong answer. One that is the
     same number throughout, or an input as it came, depends on nothing at all.

@@ -69,11 +69,11 @@ class KnownMistakes:
             self._load(module)
 
     def names(self, observation: Observation) -> Sequence[str]:
-        """The mistakes that are known for a call, then pairs of them."""
+        """Returns the mistakes that are known for a call, then pairs of them."""
         return self.of_exercise(observation.call.adapter)
 
     def of_exercise(self, exercise: str) -> Sequence[str]:
-        """The mistakes that an exercise knows, then pairs of them."""
+        """Returns the mistakes that an exercise knows, then pairs of them."""
         if exercise not in self._names:
             self._names[exercise] = [
                 name for name in self._diagnoses if exercise in self._variants[name]
@@ -81,7 +81,7 @@ class KnownMistakes:
         return self._names[exercise]
 
     def of(self, name: str, exercise: str) -> Variants:
-        """The functions that make a mistake in an exercise."""
+        """Returns the functions that make a mistake in an exercise."""
         return self._variants[name].get(exercise, ())
 
     def right(self, observation: Observation) -> Prediction | None:
@@ -102,15 +102,15 @@ class KnownMistakes:
         return self.ignored_by
 
     def echoes(self, name: str, observation: Observation) -> bool:
-        """Whether a mistake looks like another one in a call's exercise."""
+        """Returns whether a mistake looks like another one in a call's exercise."""
         return observation.call.adapter in self.echoed_in.get(name, ())
 
     def diagnosis(self, name: str, _observation: Observation | None = None) -> Diagnosis:
-        """The explanation and hint of a mistake, or of two made together."""
+        """Returns the explanation and hint of a mistake, or of two made together."""
         return self._diagnoses[name]
 
     def steps(self, observation: Observation) -> Steps | None:
-        """The steps of the reference, what it returns last."""
+        """Returns the steps of the reference, what it returns last."""
         key = (observation.test, observation.number)
         if key not in self._steps:
             self._steps[key] = self._computed_steps(observation.call)
@@ -195,7 +195,7 @@ class KnownMistakes:
 
 
 def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> KnownMistakes:
-    """The mistakes of the assignment in `root`; none if its author wrote none down.
+    """Returns the mistakes of the assignment in `root`; none if its author wrote none down.
 
     Raises:
         BadAssignment: if they cannot be imported, or are not what they must be.
@@ -216,7 +216,7 @@ def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
 def _in_own_dtype(
     answer: Callable[[Call], torch.Tensor | None], call: Call, exact: torch.Tensor
 ) -> Prediction | None:
-    """An answer of which rounding or overflow in the inputs' dtype is a part.
+    """Returns an answer of which rounding or overflow in the inputs' dtype is a part.
 
     How rounding falls out is each processor's own: the numbers are the exact ones wherever the
     dtype leaves numbers, and the leeway is as far as they move in that dtype or if inputs do.
@@ -246,6 +246,6 @@ def _nudge(value: Value, generator: torch.Generator) -> Value:
 
 
 def _distance(rounded: torch.Tensor, exact: torch.Tensor) -> float:
-    """How far apart two answers are, where both are numbers."""
+    """Returns how far apart two answers are, where both are numbers."""
     apart = (rounded.double() - exact).abs()
     return float(apart[apart.isfinite()].amax()) if apart.isfinite().any() else 0.0

@@ -31,15 +31,15 @@ class Numbers:
 
     @property
     def tells(self) -> bool:
-        """Whether rounding leaves enough of the numbers to tell them from others."""
+        """Returns whether rounding leaves enough of the numbers to tell them from others."""
         return not_blurred(self.value, self.rounding)
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Whether shape and numbers are the same."""
+        """Returns whether shape and numbers are the same."""
         return same_numbers(observation, observation.value, self.value, self.rounding, leniency)
 
     def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
-        """Whether another prediction for the same call is the same."""
+        """Returns whether another prediction for the same call is the same."""
         return isinstance(other, Numbers) and same_numbers(
             observation, other.value, self.value, self.rounding + other.rounding, leniency
         )
@@ -52,7 +52,7 @@ def same_numbers(
     rounding: float,
     leniency: float,
 ) -> bool:
-    """Whether numbers `seen` in an answer are those predicted, but for rounding."""
+    """Returns whether numbers `seen` in an answer are those predicted, but for rounding."""
     if seen.shape != predicted.shape:
         return False
     allowed = tolerance_for(observation.value.dtype)
@@ -61,7 +61,7 @@ def same_numbers(
 
 
 def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
-    """Whether rounding leaves enough of predicted numbers to tell them from others."""
+    """Returns whether rounding leaves enough of predicted numbers to tell them from others."""
     if rounding == 0:
         return True
     finite = predicted[predicted.isfinite()].double()
@@ -92,16 +92,16 @@ class Dropped:
 
     @property
     def tells(self) -> bool:
-        """A draw of a few numbers tells as well as one of many: less, but nothing false."""
+        """Returns a draw of a few numbers tells as well as one of many: less, but nothing false."""
         return True
 
     def agrees(self, observation: Observation, _leniency: float) -> bool:
-        """Whether the answer may be another draw of the same."""
+        """Returns whether the answer may be another draw of the same."""
         seen = dropped(observation.value, observation.call, self.argument)
         return seen is not None and self._is_drawn_as(seen)
 
     def is_like(self, other: Prediction, _observation: Observation, _leniency: float) -> bool:
-        """Whether another prediction may be of another draw of the same."""
+        """Returns whether another prediction may be of another draw of the same."""
         return isinstance(other, Dropped) and self._is_drawn_as(other)
 
     def _is_drawn_as(self, seen: Dropped) -> bool:
@@ -141,7 +141,7 @@ class Catalogue(Protocol):
     """The known mistakes of an assignment, and what they would have answered."""
 
     def names(self, observation: Observation) -> Sequence[str]:
-        """The mistakes that are known for a call, then those made together (`a + b`)."""
+        """Returns the mistakes that are known for a call, then those made together (`a + b`)."""
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
         """Returns each numeric variant's answer to a call; None for a variant without one."""
@@ -153,13 +153,13 @@ class Catalogue(Protocol):
         """By mistake, the arguments on which an answer with that mistake does not depend."""
 
     def echoes(self, name: str, observation: Observation) -> bool:
-        """Whether a mistake looks like another one in a call's exercise."""
+        """Returns whether a mistake looks like another one in a call's exercise."""
 
     def diagnosis(self, name: str, observation: Observation) -> Diagnosis:
-        """The mistake's explanation and hint."""
+        """Returns the mistake's explanation and hint."""
 
     def steps(self, observation: Observation) -> Steps | None:
-        """The steps that the reference takes to its answer to a call; None if not known."""
+        """Returns the steps that the reference takes to its answer to a call; None if not known."""
 
 
 # A row holds the sizes of the answer's axes (-1 for those that it lacks), the sample, how far
@@ -177,23 +177,23 @@ class Sampled:
 
     @property
     def tells(self) -> bool:
-        """Whether rounding leaves enough of the numbers to tell them from others."""
+        """Returns whether rounding leaves enough of the numbers to tell them from others."""
         return not_blurred(self.numbers[_AXES:], self.rounding)
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Whether shape and sampled numbers are the same."""
+        """Returns whether shape and sampled numbers are the same."""
         seen = _sampled(observation.value)
         return same_numbers(observation, seen, self.numbers, self.rounding, leniency)
 
     def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
-        """Whether another prediction for the same call is the same."""
+        """Returns whether another prediction for the same call is the same."""
         return isinstance(other, Sampled) and same_numbers(
             observation, other.numbers, self.numbers, self.rounding + other.rounding, leniency
         )
 
 
 def row_of(prediction: Prediction | None) -> torch.Tensor:
-    """A prediction as a row."""
+    """Returns a prediction as a row."""
     row = torch.zeros(_WIDTH)
     if isinstance(prediction, Numbers):
         row[:-2], row[-2], row[-1] = _sampled(prediction.value), prediction.rounding, 1

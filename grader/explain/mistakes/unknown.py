@@ -76,6 +76,6 @@ def _inputs(call: Call) -> str:
 
 
 def _size(call: Call) -> int:
-    """How many numbers a call passes."""
+    """Returns how many numbers a call passes."""
     shapes = (getattr(value, "shape", ()) for value in call.arguments.values())
     return sum(math.prod(shape) for shape in shapes)

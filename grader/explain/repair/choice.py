@@ -60,15 +60,15 @@ class RepairedExercise:
 
     @property
     def made(self) -> FileEdit:
-        """The likeliest edit."""
+        """Returns the likeliest edit."""
         return self.makes[0]
 
     def at(self, place: int) -> RepairedExercise:
-        """The same at one of its lines only."""
+        """Returns the same at one of its lines only."""
         return replace(self, places=(self.places[place],), makes=(self.makes[place],))
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
-        """The line, or the two, and what of them to look at where no mistake is `named`.
+        """Returns the line, or the two, and what of them to look at where no mistake is `named`.
 
         What it would be is told if edits are `shown`. Unless it `is_all`, other tests of the
         exercise stay wrong.
@@ -89,7 +89,7 @@ class RepairedExercise:
 
 
 def in_place(place: Place) -> str:
-    """A line in words."""
+    """Returns a line in words."""
     return f"{place.file}, line {place.line}: {place.source}"
 
 
@@ -129,7 +129,7 @@ def chosen(
 def _weighed(
     mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
 ) -> list[tuple[float, RepairEdit]]:
-    """The mends by weight, the lightest first.
+    """Returns the mends by weight, the lightest first.
 
     Where a condition need not be asked for at all, to ask for its contrary only keeps calls from
     what is wrong behind it: that weighs as much as to drop it. Not so where it is asked whether

@@ -54,16 +54,16 @@ class Dependence:
     handed_on: frozenset[str] = frozenset()
 
     def also(self, tests: Iterable[str]) -> Dependence:
-        """The same with tests that fail, but pass if nothing was called before."""
+        """Returns the same with tests that fail, but pass if nothing was called before."""
         return replace(self, tests=self.tests.union(tests))
 
     @property
     def concerned(self) -> frozenset[str]:
-        """The tests with such a call, seen to depend or not."""
+        """Returns the tests with such a call, seen to depend or not."""
         return self.tests.union(test for test, _ in self.right_first) - self.handed_on
 
     def holds(self, one: Observation | Question) -> bool:
-        """Whether a call is right when it is the first."""
+        """Returns whether a call is right when it is the first."""
         return (one.test, one.number) in self.right_first
 
     def in_words(self, test: str) -> str:
@@ -77,7 +77,7 @@ class Dependence:
 
 
 def noting(ask: Callable[[Call], Reply], made: list[Call]) -> Callable[[Call], Reply]:
-    """The same way to ask, which notes the calls that are made."""
+    """Returns the same way to ask, which notes the calls that are made."""
 
     def asked(call: Call) -> Reply:
         made.append(call)
@@ -117,7 +117,7 @@ def dependence(
 def _right_alone(
     catalogue: Catalogue, bench: Workbench, asked: Sequence[CheckedCall]
 ) -> Sequence[CheckedCall]:
-    """The calls that the unedited program answers rightly in the state after the import."""
+    """Returns the calls that the unedited program answers rightly in the state after the import."""
     right: list[CheckedCall] = []
     for start in range(0, len(asked), _MOST_TOGETHER):
         part = asked[start : start + _MOST_TOGETHER]
@@ -160,7 +160,7 @@ def _among_others(
 def _mending(
     catalogue: Catalogue, one: CheckedCall, outcomes: Outcomes, place: int, sources: EditableSources
 ) -> set[Line]:
-    """The lines whose doing was put back where a call was answered rightly."""
+    """Returns the lines whose doing was put back where a call was answered rightly."""
     found: set[Line] = set()
     for number, kept in enumerate(outcomes.passed, 1):
         is_right = is_answer(catalogue, one.question, outcomes.of(number, place))
@@ -198,7 +198,7 @@ def _sequence(
 
 
 def _form(call: Call) -> bytes:
-    """Equal calls have equal forms."""
+    """Returns equal calls have equal forms."""
     return encode_call(replace(call, frame=None))
 
 
@@ -207,7 +207,7 @@ def _asking(one: CheckedCall) -> Asking:
 
 
 def _size(value: object) -> int:
-    """The numbers in a value."""
+    """Returns the numbers in a value."""
     if isinstance(value, torch.Tensor):
         return value.numel()
     if isinstance(value, Mapping):

@@ -161,7 +161,7 @@ class ExerciseRepair:
         return lambda mends: likely_only or self._chosen(mends) is not None
 
     def _sharing(self, exercise: str) -> list[str]:
-        """The wrong exercises that run lines that one runs which was searched."""
+        """Returns the wrong exercises that run lines that one runs which was searched."""
         passed = self._passed.get(exercise, {})
         own = passed.get(exercise, frozenset())
         return [name for name, lines in passed.items() if lines & own]
@@ -173,7 +173,7 @@ class ExerciseRepair:
 
 
 def _some_raise(asked: Sequence[CheckedCall]) -> bool:
-    """Whether of an exercise's wrong calls some raise and others have an answer."""
+    """Returns whether of an exercise's wrong calls some raise and others have an answer."""
     return {one.answered for one in asked if not one.right} == {False, True}
 
 
@@ -227,7 +227,7 @@ def proved(
     failed: Collection[str],
     passing: Callable[[Changes], Collection[str]],
 ) -> Proved | None:
-    """An exercise's mend, once its `failed` tests were run with it; nothing if none passes.
+    """Returns an exercise's mend, once its `failed` tests were run with it; nothing if none passes.
 
     `passing` tells the tests that pass when a program is changed. Of two lines that mend not the
     same tests, the one that mends more is left.
@@ -245,5 +245,5 @@ def proved(
 
 
 def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:
-    """Whether a program could be changed so; it stays as it is then, from its import on."""
+    """Returns whether a program could be changed so; it stays as it is then, from its import on."""
     return bool(try_edits(Trials((), 0, (changes,), _SECONDS, stays=True)).tried)

@@ -31,12 +31,12 @@ class CheckedCall:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Plain calls come first, and of those the smallest."""
+        """Returns plain calls come first, and of those the smallest."""
         return _ORDER.get(self.question.aspect, 2), self.size
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is about values in plain or other shapes."""
+        """Returns whether it is about values in plain or other shapes."""
         return self.question.aspect in _ORDER
 
     @property
@@ -69,7 +69,7 @@ def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
 
 
 def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> CheckedCall:
-    """A call that raised.
+    """Returns a call that raised.
 
     Where it is right to answer None, as an optimizer's step does, whatever raises no more would be.
     """
@@ -81,7 +81,7 @@ def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Chec
 
 
 def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:
-    """The first few calls, as unlike as possible: others left out, other axes, other flags.
+    """Returns the first few calls, as unlike as possible: others left out, other axes, other flags.
 
     An axis of one is unlike a longer one: what is given once for all hides to whom it belongs.
     """

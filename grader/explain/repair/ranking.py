@@ -101,7 +101,7 @@ class EditRanking:
         self._adapters = adapters
 
     def weight(self, made: FileEdit) -> float:
-        """The cost of an edit, and what speaks for and against it."""
+        """Returns the cost of an edit, and what speaks for and against it."""
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
@@ -167,7 +167,7 @@ class _Function:
 
     @property
     def is_adapter(self) -> bool:
-        """Whether the grader calls it."""
+        """Returns whether the grader calls it."""
         return self._node.name.startswith(_ADAPTER)
 
     @cached_property
@@ -179,7 +179,7 @@ class _Function:
         ]
 
     def has_like(self, before: str, lines: Collection[int]) -> bool:
-        """Whether what a line assigns is assigned on another one, to the letter."""
+        """Returns whether what a line assigns is assigned on another one, to the letter."""
         own = [value for line, value in self._values if line in lines]
         others = [value for line, value in self._values if line not in lines]
         return bool(before) and any(value in others for value in own)
@@ -195,7 +195,7 @@ class _Function:
         }
 
     def used_beside(self, lines: Collection[int]) -> set[str]:
-        """The names that it does something with on other lines than these."""
+        """Returns the names that it does something with on other lines than these."""
         asked = {id(one) for one in map(asked_for_none, ast.walk(self._node)) if one is not None}
         return {
             one.id
@@ -207,7 +207,7 @@ class _Function:
         }
 
     def called_beside(self, lines: Collection[int]) -> set[str]:
-        """The attributes that it reads on other lines than these."""
+        """Returns the attributes that it reads on other lines than these."""
         return {
             one.attr
             for one in ast.walk(self._node)
@@ -266,7 +266,7 @@ def disorder(text: str) -> Counter[int]:
 
 
 def _families_of(name: str) -> dict[int, int]:
-    """The families of a name's words, and its place in them."""
+    """Returns the families of a name's words, and its place in them."""
     words = [one.lower() for one in _WORD.findall(name.replace("_", " "))]
     found = [_PLACES[word] for word in words if word in _PLACES]
     return dict(found) if len(found) == 1 else {}

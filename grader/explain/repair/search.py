@@ -47,7 +47,7 @@ class Workbench(Protocol):
 
     @property
     def seconds(self) -> float:
-        """The seconds that it took so far."""
+        """Returns the seconds that it took so far."""
 
     def try_edits(self, trials: Trials) -> Outcomes:
         """Returns the outcomes of trials."""
@@ -88,7 +88,7 @@ class RepairEdit:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it makes all of the exercise right, and nothing wrong."""
+        """Returns whether it makes all of the exercise right, and nothing wrong."""
         return self.share == 1 and not self.breaks
 
 
@@ -100,7 +100,7 @@ class Cost:
     calls: int = 0
 
     def plus(self, other: Cost) -> Cost:
-        """Both together."""
+        """Returns both together."""
         return Cost(self.edits + other.edits, self.calls + other.calls)
 
 
@@ -121,7 +121,7 @@ IN_CLASS = SearchBounds()
 
 
 def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdit]:
-    """The edits to be tried, in their order, which follows from the sources alone."""
+    """Returns the edits to be tried, in their order, which follows from the sources alone."""
     found: list[FileEdit] = []
     for file, lines in sources.concerned(passed).items():
         if len(found) > _MOST_FOUND:
@@ -222,7 +222,7 @@ class Search:
         return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
 
     def _passed_by_others(self, bench: Workbench) -> dict[str, Lines]:
-        """The lines that a wrong call of each other exercise passes."""
+        """Returns the lines that a wrong call of each other exercise passes."""
         wrong = in_turn([one for one in self._others if not one.right], 1)
         return {one.exercise: _lines(self._passed(bench, [one])) for one in wrong}
 
@@ -258,7 +258,7 @@ class Search:
         return outcomes
 
     def _left(self, calls: Sequence[CheckedCall], count: int, outcomes: Outcomes) -> Iterator[int]:
-        """The edits, by number, with which every call is answered rightly."""
+        """Yields the edits, by number, with which every call is answered rightly."""
         known: dict[tuple[int, int], bool] = {}
         for number in range(count):
             for place, one in enumerate(calls):
@@ -320,7 +320,7 @@ def _place_of(change: TextChange) -> tuple[int, int]:
 
 
 def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
-    """Whether so many edits mend that it is not what they change, but that they do."""
+    """Returns whether so many edits mend that it is not what they change, but that they do."""
     return len(left) > max(_FEW, _MOST_SHARE * len(edits))
 
 

@@ -67,7 +67,7 @@ def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
 
 
 def _unpacked(text: str) -> Iterator[frozenset[str]]:
-    """The variables that are unpacked side by side."""
+    """Yields the variables that are unpacked side by side."""
     for node in _nodes(text):
         if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store):
             for one, other in itertools.pairwise(node.elts):
@@ -93,7 +93,7 @@ def _listed(node: ast.AST) -> Sequence[ast.expr | ast.arg]:
 
 
 def _name(node: ast.AST) -> str:
-    """The variable that a value is of."""
+    """Returns the variable that a value is of."""
     match node:
         case ast.Name(id=name) | ast.arg(arg=name):
             return name
@@ -135,12 +135,12 @@ class EditableSources:
 
     @classmethod
     def below(cls, root: Path) -> EditableSources:
-        """All that are small enough to be read."""
+        """Returns all that are small enough to be read."""
         return cls.of(root, filter(_is_source, _files_below(root)))
 
     @classmethod
     def of(cls, root: Path, paths: Iterable[Path]) -> EditableSources:
-        """Some of them."""
+        """Returns some of them."""
         files: dict[str, EditableFile] = {}
         for path in paths:
             if len(files) == _MOST_FILES:
@@ -155,7 +155,7 @@ class EditableSources:
 
     @property
     def texts(self) -> list[str]:
-        """The texts of all files."""
+        """Returns the texts of all files."""
         return [one.text for one in self._files.values()]
 
     @functools.cached_property
@@ -164,7 +164,7 @@ class EditableSources:
         return Orders(self.texts)
 
     def text(self, file: str) -> str:
-        """The text of one of the files."""
+        """Returns the text of one of the files."""
         return self._files[file].text
 
     def elsewhere(self, file: str) -> list[str]:
@@ -179,22 +179,22 @@ class EditableSources:
         return _as_many_as_are_read(found)
 
     def users(self, file: str) -> list[str]:
-        """The texts of files that import a file."""
+        """Returns the texts of files that import a file."""
         name = PurePosixPath(file).stem
         others = (other for own, other in self._files.items() if own != file)
         return _as_many_as_are_read(one.text for one in others if name in _imported(one.body))
 
     def line(self, file: str, number: int) -> str:
-        """A line of a file, without the space around it; nothing if there is none."""
+        """Returns a line of a file, without the space around it; nothing if there is none."""
         lines = self._files[file].text.split("\n") if file in self._files else []
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def count(self, file: str, text: str) -> int:
-        """How often a line stands in one of the files, wherever it begins."""
+        """Returns how often a line stands in one of the files, wherever it begins."""
         return [one.strip() for one in self._files[file].text.split("\n")].count(text.strip())
 
     def node(self, file: str, number: int) -> Function | None:
-        """The innermost function around a line."""
+        """Returns the innermost function around a line."""
         found: Function | None = None
         nodes: Iterable[ast.AST] = self._files[file].body
         while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
@@ -245,7 +245,7 @@ def _is_source(path: Path) -> bool:
 
 
 def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """The words of what a file imports at its top level."""
+    """Yields the words of what a file imports at its top level."""
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for one in node.names:
@@ -289,13 +289,13 @@ def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
 
 
 def _used(node: ast.stmt) -> set[str]:
-    """The names and the attributes that a statement holds."""
+    """Returns the names and the attributes that a statement holds."""
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """The names that an assignment at the top level binds."""
+    """Returns the names that an assignment at the top level binds."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets

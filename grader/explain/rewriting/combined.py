@@ -44,7 +44,7 @@ class Combination:
 
     @classmethod
     def of(cls, one: Finished) -> Combination:
-        """A single change."""
+        """Returns a single change."""
         draft = one.draft
         trees = ((one.statement, one.tree),)
         return cls(draft.kind, draft.cost, draft.subject, one.pieces, draft.at, one.function, trees)
@@ -56,7 +56,7 @@ def together(
     given: Sequence[ast.stmt],
     single: Sequence[Finished],
 ) -> Iterator[Combination]:
-    """All combinations of changes, and neighbours exchanged."""
+    """Yields all combinations of changes, and neighbours exchanged."""
     yield from _at_like_places(setting, finishing, single)
     yield from _conventions(finishing, single)
     yield from _contrary(setting, finishing, single)
@@ -100,7 +100,7 @@ def _conventions(finishing: Finishing, single: Sequence[Finished]) -> Iterator[C
 def _joined(
     finishing: Finishing, changes: Sequence[Finished], cost: float
 ) -> Iterator[Combination]:
-    """Several changes at once, if none lies within another."""
+    """Yields several changes at once, if none lies within another."""
     by_statement: dict[ast.stmt, list[Finished]] = defaultdict(list)
     for one in changes:
         by_statement[one.statement].append(one)
@@ -237,7 +237,7 @@ def pairs(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
 
 
 def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
-    """Two fields of a class in the other order."""
+    """Yields two fields of a class in the other order."""
     program = setting.program
     match first, second:
         case (
@@ -265,7 +265,7 @@ def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Com
 
 
 def _set_together(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
-    """`a, b = f(a, b), g(a, b)` for `a = f(a, b)` and `b = g(a, b)` after it."""
+    """Yields `a, b = f(a, b), g(a, b)` for `a = f(a, b)` and `b = g(a, b)` after it."""
     program = setting.program
     match first, second:
         case (
@@ -297,7 +297,7 @@ def _set_together(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterat
 
 
 def _every_other(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
-    """`arange(0, n, 2)` and one more, for `arange(n // 2)` and half of all more."""
+    """Yields `arange(0, n, 2)` and one more, for `arange(n // 2)` and half of all more."""
     program = setting.program
     match first, second:
         case (

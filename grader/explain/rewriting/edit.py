@@ -37,7 +37,7 @@ class Edit:
     function: str | None
 
     def applied(self, source: str) -> str:
-        """The program after the edit."""
+        """Returns the program after the edit."""
         return replaced(source, self.replacements)
 
 
@@ -90,7 +90,7 @@ class Draft:
 
 
 def instead(program: Program, node: ast.AST, text: str) -> Replacement:
-    """Another text in the place of a node."""
+    """Returns another text in the place of a node."""
     span = program.span(node)
     return Replacement(span.start, span.end, text)
 
@@ -104,14 +104,14 @@ def put(
     subject: str,
     likeness: Hashable = None,
 ) -> Draft:
-    """A node becomes another text."""
+    """Returns a node becomes another text."""
     piece = instead(program, node, text)
     alike = None if likeness is None else (kind, likeness, text)
     return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start, alike)
 
 
 def with_indices(program: Program, node: ast.AST) -> ast.AST:
-    """The node, or what it is the index of: slices stand nowhere else."""
+    """Returns the node, or what it is the index of: slices stand nowhere else."""
     parent = program.parent(node)
     return parent if isinstance(parent, ast.Subscript) and node is parent.slice else node
 
@@ -151,7 +151,7 @@ def keep(
     subject: str,
     likeness: Hashable = None,
 ) -> Draft:
-    """A node becomes one of its parts; what is dropped leaves its line ends."""
+    """Returns a node becomes one of its parts; what is dropped leaves its line ends."""
     whole, part = program.span(node), program.outer_span(kept)
     pieces = (
         Replacement(whole.start, part.start, ""),
@@ -202,7 +202,7 @@ def _argument_span(program: Program, part: ast.AST) -> Span:
 
 
 def place_of(program: Program, node: ast.expr) -> int:
-    """Where an expression may be said to stand: of a chain of methods, at the last name."""
+    """Returns where an expression may be said to stand: of a chain of methods, at the last name."""
     if isinstance(node, ast.Call):
         return place_of(program, node.func)
     if isinstance(node, ast.Attribute):
@@ -211,7 +211,7 @@ def place_of(program: Program, node: ast.expr) -> int:
 
 
 def place_of_arguments(program: Program, node: ast.Call) -> int:
-    """Where one argument more would be looked for: beside those that stand on one line."""
+    """Returns where one argument more would be looked for: beside those that stand on one line."""
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     if not given or len({one.lineno for one in given}) > 1:
         return place_of(program, node)

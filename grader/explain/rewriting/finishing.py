@@ -22,7 +22,7 @@ class Trees:
         self._known: dict[ast.AST, int] = {}
 
     def number(self, node: ast.AST) -> int:
-        """The number of a tree that stays as it is."""
+        """Returns the number of a tree that stays as it is."""
         found = self._known.get(node)
         if found is None:
             found = self._known[node] = self._numbered(node, {})
@@ -51,7 +51,7 @@ class Trees:
         return depth
 
     def _numbered(self, node: ast.AST, became: Mapping[ast.AST, int]) -> int:
-        """The number of a tree, parts of which may have become others."""
+        """Returns the number of a tree, parts of which may have become others."""
         parts: list[Hashable] = [type(node).__name__]
         for name in node._fields:
             if name in _SKIPPED:
@@ -174,7 +174,7 @@ class Finishing:
         return self._program.outer_span(one.draft.node)
 
     def _with_line_ends(self, piece: Replacement) -> Replacement:
-        """A piece that keeps the number of lines."""
+        """Returns a piece that keeps the number of lines."""
         missing = -self._added_lines(piece)
         return Replacement(piece.start, piece.end, piece.text + "\n" * missing)
 
@@ -234,7 +234,7 @@ def _kind_of(node: ast.AST) -> str:
 
 
 def _stands_alone(text: str) -> bool:
-    """Whether a text of several lines needs no brackets around it."""
+    """Returns whether a text of several lines needs no brackets around it."""
     try:
         compile(f"_ = {text}", "<edit>", "exec", ast.PyCF_ONLY_AST)
     except (SyntaxError, ValueError):
@@ -243,7 +243,7 @@ def _stands_alone(text: str) -> bool:
 
 
 def _binding(tree: ast.AST) -> int:
-    """How closely an expression holds its parts together."""
+    """Returns how closely an expression holds its parts together."""
     match tree:
         case ast.BinOp(op=op) | ast.BoolOp(op=op):
             return _OPERATORS[type(op)]
@@ -260,7 +260,7 @@ def _binding(tree: ast.AST) -> int:
 
 
 def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:
-    """Whether an operand needs no parentheses."""
+    """Returns whether an operand needs no parentheses."""
     own, other = _binding(tree), _OPERATORS[type(around.op)]
     if isinstance(around.op, ast.Pow):
         return node is around.right and own >= 9

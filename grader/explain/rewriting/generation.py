@@ -45,7 +45,7 @@ def moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
 
 
 def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
-    """The last statement of a block after it."""
+    """Yields the last statement of a block after it."""
     block = setting.program.home(node).parent
     if not isinstance(block, _BLOCKS) or block.orelse or len(block.body) < 2:
         return
@@ -55,7 +55,7 @@ def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
 
 
 def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
-    """The statement after a block at its end."""
+    """Yields the statement after a block at its end."""
     home = setting.program.home(node)
     beside = getattr(home.parent, home.field)
     if not home.index or not isinstance(beside, list):
@@ -103,7 +103,7 @@ def _block_before(program: Program, node: ast.stmt) -> ast.stmt | None:
 
 
 def _inlined(setting: Setting, node: ast.stmt, following: ast.stmt) -> Iterator[Combination]:
-    """`found.append(f(x))` for `x = f(x)` and `found.append(x)` after it, in a loop."""
+    """Yields `found.append(f(x))` for `x = f(x)` and `found.append(x)` after it, in a loop."""
     program = setting.program
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -128,7 +128,7 @@ def _inlined(setting: Setting, node: ast.stmt, following: ast.stmt) -> Iterator[
 def _arguments_turned(
     setting: Setting, node: ast.stmt, following: ast.stmt
 ) -> Iterator[Combination]:
-    """`first.copy_(a)`, `second.copy_(b)` for `first.copy_(b)`, `second.copy_(a)`."""
+    """Yields `first.copy_(a)`, `second.copy_(b)` for `first.copy_(b)`, `second.copy_(a)`."""
     match node, following:
         case (
             ast.Expr(value=ast.Call(func=ast.Attribute(attr=one), args=[given])),
@@ -167,20 +167,20 @@ def _combined(
 
 
 def _indented(program: Program, node: ast.stmt, indent: str) -> tuple[Replacement, ...]:
-    """A statement on a line that begins with such a space."""
+    """Returns a statement on a line that begins with such a space."""
     start = program.span(node).start
     return (Replacement(start - len(_indent(program, node)), start, indent),)
 
 
 def _indent(program: Program, node: ast.stmt) -> str:
-    """The space before a statement that begins its line."""
+    """Returns the space before a statement that begins its line."""
     start = program.span(node).start
     line = program.source[:start].rpartition("\n")[2]
     return line if not line.strip() else ""
 
 
 def _is_alone(program: Program, node: ast.stmt) -> bool:
-    """Whether a statement begins its line, and no other follows on its last."""
+    """Returns whether a statement begins its line, and no other follows on its last."""
     span = program.span(node)
     before = program.source[: span.start].rpartition("\n")[2]
     after = program.source[span.end :].partition("\n")[0].strip()
@@ -198,7 +198,7 @@ def _reads(node: ast.AST, name: str) -> bool:
 def returned(
     program: Program, finishing: Finishing, finished: Iterable[Finished]
 ) -> Iterator[Finished]:
-    """`x = f(a); return g(x)` for `x = f(a); return x`, where `x = g(f(a))` is an edit."""
+    """Yields `x = f(a); return g(x)` for `x = f(a); return x`, where `x = g(f(a))` is an edit."""
     for one in finished:
         following = block_after(program, one.statement)
         match one.statement, following:
@@ -236,7 +236,7 @@ def edits_of(
     elsewhere: Sequence[str] = (),
     users: Sequence[str] = (),
 ) -> list[Edit]:
-    """The small edits of a program, or those that change statements on the given lines.
+    """Returns the small edits of a program, or those that change statements on the given lines.
 
     The likeliest come first. All keep the program well formed, and no two make the same one. What
     does not parse has none. `elsewhere` are the texts of files that the program may import,
@@ -263,7 +263,7 @@ class _Generation:
         self._finishing = Finishing(program)
 
     def edits(self, lines: set[int] | None) -> list[Edit]:
-        """All edits of statements that have one of the lines."""
+        """Returns all edits of statements that have one of the lines."""
         given = [one for one in self._program.statements if _is_given(one, lines)]
         finished: list[Finished] = []
         for statement in given:
@@ -277,7 +277,7 @@ class _Generation:
         return self._distinct(finished, (*combined, *paired))
 
     def _of_statement(self, statement: Statement) -> list[Finished]:
-        """The cheapest edits of one statement, no two of them equal."""
+        """Returns the cheapest edits of one statement, no two of them equal."""
         drafts = _likeliest_first(self._drafts(statement))
         found: dict[int, Finished] = {}
         most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
@@ -332,14 +332,14 @@ def _is_given(statement: Statement, lines: set[int] | None) -> bool:
 
 
 def _is_read(node: ast.expr) -> bool:
-    """Whether a node is an expression whose value is used."""
+    """Returns whether a node is an expression whose value is used."""
     if isinstance(node, (ast.Slice, ast.Starred, ast.Constant, ast.JoinedStr)):
         return False
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 
 
 def _head_lines(node: ast.stmt) -> int:
-    """How many lines a statement has without the blocks in it."""
+    """Returns how many lines a statement has without the blocks in it."""
     body = getattr(node, "body", None)
     end = node.end_lineno or node.lineno
     if isinstance(body, list) and body:
@@ -360,7 +360,7 @@ def _edit(program: Program, one: Combination) -> Edit:
 
 
 def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
-    """The lines that are not the same after replacements."""
+    """Returns the lines that are not the same after replacements."""
     found: set[int] = set()
     for piece in pieces:
         first = program.line(piece.start)

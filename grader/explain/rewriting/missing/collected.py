@@ -16,7 +16,7 @@ _COLLECTING = ("append", "extend", "add", "insert", "write")
 
 
 def appended(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """`found.append(value)` for `value` alone, to the lists that the function appends to."""
+    """Yields `found.append(value)` for `value` alone, to the lists that the function appends to."""
     if not isinstance(node.value, (ast.Call, ast.BinOp, ast.Name, ast.Subscript)):
         return
     if callee(node.value).startswith(_COLLECTING):
@@ -42,7 +42,7 @@ def _appended_to(setting: Setting, node: ast.AST) -> list[str]:
 
 
 def returned(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """`return first, second` for `return first`, of a kin that nothing reads."""
+    """Yields `return first, second` for `return first`, of a kin that nothing reads."""
     if not isinstance(node.value, ast.Name):
         return
     own = node.value.id
@@ -60,7 +60,7 @@ def returned(setting: Setting, node: ast.Return) -> Iterator[Draft]:
 
 
 def all_of(setting: Setting, node: ast.Return | ast.Assign) -> Iterator[Draft]:
-    """`torch.cat(parts, dim=-1)` for one of the parts that a loop collected."""
+    """Yields `torch.cat(parts, dim=-1)` for one of the parts that a loop collected."""
     match node.value:
         case (
             ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp())
@@ -75,7 +75,7 @@ def all_of(setting: Setting, node: ast.Return | ast.Assign) -> Iterator[Draft]:
 
 
 def joined_unread(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`f(torch.cat(parts, dim=-1))` for `f(x)`, where nothing reads the list `parts`."""
+    """Yields `f(torch.cat(parts, dim=-1))` for `f(x)`, where nothing reads the list `parts`."""
     for one in node.args:
         if not isinstance(one, ast.Name) or setting.scopes.nature(one) is not Nature.TENSOR:
             continue
@@ -86,7 +86,7 @@ def joined_unread(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def returned_early(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`return value` for `result = value` at the end of a branch, which nothing reads."""
+    """Yields `return value` for `result = value` at the end of a branch, which nothing reads."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
             branch = setting.parent(node)
@@ -104,7 +104,7 @@ def returned_early(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def _is_set_after(setting: Setting, branch: ast.If, name: str) -> bool:
-    """Whether a statement after a branch sets a variable anew."""
+    """Returns whether a statement after a branch sets a variable anew."""
     home = setting.program.home(branch)
     block = getattr(home.parent, home.field)
     return any(
@@ -116,7 +116,7 @@ def _is_set_after(setting: Setting, branch: ast.If, name: str) -> bool:
 
 
 def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`torch.cat(parts, dim=-1)` for `sum(parts)` and for `torch.stack(parts).mean(0)`."""
+    """Yields `torch.cat(parts, dim=-1)` for `sum(parts)` and for `torch.stack(parts).mean(0)`."""
     match node:
         case ast.Call(func=ast.Name(id="sum"), args=[parts]):
             pass
@@ -134,7 +134,7 @@ def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def counts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`sum(p.numel() for p in ps)` for `len([p for p in ps])` and `len(list(ps))`."""
+    """Yields `sum(p.numel() for p in ps)` for `len([p for p in ps])` and `len(list(ps))`."""
     match node:
         case ast.Call(func=ast.Name(id="len"), args=[ast.ListComp(elt=ast.Name(id=name)) as each]):
             inner = setting.program.text(each).removeprefix("[").removesuffix("]").strip()
@@ -168,7 +168,7 @@ _MOST = 3
 
 
 def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """A value that goes nowhere, given to a variable that it is made of."""
+    """Yields a value that goes nowhere, given to a variable that it is made of."""
     if isinstance(node.value, (ast.Constant, ast.Await, ast.Yield)):
         return
     span = setting.program.span(node)
@@ -199,7 +199,7 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
 
 
 def copied(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """`weight.copy_(w)` for `weight * w`, which changes nothing."""
+    """Yields `weight.copy_(w)` for `weight * w`, which changes nothing."""
     match node.value:
         case ast.BinOp(left=ast.Attribute() as left, right=right):
             program = setting.program
@@ -256,7 +256,7 @@ def layers(setting: Setting, node: ast.Expr | ast.Assign) -> Iterator[Draft]:
 
 
 def _free(setting: Setting, node: ast.stmt, loaded: str) -> list[str]:
-    """The layers beside one that the function does not mention, those of a kin first."""
+    """Returns the layers beside one that the function does not mention, those of a kin first."""
     around = setting.program.text(setting.program.scope(node))
     layers = setting.signatures.attributes(loaded)
     free = [one for one in layers if not re.search(rf"\.{one}\b", around)]
@@ -264,7 +264,7 @@ def _free(setting: Setting, node: ast.stmt, loaded: str) -> list[str]:
 
 
 def _loaded(node: ast.AST) -> str | None:
-    """The layer whose weight a statement sets."""
+    """Returns the layer whose weight a statement sets."""
     for one in ast.walk(node):
         match one:
             case ast.Attribute(value=ast.Attribute(attr=layer), attr="weight"):

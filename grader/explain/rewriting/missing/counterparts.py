@@ -29,7 +29,7 @@ _INVERSES = (("1 / ", ""), ("-", ""))
 
 
 def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`a * cos - b * sin` for `a * cos`."""
+    """Yields `a * cos - b * sin` for `a * cos`."""
     if not isinstance(node.op, ast.Mult) or setting.scopes.nature(node) is not Nature.TENSOR:
         return
     home = setting.program.home(node)
@@ -52,7 +52,7 @@ def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """`cos * odd + sin * even` for `odd + sin * even`."""
+    """Yields `cos * odd + sin * even` for `odd + sin * even`."""
     parent = setting.parent(node)
     if not (isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub))):
         return
@@ -68,7 +68,7 @@ def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def counterpart(setting: Setting, node: ast.AST, text: str) -> str:
-    """A text in which each name, function and stride gave way to the other of its pair."""
+    """Returns a text in which each name, function and stride gave way to the other of its pair."""
     names = [one.name for one in setting.seen.variables(node)]
     if len(names) > _MOST_NAMES:
         return text
@@ -87,7 +87,7 @@ def counterpart(setting: Setting, node: ast.AST, text: str) -> str:
 
 
 def negations(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """`None if mask is None else ~mask` for a mask that is handed on."""
+    """Yields `None if mask is None else ~mask` for a mask that is handed on."""
     parent = setting.parent(node)
     is_given = isinstance(parent, ast.Call) and node in parent.args
     if not (is_given or isinstance(parent, ast.keyword)):
@@ -99,7 +99,7 @@ def negations(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """One divided by a tensor, or its negative, where it is stored or handed on."""
+    """Yields one divided by a tensor, or its negative, where it is stored or handed on."""
     parent = setting.parent(node)
     if setting.scopes.nature(node) is not Nature.TENSOR or isinstance(parent, ast.BinOp):
         return
@@ -126,7 +126,7 @@ def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _exponents(setting: Setting, node: ast.expr, parent: ast.AST) -> Iterator[Draft]:
-    """The sign of what is exponentiated."""
+    """Yields the sign of what is exponentiated."""
     match parent:
         case ast.Attribute(attr="exp"):
             cost = SLIP
@@ -156,7 +156,7 @@ def normalised(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def counters(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """One more or half of what counts features or tokens, where it is stored or returned."""
+    """Yields one more or half of what counts features or tokens, where it is stored or returned."""
     parent = setting.parent(node)
     if not isinstance(parent, (ast.Assign, ast.Return)) or parent.value is not node:
         return
@@ -169,7 +169,7 @@ def counters(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def sums(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A term more of a count: another size, or two of them multiplied."""
+    """Yields a term more of a count: another size, or two of them multiplied."""
     parent = setting.parent(node)
     if not isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign)) or parent.value is not node:
         return
@@ -183,7 +183,7 @@ def sums(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def logarithms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """The logarithm of a number inside what is exponentiated."""
+    """Yields the logarithm of a number inside what is exponentiated."""
     if setting.scopes.nature(node) is not Nature.NUMBER or isinstance(node, ast.BinOp):
         return
     parent = setting.parent(node)
@@ -204,7 +204,7 @@ _OF_KEYS = {"k", "dk", "dh", "head"}
 
 
 def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A product divided by, or multiplied with, the root of a width."""
+    """Yields a product divided by, or multiplied with, the root of a width."""
     is_made = is_product(setting, node) or _is_made_of_keys(setting, node)
     if not is_made and not _is_named_product(setting, node):
         return
@@ -227,7 +227,7 @@ def scales(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _is_made_of_keys(setting: Setting, node: ast.expr) -> bool:
-    """Whether the submission's own function makes scores, as they are called, of keys."""
+    """Returns whether the submission's own function makes scores, as they are called, of keys."""
     match setting.parent(node), node:
         case ast.Assign(targets=[ast.Name(id=name)]), ast.Call(args=[_, ast.Name(id=last)]):
             return bool(_SCORES & set(words(name)) and _KEYS & set(words(last)))
@@ -274,7 +274,7 @@ def rates(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _is_idle(node: ast.AST) -> bool:
-    """Whether a statement gives a variable its own value."""
+    """Returns whether a statement gives a variable its own value."""
     match node:
         case ast.Assign(targets=[ast.Name(id=one)], value=ast.Name(id=other)):
             return one == other
@@ -283,7 +283,7 @@ def _is_idle(node: ast.AST) -> bool:
 
 
 def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draft]:
-    """Another divisor of a product: the root of its width."""
+    """Yields another divisor of a product: the root of its width."""
     left, right = (
         (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
     )
@@ -299,7 +299,7 @@ def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draf
 
 
 def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """A softmax for numbers that are only divided by their sum."""
+    """Yields a softmax for numbers that are only divided by their sum."""
     program = setting.program
     match node:
         case ast.BinOp(
@@ -317,7 +317,7 @@ def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`base ** (2 * i / width)` for `base ** (2 * i)`."""
+    """Yields `base ** (2 * i / width)` for `base ** (2 * i)`."""
     match node:
         case ast.BinOp(
             op=ast.Pow(),
@@ -333,7 +333,7 @@ def exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def ratios(setting: Setting, node: ast.Call | ast.UnaryOp) -> Iterator[Draft]:
-    """A logarithm divided by a width, where it multiplies what counts features."""
+    """Yields a logarithm divided by a width, where it multiplies what counts features."""
     parent = setting.parent(node)
     value = node.operand if isinstance(node, ast.UnaryOp) else node
     if callee(value) != "log" or not isinstance(parent, ast.BinOp):
@@ -345,7 +345,7 @@ def ratios(setting: Setting, node: ast.Call | ast.UnaryOp) -> Iterator[Draft]:
 
 
 def bases(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A power of a number that nothing reads, where it is one of e: `theta ** x`."""
+    """Yields a power of a number that nothing reads, where it is one of e: `theta ** x`."""
     if callee(node) != "exp" or len(node.args) != 1:
         return
     names = setting.scopes.names(node)
@@ -356,7 +356,7 @@ def bases(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def shifts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """The greatest subtracted from what is exponentiated."""
+    """Yields the greatest subtracted from what is exponentiated."""
     parent = setting.parent(node)
     if not isinstance(node.ctx, ast.Load):
         return
@@ -372,7 +372,7 @@ def shifts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def _is_exponentiated(setting: Setting, node: ast.AST) -> bool:
-    """Whether a statement gives a second name to what an exponential is taken of."""
+    """Returns whether a statement gives a second name to what an exponential is taken of."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name()):
             source = setting.program.source

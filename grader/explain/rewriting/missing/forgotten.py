@@ -53,7 +53,7 @@ def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """An unused variable in the place of a value, or combined with it."""
+    """Yields an unused variable in the place of a value, or combined with it."""
     parent = setting.parent(node)
     is_element = isinstance(parent, ast.Tuple) and isinstance(parent.ctx, ast.Load)
     is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
@@ -86,12 +86,12 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _is_of_class(node: ast.Attribute) -> bool:
-    """Whether it is one of a class's own, as the members of an enumeration are."""
+    """Returns whether it is one of a class's own, as the members of an enumeration are."""
     return isinstance(node.value, ast.Name) and node.value.id[:1].isupper()
 
 
 def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """`(x @ w.T).method()` for `x.method()`, with a weight that nothing reads."""
+    """Yields `(x @ w.T).method()` for `x.method()`, with a weight that nothing reads."""
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
     for name, nature in unused(setting, node):
@@ -137,7 +137,7 @@ def _numbers(
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
-    """An unused variable as a further term or factor."""
+    """Yields an unused variable as a further term or factor."""
     both = (nature, setting.scopes.nature(node))
     if isinstance(node, ast.Constant) or not all(n.is_tensor or n.is_number for n in both):
         return
@@ -150,7 +150,7 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
 
 
 def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
-    """A value that depends on an unused flag."""
+    """Yields a value that depends on an unused flag."""
     for other in ("None", *_other_values(setting, node)) if can_be_none else ():
         yield _around(setting, node, f" if {name} else {other}", name, CHANGE)
     if setting.scopes.nature(node).is_number:
@@ -165,7 +165,7 @@ def _around(
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """A parameter, or what was set just before, that is overwritten, whatever it was."""
+    """Yields a parameter, or what was set just before, that is overwritten, whatever it was."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             pass
@@ -260,7 +260,7 @@ def _sized(setting: Setting, node: ast.Call) -> list[str]:
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """An unused variable as an index, or as a further one."""
+    """Yields an unused variable as an index, or as a further one."""
     if not isinstance(node.ctx, ast.Load):
         return
     subject = f"an index of `{setting.program.text(node.value)}`"
@@ -277,7 +277,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]:
-    """A table that an unused variable would be an index of."""
+    """Yields a table that an unused variable would be an index of."""
     if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.TENSOR:
         return
     parent = setting.parent(node)
@@ -298,7 +298,7 @@ _SUBJECT = "the condition of a branch"
 
 
 def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A condition that also looks at an unused flag."""
+    """Yields a condition that also looks at an unused flag."""
     home = setting.program.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.IfExp)):
         return
@@ -312,7 +312,7 @@ def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """`causal and n == m` for `causal`, where two lengths are read nowhere or little."""
+    """Yields `causal and n == m` for `causal`, where two lengths are read nowhere or little."""
     if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
         return
     sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]

@@ -24,7 +24,7 @@ _ROOTS = frozenset({"root", "sqrt", "scale", "scaling", "temperature", "divisor"
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A method of a tensor that is stored or returned as it is."""
+    """Yields a method of a tensor that is stored or returned as it is."""
     if not _is_whole(setting, node) or setting.scopes.nature(node) is not Nature.TENSOR:
         return
     program, parent = setting.program, setting.parent(node)
@@ -50,7 +50,7 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def operands(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A method of a number or a tensor that takes part in an operation."""
+    """Yields a method of a number or a tensor that takes part in an operation."""
     parent = setting.parent(node)
     if not isinstance(parent, ast.BinOp) or setting.scopes.nature(node) is not Nature.TENSOR:
         return
@@ -82,7 +82,7 @@ def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """The greatest value subtracted before the exponential is taken."""
+    """Yields the greatest value subtracted before the exponential is taken."""
     parent = setting.parent(node)
     is_receiver = isinstance(parent, ast.Attribute) and parent.attr == "exp"
     is_given = isinstance(parent, ast.Call) and callee(parent) == "exp" and node in parent.args
@@ -99,7 +99,7 @@ def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def masks(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A negation before a call that returns a mask, as its name tells."""
+    """Yields a negation before a call that returns a mask, as its name tells."""
     name = callee(node)
     if not name or not _MASKS & set(words(name)):
         return
@@ -112,7 +112,7 @@ def masks(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """The root of a size, or the share of one head, where a size is all there is."""
+    """Yields the root of a size, or the share of one head, where a size is all there is."""
     if setting.scopes.nature(node) is not Nature.SIZE or isinstance(node, ast.Constant):
         return
     parent = setting.parent(node)
@@ -166,7 +166,7 @@ def _cost_of_root(parent: ast.AST) -> float:
 
 
 def roots(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """The root of what a name says is one, or a scale: `root = torch.tensor(float(d_k))`."""
+    """Yields the root of what a name says is one, or a scale: `root = torch.tensor(float(d_k))`."""
     match node.targets:
         case [ast.Name(id=name) | ast.Attribute(attr=name)] if _ROOTS & set(words(name)):
             pass
@@ -182,7 +182,7 @@ def roots(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A factor of two, or its contrary, inside an exponent or a ratio of features."""
+    """Yields a factor of two, or its contrary, inside an exponent or a ratio of features."""
     parent = setting.parent(node)
     if not isinstance(parent, (ast.BinOp, ast.UnaryOp)) or isinstance(node, ast.BinOp):
         return
@@ -199,7 +199,7 @@ def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def complements(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """`1 - p` for a rate that divides or multiplies, or for a mask that multiplies."""
+    """Yields `1 - p` for a rate that divides or multiplies, or for a mask that multiplies."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             pass
@@ -215,7 +215,7 @@ def complements(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def greatest(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """The greatest along an axis, where one of all was taken."""
+    """Yields the greatest along an axis, where one of all was taken."""
     name = callee(node)
     if name not in _REDUCING or node.keywords:
         return
@@ -248,7 +248,7 @@ def bases(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def _is_whole(setting: Setting, node: ast.expr) -> bool:
-    """Whether a node is all that is stored or returned, or an element of it."""
+    """Returns whether a node is all that is stored or returned, or an element of it."""
     home = setting.program.home(node)
     parent = home.parent
     if isinstance(parent, ast.IfExp) and home.field in ("body", "orelse"):
@@ -277,13 +277,13 @@ def _told_by_target(setting: Setting, node: ast.expr) -> str | None:
 
 
 def _tensors(setting: Setting, node: ast.expr) -> list[str]:
-    """The variables that are tensors, of the function around a node."""
+    """Returns the variables that are tensors, of the function around a node."""
     known = setting.seen.variables(node)
     return [one.name for one in known if one.nature is Nature.TENSOR]
 
 
 def _axes(known: Iterable[Variable]) -> list[str]:
-    """The variables that say along which axis something is done."""
+    """Returns the variables that say along which axis something is done."""
     return [one.name for one in known if one.name in ("dim", "axis")]
 
 

@@ -33,7 +33,7 @@ _NOT_OURS = frozenset(
 
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """One argument more: for a parameter that is known, or any variable."""
+    """Yields one argument more: for a parameter that is known, or any variable."""
     if not callee_or_call(node):
         return
     signature = _of_parent(setting, node) or setting.signature(node)
@@ -61,7 +61,7 @@ def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
 
 
 def callee_or_call(node: ast.Call) -> str:
-    """The last name of what is called, also where what a call returns is called."""
+    """Returns the last name of what is called, also where what a call returns is called."""
     return callee(node) or callee(node.func)
 
 
@@ -91,7 +91,7 @@ def _by_keyword(setting: Setting, node: ast.Call, signature: CallSignature) -> I
 
 
 def collected(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`dict(a=a, b=b)` for `dict(a=a)`, where `f(**it)` takes a `b`."""
+    """Yields `dict(a=a, b=b)` for `dict(a=a)`, where `f(**it)` takes a `b`."""
     parent = setting.parent(node)
     match node, parent:
         case ast.Call(func=ast.Name(id="dict"), args=[]), ast.Assign(targets=[ast.Name(id=name)]):
@@ -169,7 +169,7 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
 
 
 def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
-    """How a thing of that name is made elsewhere, out of what there is here.
+    """Yields how a thing of that name is made elsewhere, out of what there is here.
 
     A variable that is not there is taken to be what is handed over first, or the first tensor.
     """
@@ -206,7 +206,7 @@ def _is_plain(node: ast.expr) -> bool:
 
 
 def _is_ours(setting: Setting, node: ast.Call) -> bool:
-    """Whether a call is of something of the submission, not of a library or a tensor."""
+    """Returns whether a call is of something of the submission, not of a library or a tensor."""
     match node.func:
         case ast.Name(id=name):
             return name not in _NOT_OURS and name not in LIBRARIES
@@ -257,7 +257,7 @@ def _rank(nature: Nature) -> int:
 
 
 def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
-    """A call with one more argument at its end."""
+    """Returns a call with one more argument at its end."""
     program, name = setting.program, callee_or_call(node)
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     if given:
@@ -274,7 +274,7 @@ _MOST = 4
 
 
 def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`layer.attend(query, key)` for `layer.alone(query)`, where nothing reads `key`."""
+    """Yields `layer.attend(query, key)` for `layer.alone(query)`, where nothing reads `key`."""
     if not isinstance(node.func, (ast.Name, ast.Attribute)) or node.keywords:
         return
     known = setting.seen.variables(node)

@@ -85,7 +85,7 @@ def _is_doubled(product: ast.AST) -> bool:
 
 
 def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
-    """Whether a product is itself a factor, so that its sign is that of the whole."""
+    """Returns whether a product is itself a factor, so that its sign is that of the whole."""
     above = setting.parent(node)
     return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
 
@@ -101,7 +101,7 @@ def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
 
 
 def steps(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """One more or one less of a whole number that bounds or counts."""
+    """Yields one more or one less of a whole number that bounds or counts."""
     if setting.scopes.nature(node) is not Nature.SIZE or isinstance(node, ast.Constant):
         return
     if is_axis(setting, node):
@@ -131,7 +131,7 @@ def indices(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def flips(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """The other way round, of one of two factors in a sum that are the same."""
+    """Yields the other way round, of one of two factors in a sum that are the same."""
     parent = setting.parent(node)
     if not isinstance(node, ast.Name) or setting.scopes.nature(node) is not Nature.TENSOR:
         return
@@ -153,7 +153,7 @@ def _is_in_index(setting: Setting, node: ast.expr) -> bool:
 
 
 def negations(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A mask negated."""
+    """Yields a mask negated."""
     if setting.scopes.nature(node) is not Nature.MASK or not _is_value(setting, node):
         return
     parent = setting.parent(node)
@@ -167,7 +167,7 @@ def negations(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A tensor cloned or converted; an axis of length 1 more."""
+    """Yields a tensor cloned or converted; an axis of length 1 more."""
     nature = setting.scopes.nature(node)
     if nature not in (Nature.TENSOR, Nature.MASK):
         return
@@ -202,7 +202,7 @@ def conversions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A softmax, or the greatest subtracted, where it was forgotten."""
+    """Yields a softmax, or the greatest subtracted, where it was forgotten."""
     parent = setting.parent(node)
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
@@ -215,7 +215,7 @@ def probabilities(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A weight that the function never uses, and calls that were forgotten."""
+    """Yields a weight that the function never uses, and calls that were forgotten."""
     parent = setting.parent(node)
     if not isinstance(node, (ast.Name, ast.Call, ast.BinOp)):
         return
@@ -301,7 +301,7 @@ def _is_returned(parent: ast.AST) -> bool:
 
 
 def _is_value(setting: Setting, node: ast.expr) -> bool:
-    """Whether an expression is read at a place where an operator may stand before it."""
+    """Returns whether an expression is read at a place where an operator may stand before it."""
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
     parent = setting.parent(node)

@@ -17,7 +17,7 @@ _PARTS = {"sin": "cos", "cos": "sin", "0::2": "1::2", "1::2": "0::2"}
 
 
 def sums(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`x = x + a` for `x = a` in a loop before which x was set."""
+    """Yields `x = x + a` for `x = a` in a loop before which x was set."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             pass
@@ -39,7 +39,7 @@ def sums(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Another name of a kin throughout a statement: `k = turn(k)` for `v = turn(v)`."""
+    """Yields another name of a kin throughout a statement: `k = turn(k)` for `v = turn(v)`."""
     program = setting.program
     targets = {
         one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)
@@ -64,7 +64,7 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def attributes(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`self.v = ...` for the second `self.k = ...` of a function that sets no `self.v`."""
+    """Yields `self.v = ...` for the second `self.k = ...` of a function that sets no `self.v`."""
     scope = setting.program.scope(node)
     match node.targets:
         case [ast.Attribute(value=ast.Name(id=holder), attr=attr) as target]:
@@ -144,7 +144,7 @@ def counterparts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def _constants(setting: Setting, text: str) -> dict[str, str]:
-    """The other of two constants of the file that are of a kin."""
+    """Returns the other of two constants of the file that are of a kin."""
     names = [
         target.id
         for one in setting.program.tree.body
@@ -173,7 +173,7 @@ _SUBJECT = "what changes from turn to turn of a loop"
 
 
 def starts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """A loop's variable that nothing reads, and so many times each size, for a constant."""
+    """Yields a loop's variable that nothing reads, and so many times each size, for a constant."""
     if not isinstance(node.targets[0], ast.Name) or integer(node.value) is None:
         return
     read = setting.scopes.names(node).read
@@ -184,7 +184,7 @@ def starts(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def ends(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`start + size` for `size`, after a statement that set `start`."""
+    """Yields `start + size` for `size`, after a statement that set `start`."""
     home = setting.program.home(node)
     block = getattr(home.parent, home.field)
     if not home.index or not setting.seen.loops(node):

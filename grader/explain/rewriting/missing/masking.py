@@ -47,7 +47,7 @@ def missing(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _is_to_be_masked(setting: Setting, node: ast.expr) -> bool:
-    """Whether scores are stored as they are under a name that says that they are masked."""
+    """Returns whether scores are stored as they are under a name that says that they are masked."""
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)]) if isinstance(node, ast.Name):
             return "masked" in words(name)
@@ -56,7 +56,7 @@ def _is_to_be_masked(setting: Setting, node: ast.expr) -> bool:
 
 
 def combined(setting: Setting, node: ast.BinOp | ast.AugAssign | ast.Call) -> Iterator[Draft]:
-    """A mask that is added or multiplied, filled in instead."""
+    """Yields a mask that is added or multiplied, filled in instead."""
     match node:
         case ast.BinOp(left=scores, op=ast.Add() | ast.Mult() | ast.Sub(), right=mask):
             before = ""
@@ -83,7 +83,7 @@ def combined(setting: Setting, node: ast.BinOp | ast.AugAssign | ast.Call) -> It
 
 
 def triangles(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A square of ones of which only a triangle was meant."""
+    """Yields a square of ones of which only a triangle was meant."""
     if callee(node) in ("tril", "triu"):
         return
     parent = setting.parent(node)
@@ -102,7 +102,7 @@ def triangles(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def squares(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A triangle for what is true on its diagonal only."""
+    """Yields a triangle for what is true on its diagonal only."""
     if callee(node) == "eye":
         subject = "which part of a mask counts"
         before, after = "torch.ones_like(", ").tril()"
@@ -110,7 +110,7 @@ def squares(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def instead_of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """A causal mask where None stands for one."""
+    """Yields a causal mask where None stands for one."""
     if node.value is not None or not _is_for_a_mask(setting, node):
         return
     subject = "a mask that is missing"
@@ -127,7 +127,7 @@ def instead_of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def none_by_default(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`scale: float | None = None` for `scale: float | None = 1.0`."""
+    """Yields `scale: float | None = None` for `scale: float | None = 1.0`."""
     given = setting.parent(node)
     if not isinstance(given, ast.arguments) or node.value is None:
         return
@@ -156,7 +156,7 @@ def none_instead(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def weak(setting: Setting, node: ast.Constant | ast.UnaryOp) -> Iterator[Draft]:
-    """A number as low as what is masked needs, where a mask is multiplied by a small one."""
+    """Yields a number as low as what is masked needs, where a mask is multiplied by a small one."""
     parent = setting.parent(node)
     if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult):
         return
@@ -171,7 +171,7 @@ def weak(setting: Setting, node: ast.Constant | ast.UnaryOp) -> Iterator[Draft]:
 
 
 def compared(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """A mask of truth values for one of numbers: `x == 0` for `1 - x`."""
+    """Yields a mask of truth values for one of numbers: `x == 0` for `1 - x`."""
     match node:
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=value):
             pass
@@ -226,7 +226,7 @@ def chances(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def shared(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`torch.rand_like(x)` for random numbers of a part of a tensor's shape."""
+    """Yields `torch.rand_like(x)` for random numbers of a part of a tensor's shape."""
     if callee(node) not in ("rand", "randn", "bernoulli") or not node.args:
         return
     tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
@@ -236,7 +236,7 @@ def shared(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def drawn(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`torch.bernoulli(torch.full_like(x, p))` for the rates alone."""
+    """Yields `torch.bernoulli(torch.full_like(x, p))` for the rates alone."""
     if callee(node) not in ("full", "full_like") or callee(setting.parent(node)) == "bernoulli":
         return
     if any(setting.scopes.nature(one) is Nature.NUMBER for one in node.args[1:]):
@@ -245,7 +245,7 @@ def drawn(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def kept(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """`x * keep` for `keep`, of the function's first tensor."""
+    """Yields `x * keep` for `keep`, of the function's first tensor."""
     around: ast.AST = node
     while isinstance(around, (ast.Name, ast.BinOp, ast.Attribute, ast.Call)):
         around = setting.parent(around)
@@ -265,7 +265,7 @@ def kept(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """The product of weights that are returned with values, or with the input."""
+    """Yields the product of weights that are returned with values, or with the input."""
     if not isinstance(setting.parent(node), ast.Return) or not isinstance(node, _RESULTS):
         return
     if setting.scopes.nature(node) is not Nature.TENSOR:

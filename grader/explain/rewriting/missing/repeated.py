@@ -26,7 +26,7 @@ _SUBJECT = "that there is only one of what stands in a list"
 
 
 def repeated(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`[Layer() for _ in range(n)]` for `[Layer()] * n`."""
+    """Yields `[Layer() for _ in range(n)]` for `[Layer()] * n`."""
     match node:
         case ast.BinOp(left=ast.List(elts=[ast.Call() as one]), op=ast.Mult(), right=count):
             made, cost = setting.program.text(one), SLIP
@@ -39,7 +39,7 @@ def repeated(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def made_once(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:
-    """`[deepcopy(layer) for _ in range(n)]` for `[layer for _ in range(n)]`."""
+    """Yields `[deepcopy(layer) for _ in range(n)]` for `[layer for _ in range(n)]`."""
     bound = {
         one.id
         for clause in node.generators
@@ -52,7 +52,7 @@ def made_once(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterat
 
 
 def tied(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`self.key = Layer(n)` for `self.key = self.query`, which was made so."""
+    """Yields `self.key = Layer(n)` for `self.key = self.query`, which was made so."""
     match node:
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=ast.Attribute()):
             own = setting.program.text(node.value)
@@ -81,7 +81,7 @@ _MOST_NAMES = 6
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
-    """The call that an element's neighbour is wrapped in."""
+    """Yields the call that an element's neighbour is wrapped in."""
     program = setting.program
     for one in node.elts:
         for other in node.elts:
@@ -103,7 +103,7 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
 
 
 def all_alike(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`f(q, k, v)` for `f(q, q, q)`."""
+    """Yields `f(q, k, v)` for `f(q, q, q)`."""
     held = [one for one in node.args if isinstance(one, ast.Name)]
     same = [one for one in held if one.id == held[0].id]
     if len(same) < 3 or node.args[: len(same)] != same:
@@ -122,7 +122,7 @@ def all_alike(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`k = f(k)` beside `q = f(q)`, on the same line."""
+    """Yields `k = f(k)` beside `q = f(q)`, on the same line."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)]) if node.lineno == node.end_lineno:
             pass
@@ -213,7 +213,7 @@ def _exchanged_within(setting: Setting, node: ast.expr, part: ast.expr) -> Itera
 
 
 def receivers_exchanged(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """`turned.to(x.dtype)` for `x.to(turned.dtype)`."""
+    """Yields `turned.to(x.dtype)` for `x.to(turned.dtype)`."""
     match node.value:
         case ast.Call(
             func=ast.Attribute(value=ast.Name() as one),
@@ -227,7 +227,7 @@ def receivers_exchanged(setting: Setting, node: ast.Return) -> Iterator[Draft]:
 
 
 def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Two names of a kin that take each other's places in a whole statement."""
+    """Yields two names of a kin that take each other's places in a whole statement."""
     if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) or node.value is None:
         return
     program = setting.program

@@ -19,7 +19,7 @@ _MOST_PLACES = 3
 
 
 def indices(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
-    """`self.mask[:n, :n]` for `self.mask`, as it is cut elsewhere."""
+    """Yields `self.mask[:n, :n]` for `self.mask`, as it is cut elsewhere."""
     parent = setting.parent(node)
     is_base = isinstance(parent, (ast.Subscript, ast.Attribute)) and parent.value is node
     is_called = isinstance(parent, ast.Call) and parent.func is node
@@ -35,7 +35,7 @@ def indices(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]
 
 
 def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """`return self.project(x)` for `return x`, as another method returns."""
+    """Yields `return self.project(x)` for `return x`, as another method returns."""
     if not isinstance(setting.parent(node), ast.Return):
         return
     returned = _returned(setting.program.tree)
@@ -87,7 +87,7 @@ def _indices(tree: ast.Module) -> dict[str, dict[str, frozenset[str]]]:
 
 @functools.lru_cache(maxsize=8)
 def _returned(tree: ast.Module) -> list[str]:
-    """The layers of which methods return what they give for one value."""
+    """Returns the layers of which methods return what they give for one value."""
     found = [
         ast.unparse(node.value.func)
         for node in ast.walk(tree)
@@ -121,7 +121,7 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A call of a function or a layer that is there and that nothing calls."""
+    """Yields a call of a function or a layer that is there and that nothing calls."""
     if not _is_target(setting, node):
         return
     names = setting.scopes.names(node)
@@ -178,7 +178,7 @@ def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A softmax of the first factor of a product."""
+    """Yields a softmax of the first factor of a product."""
     parent = setting.parent(node)
     match parent:
         case ast.Call(args=[*given]) if callee(parent) in ("matmul", "einsum", "bmm"):
@@ -193,7 +193,7 @@ def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _is_of_kind(nature: Nature, parameter: str) -> bool:
-    """Whether a parameter may be what a variable is, by the parameter's name."""
+    """Returns whether a parameter may be what a variable is, by the parameter's name."""
     wanted = nature_of_parameter(parameter) or Nature.TENSOR
     return nature is wanted or (nature.is_tensor and wanted.is_tensor)
 
@@ -229,7 +229,7 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
 
 
 def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
-    """Whether the same stands around a node, or within it, already."""
+    """Returns whether the same stands around a node, or within it, already."""
     if node is one.taken:
         return True
     parent = setting.parent(node)
@@ -253,7 +253,7 @@ def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
 
 
 def _are_alike(node: ast.expr, other: ast.expr) -> bool:
-    """Whether two values look like the same thing of two kin."""
+    """Returns whether two values look like the same thing of two kin."""
     if isinstance(node, ast.Call) and isinstance(other, ast.Call):
         return bool(callee(node)) and callee(node) == callee(other)
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
@@ -264,13 +264,13 @@ def _are_alike(node: ast.expr, other: ast.expr) -> bool:
 
 
 def _is_gone_through(setting: Setting, name: str) -> bool:
-    """Whether an attribute holds several things, of which the last is the output's."""
+    """Returns whether an attribute holds several things, of which the last is the output's."""
     own = re.escape(name)
     return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.program.source))
 
 
 def _may_be_called(setting: Setting, name: str) -> bool:
-    """Whether a variable is called somewhere in the file, or named like what is."""
+    """Returns whether a variable is called somewhere in the file, or named like what is."""
     return setting.seen.calls(name) > 0 or name.startswith(("to_", "make_", "apply"))
 
 

@@ -46,7 +46,7 @@ def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def beside(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
-    """`self.q(x), self.k(x), self.v(x)` for `self.q(x), self.k(x), x`."""
+    """Yields `self.q(x), self.k(x), self.v(x)` for `self.q(x), self.k(x), x`."""
     called = [one for one in node.elts if isinstance(one, ast.Call) and len(one.args) == 1]
     if not called or not isinstance(node.ctx, ast.Load):
         return
@@ -59,7 +59,7 @@ def beside(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
 
 
 def layers(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A layer that nothing calls, in the place of another."""
+    """Yields a layer that nothing calls, in the place of another."""
     natures = setting.scopes.names(node).natures
     own = setting.program.text(node.func)
     if not isinstance(node.func, ast.Attribute) or natures.get(own) is not Nature.FUNCTION:
@@ -70,7 +70,7 @@ def layers(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _uncalled_layers(setting: Setting, node: ast.AST) -> list[str]:
-    """The layers of a class that its methods never call."""
+    """Returns the layers of a class that its methods never call."""
     methods_here = setting.scopes.methods(node)
     uncalled = (
         name
@@ -84,7 +84,7 @@ def _uncalled_layers(setting: Setting, node: ast.AST) -> list[str]:
 
 
 def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A method of one argument that nobody calls."""
+    """Yields a method of one argument that nobody calls."""
     if not _is_operand(setting, node) or not _is_numeric(setting, node):
         return
     if isinstance(node, ast.Constant):
@@ -181,7 +181,7 @@ def _parameters(function: Function) -> list[str]:
 
 
 def _returned(function: Function) -> int:
-    """How many values a function returns."""
+    """Returns how many values a function returns."""
     for one in ast.walk(function):
         if isinstance(one, ast.Return) and one.value is not None:
             return len(one.value.elts) if isinstance(one.value, ast.Tuple) else 1
@@ -189,7 +189,7 @@ def _returned(function: Function) -> int:
 
 
 def _is_operand(setting: Setting, node: ast.expr) -> bool:
-    """Whether a node is a whole value, or takes part in an operation or a call."""
+    """Returns whether a node is a whole value, or takes part in an operation or a call."""
     home = setting.program.home(node)
     match home.parent:
         case ast.Assign() | ast.Return() | ast.AugAssign():
@@ -210,7 +210,7 @@ def _is_numeric(setting: Setting, node: ast.expr) -> bool:
 
 
 def uncalled_methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`layer.load(q, k)` after `layer = Layer(n)`, where nothing else reads `q` and `k`."""
+    """Yields `layer.load(q, k)` after `layer = Layer(n)`, where nothing else reads `q` and `k`."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
             made = _made(value)
@@ -236,7 +236,7 @@ def uncalled_methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def chained(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """`Layer(n).load(q, k)(x)` for `Layer(n)(x)`, where nothing else reads `q` and `k`."""
+    """Yields `Layer(n).load(q, k)(x)` for `Layer(n)(x)`, where nothing else reads `q` and `k`."""
     match node.value:
         case ast.Call(func=ast.Call() as value):
             made = _made(value)
@@ -279,7 +279,7 @@ def _own_parameters(function: ast.FunctionDef) -> list[str]:
 
 
 def _made(node: ast.Call) -> str | None:
-    """The class of which a call makes an object, whatever is done to that at once."""
+    """Returns the class of which a call makes an object, whatever is done to that at once."""
     name = callee(node)
     if name[:1].isupper():
         return name

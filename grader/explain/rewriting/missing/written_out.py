@@ -49,7 +49,7 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def sizes(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`width = x.shape[-1]` for `width = 64`."""
+    """Yields `width = x.shape[-1]` for `width = 64`."""
     parent = setting.parent(node)
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return
@@ -61,7 +61,7 @@ def sizes(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def stored(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`self.theta = 10000.0` in the place of `self.theta = theta`."""
+    """Yields `self.theta = 10000.0` in the place of `self.theta = theta`."""
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)]):
             pass
@@ -77,7 +77,7 @@ def stored(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def divisors(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """The root of a width where a number was written."""
+    """Yields the root of a width where a number was written."""
     parent = setting.parent(node)
     match parent:
         case ast.BinOp(op=ast.Div() | ast.Mult()) | ast.AugAssign(op=ast.Div() | ast.Mult()):
@@ -95,7 +95,7 @@ def divisors(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def scales(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """The root of a width for a scale of 1."""
+    """Yields the root of a width for a scale of 1."""
     statement = setting.program.home(node).statement
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)]) if node.value == 1 and "scale" in name:
@@ -111,7 +111,7 @@ def scales(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def rates(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`1 - p` for a rate that is written out."""
+    """Yields `1 - p` for a rate that is written out."""
     if isinstance(node.value, float) and 0 < node.value < 1:
         numbers = (one for one in setting.seen.variables(node) if one.nature is Nature.NUMBER)
         for one in list(numbers)[:1]:
@@ -120,7 +120,7 @@ def rates(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """The variable of a loop where one element was written out."""
+    """Yields the variable of a loop where one element was written out."""
     if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:
         return
     if not isinstance(node.value, (ast.Name, ast.Attribute)):
@@ -138,7 +138,7 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def instead_of_collections(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """The variable of a loop or a comprehension where another one stands."""
+    """Yields the variable of a loop or a comprehension where another one stands."""
     if not isinstance(node.ctx, ast.Load) or _is_function(setting, node):
         return
     for name in setting.seen.loops(node):
@@ -149,7 +149,7 @@ def instead_of_collections(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def made_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A variable where something is made anew by a call that does not look at it."""
+    """Yields a variable where something is made anew by a call that does not look at it."""
     if callee(node) not in ("arange", "zeros", "ones", "tensor", "full", "clone"):
         return
     subject = f"what `{callee(node)}` makes"
@@ -170,7 +170,7 @@ def variables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
-    """The attributes of a parameter's name that objects here have: `config.theta`."""
+    """Returns the attributes of a parameter's name that objects here have: `config.theta`."""
     beside = set(setting.signatures.attributes(parameter))
     scope = setting.program.scope(node)
     return [
@@ -181,7 +181,7 @@ def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
 
 
 def _parameter(setting: Setting, node: ast.expr) -> str | None:
-    """The parameter for which an argument stands."""
+    """Returns the parameter for which an argument stands."""
     given = argument_of(setting, node)
     if given is None:
         return None
@@ -197,7 +197,7 @@ def _parameter(setting: Setting, node: ast.expr) -> str | None:
 
 
 def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]:
-    """How something of a parameter's name is made elsewhere."""
+    """Yields how something of a parameter's name is made elsewhere."""
     if parameter in setting.scopes.methods(node):
         for name in _tensors(setting, node)[:2]:
             yield f"self.{parameter}({name})"

@@ -194,7 +194,7 @@ def _note_class(
 
 
 def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
-    """The fields that a dataclass or a named tuple is made with."""
+    """Yields the fields that a dataclass or a named tuple is made with."""
     told = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
     if not any("dataclass" in one or "NamedTuple" in one for one in told):
         return

@@ -69,7 +69,7 @@ class ProgramIndex:
         self._variables: dict[tuple[object, ...], list[Variable]] = {}
 
     def visible(self, node: ast.AST) -> set[str]:
-        """The names that can be read at a node's place."""
+        """Returns the names that can be read at a node's place."""
         key = self._place(node)
         if key not in self._visible:
             self._visible[key] = self._seen_at(node)
@@ -115,11 +115,11 @@ class ProgramIndex:
         return found
 
     def uses(self, name: str) -> int:
-        """How often an attribute of that name is read."""
+        """Returns how often an attribute of that name is read."""
         return self._attribute_reads.get(name, 0)
 
     def calls(self, name: str) -> int:
-        """How often something of that name is called."""
+        """Returns how often something of that name is called."""
         return self._calls.get(name, 0)
 
     def stored(self, scope: Scope, call: str) -> list[str]:
@@ -139,7 +139,7 @@ class ProgramIndex:
         return found
 
     def classes(self, scope: Scope) -> dict[str, str]:
-        """The variables of a scope that are instances, and the class of each."""
+        """Returns the variables of a scope that are instances, and the class of each."""
         return self._classes.get(scope, {})
 
     @functools.cached_property
@@ -171,7 +171,7 @@ class ProgramIndex:
         return found
 
     def slices(self, node: ast.AST) -> list[tuple[str, str]]:
-        """The bounds, both named, of other slices in the function around a node."""
+        """Returns the bounds, both named, of other slices in the function around a node."""
         return self._slices.get(self._program.scope(node), [])[:_MOST_SLICES]
 
     @functools.cached_property
@@ -239,7 +239,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def attributes(self) -> dict[tuple[Scope, str], list[str]]:
-        """The attributes read of each object, by the function and the object's text."""
+        """Returns the attributes read of each object, by the function and the object's text."""
         found: dict[tuple[Scope, str], dict[str, None]] = defaultdict(dict)
         for statement in self._program.statements:
             for node in statement.nodes:
@@ -310,7 +310,7 @@ class ProgramIndex:
         return found
 
     def _lambdas(self, node: ast.AST) -> Iterator[ast.Lambda]:
-        """The lambdas around a node, the innermost first."""
+        """Yields the lambdas around a node, the innermost first."""
         while not isinstance(node, (ast.stmt, ast.Module)):
             if isinstance(node, ast.Lambda):
                 yield node
@@ -322,7 +322,7 @@ class ProgramIndex:
         return {one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)}
 
     def _defined_around(self, scope: Scope) -> set[str]:
-        """The functions that are defined in the functions around."""
+        """Returns the functions that are defined in the functions around."""
         found: set[str] = set()
         while not isinstance(scope, ast.Module):
             if isinstance(scope, _FUNCTIONS):
@@ -361,7 +361,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def _modules(self) -> set[str]:
-        """The names of modules that the file imports."""
+        """Returns the names of modules that the file imports."""
         return {
             one.asname or one.name.partition(".")[0]
             for node in ast.walk(self._program.tree)
@@ -387,6 +387,6 @@ def _names_in(target: ast.expr) -> list[str]:
 
 
 def parameters(function: ast.Lambda) -> list[ast.arg]:
-    """The parameters of a lambda."""
+    """Returns the parameters of a lambda."""
     own = function.args
     return [*own.posonlyargs, *own.args, *own.kwonlyargs]

@@ -37,7 +37,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 @functools.lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
-    """The words of a name, in small letters: of `x1_proj` x, 1, proj."""
+    """Returns the words of a name, in small letters: of `x1_proj` x, 1, proj."""
     return tuple(word.lower() for word in _WORD.findall(name.removeprefix("self.")))
 
 
@@ -62,7 +62,7 @@ def comes_first(one: str, other: str) -> bool:
 
 
 def kin_of(word: str) -> list[str]:
-    """The words of which one is easily written for another."""
+    """Returns the words of which one is easily written for another."""
     return [other for kin in _KIN if word in kin for other in kin if other != word]
 
 

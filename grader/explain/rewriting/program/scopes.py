@@ -52,7 +52,7 @@ class Scopes:
         self._attributes: dict[ast.ClassDef, dict[str, Nature]] = {}
 
     def names(self, node: ast.AST) -> Names:
-        """The variables that may stand at a node's place."""
+        """Returns the variables that may stand at a node's place."""
         return self.of(self._program.scope(node))
 
     def nature(self, node: ast.expr) -> Nature:
@@ -64,12 +64,12 @@ class Scopes:
 
     @functools.cached_property
     def functions(self) -> dict[str, Callee]:
-        """The functions at the file's top level."""
+        """Returns the functions at the file's top level."""
         defined = (one for one in self._program.tree.body if isinstance(one, _FUNCTIONS))
         return {one.name: _callee(one, 0) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
 
     def methods(self, node: ast.AST) -> dict[str, Callee]:
-        """The methods of the class around a node."""
+        """Returns the methods of the class around a node."""
         around = self._class_around(self._program.scope(node))
         if around is None:
             return {}
@@ -77,7 +77,7 @@ class Scopes:
         return {one.name: _callee(one, 1) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
 
     def of(self, scope: Scope) -> Names:
-        """The variables that a scope's statements may name."""
+        """Returns the variables that a scope's statements may name."""
         if scope not in self._names:
             self._names[scope] = self._gathered(scope)
         return self._names[scope]
@@ -114,7 +114,7 @@ class Scopes:
         return names
 
     def _outer(self, scope: ast.AST) -> Scope:
-        """The scope around a scope; classes are seen by none of their methods."""
+        """Returns the scope around a scope; classes are seen by none of their methods."""
         outer = self._program.scope(scope)
         return self._outer(outer) if isinstance(outer, ast.ClassDef) else outer
 
@@ -214,7 +214,7 @@ def _of_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str
 
 
 def _own_statements(scope: Scope) -> list[ast.stmt]:
-    """The statements of a scope, in order, without those of scopes inside it."""
+    """Returns the statements of a scope, in order, without those of scopes inside it."""
     found: list[ast.stmt] = []
     waiting = list(reversed(scope.body))
     while waiting:

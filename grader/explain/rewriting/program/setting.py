@@ -34,7 +34,7 @@ class Setting:
     seen: ProgramIndex
 
     def parent(self, node: ast.AST) -> ast.AST:
-        """The node around a node."""
+        """Returns the node around a node."""
         return self.program.parent(node)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
@@ -49,7 +49,7 @@ class Setting:
 
 
 def callee(node: ast.AST) -> str:
-    """The last name of what a call calls; empty for what is no such call."""
+    """Returns the last name of what a call calls; empty for what is no such call."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name
@@ -58,7 +58,7 @@ def callee(node: ast.AST) -> str:
 
 
 def is_second_name(setting: Setting, node: ast.expr) -> bool:
-    """Whether a variable is only given a second name: `turned = keys`."""
+    """Returns whether a variable is only given a second name: `turned = keys`."""
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
             return name != own
@@ -67,7 +67,7 @@ def is_second_name(setting: Setting, node: ast.expr) -> bool:
 
 
 def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
-    """A value with the calls that give it axes: `table[:n].unsqueeze(0)`."""
+    """Returns a value with the calls that give it axes: `table[:n].unsqueeze(0)`."""
     match setting.parent(node):
         case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
             call = setting.parent(method)
@@ -77,7 +77,7 @@ def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
 
 
 def integer(node: ast.AST) -> int | None:
-    """The number of a whole number that is written out."""
+    """Returns the number of a whole number that is written out."""
     match node:
         case ast.Constant(value=bool()):
             return None
@@ -90,7 +90,7 @@ def integer(node: ast.AST) -> int | None:
 
 
 def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
-    """The call of which a node is an argument, and the keyword, or "" by position."""
+    """Returns the call of which a node is an argument, and the keyword, or "" by position."""
     parent = setting.parent(node)
     if isinstance(parent, ast.Call) and node is not parent.func:
         return parent, ""
@@ -102,7 +102,7 @@ def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
 
 
 def is_axis(setting: Setting, node: ast.AST) -> bool:
-    """Whether a node says along which axis something is done."""
+    """Returns whether a node says along which axis something is done."""
     given = argument_of(setting, node)
     if given is not None:
         call, keyword = given
@@ -120,7 +120,7 @@ def is_axis(setting: Setting, node: ast.AST) -> bool:
 
 
 def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bool:
-    """Whether an argument that is given by position is an axis."""
+    """Returns whether an argument that is given by position is an axis."""
     if name not in AXES or isinstance(node, (ast.Tuple, ast.List)):
         return False
     if name in ("chunk", "split", "repeat_interleave"):
@@ -131,7 +131,7 @@ def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bo
 
 
 def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
-    """The variables of a nature that are known at a place, the latest first."""
+    """Returns the variables of a nature that are known at a place, the latest first."""
     names = setting.scopes.names(node)
     found = [
         (-names.first.get(name, 0), place, name)
@@ -142,12 +142,12 @@ def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
 
 
 def first_tensor(setting: Setting, node: ast.expr) -> str | None:
-    """The first variable in an expression that is a tensor."""
+    """Returns the first variable in an expression that is a tensor."""
     return next(iter(_tensors(setting, node)), None)
 
 
 def last_tensor(setting: Setting, node: ast.expr) -> str | None:
-    """The last variable in an expression that is a tensor."""
+    """Returns the last variable in an expression that is a tensor."""
     return next(reversed(_tensors(setting, node)), None)
 
 
@@ -161,7 +161,7 @@ def _tensors(setting: Setting, node: ast.expr) -> list[str]:
 
 
 def is_product(setting: Setting, node: ast.expr) -> bool:
-    """Whether two tensors are multiplied, none of them a weight."""
+    """Returns whether two tensors are multiplied, none of them a weight."""
     match node:
         case ast.BinOp(op=ast.MatMult(), right=right):
             inner = right
@@ -175,7 +175,7 @@ def is_product(setting: Setting, node: ast.expr) -> bool:
 
 
 def meets_softmax(setting: Setting, node: ast.expr) -> bool:
-    """Whether a softmax is taken of a tensor."""
+    """Returns whether a softmax is taken of a tensor."""
     given = argument_of(setting, node)
     if given is None or "softmax" not in callee(given[0]).lower():
         return False
@@ -183,5 +183,5 @@ def meets_softmax(setting: Setting, node: ast.expr) -> bool:
 
 
 def named(node: ast.AST) -> str:
-    """How a call is spoken of: "`softmax`", or "a call"."""
+    """Returns how a call is spoken of: "`softmax`", or "a call"."""
     return f"`{callee(node)}`" if callee(node) else "a call"

@@ -56,7 +56,7 @@ class Signatures:
                 self._siblings.setdefault(name, rest)
 
     def of(self, call: ast.Call) -> CallSignature | None:
-        """The signature of what is called, if it is known."""
+        """Returns the signature of what is called, if it is known."""
         match call.func:
             case ast.Name(id=name):
                 return self._function(name) or self._instance(name)
@@ -73,13 +73,13 @@ class Signatures:
 
     @functools.cached_property
     def declared(self) -> dict[str, CallSignature]:
-        """The functions and the classes at the top of files, and what making one takes."""
+        """Returns the functions and the classes at the top of files, and what making one takes."""
         found = {name: self._inherited(name) for name in self._top}
         found |= {name: CallSignature(()) for name in self.classes if found[name] is None}
         return {name: signature for name, signature in found.items() if signature is not None}
 
     def bases(self, name: str) -> tuple[str, ...]:
-        """The classes that a class is told to be derived from."""
+        """Returns the classes that a class is told to be derived from."""
         return self._top.get(name, ())
 
     def of_parent(self, name: str, method: str) -> CallSignature | None:
@@ -101,11 +101,11 @@ class Signatures:
 
     @property
     def classes(self) -> list[str]:
-        """The classes that are declared at the top of files."""
+        """Returns the classes that are declared at the top of files."""
         return [name for name in self._top if name in self._members]
 
     def inherited(self, name: str, depth: int = _DEEPEST) -> list[str]:
-        """The methods and attributes that a class has of those that it is derived from."""
+        """Returns the methods and attributes that a class has of those that it is derived from."""
         found: dict[str, None] = {}
         for base in self.bases(name) if depth else ():
             found |= dict.fromkeys(self._members.get(base, ()))
@@ -120,12 +120,12 @@ class Signatures:
         return next((one for one in found if one is not None), None)
 
     def attributes(self, name: str) -> tuple[str, ...]:
-        """The attributes of a class that declares one of that name, without it."""
+        """Returns the attributes of a class that declares one of that name, without it."""
         return self._siblings.get(name, ())
 
     @property
     def attribute_names(self) -> list[str]:
-        """The attributes that classes declare."""
+        """Returns the attributes that classes declare."""
         return list(self._siblings)
 
     def recipes(self, name: str) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class Signatures:
 
     @functools.cached_property
     def mask_makers(self) -> list[str]:
-        """The functions that, by their names, make a mask of one argument, a length."""
+        """Returns the functions that, by their names, make a mask of one argument, a length."""
         return [
             name
             for name, signature in self.functions.items()
@@ -155,16 +155,16 @@ class Signatures:
 
     @functools.cached_property
     def members(self) -> list[str]:
-        """The methods and attributes in the bodies of all classes."""
+        """Returns the methods and attributes in the bodies of all classes."""
         return list(dict.fromkeys(name for own in self._members.values() for name in own))
 
     def methods_of(self, name: str) -> list[tuple[str, CallSignature]]:
-        """The methods in the body of a class."""
+        """Returns the methods in the body of a class."""
         own = self._members.get(name, ())
         return [(one, self.methods[one]) for one in own if one in self.methods]
 
     def functions_like(self, name: str, given: int) -> list[str]:
-        """Other functions that may be given as much as one, those of a kin first."""
+        """Returns other functions that may be given as much as one, those of a kin first."""
         if name not in self.functions or name[:1].isupper():
             return []
         found = [
@@ -204,7 +204,7 @@ class Signatures:
         return self.methods.get(name)
 
     def _instance(self, name: str) -> CallSignature | None:
-        """The signature of a variable or an attribute that is an instance."""
+        """Returns the signature of a variable or an attribute that is an instance."""
         around = self._made.get(name)
         return None if around is None else self.of_instance(around)
 

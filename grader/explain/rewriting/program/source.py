@@ -68,11 +68,11 @@ class Program:
             self._settle(statement, self.tree, "body", place, self.tree)
 
     def home(self, node: ast.AST) -> NodePlace:
-        """Where a node belongs."""
+        """Returns where a node belongs."""
         return self._homes[node]
 
     def parent(self, node: ast.AST) -> ast.AST:
-        """The node around a node."""
+        """Returns the node around a node."""
         return self._homes[node].parent
 
     def scope(self, node: ast.AST) -> Scope:
@@ -86,17 +86,17 @@ class Program:
         return self.qualified[scope]
 
     def text(self, node: ast.AST) -> str:
-        """A node's own text, without parentheses around it."""
+        """Returns a node's own text, without parentheses around it."""
         span = self.span(node)
         return self.source[span.start : span.end]
 
     def outer_text(self, node: ast.AST) -> str:
-        """A node's text with the parentheses around it that are its own."""
+        """Returns a node's text with the parentheses around it that are its own."""
         span = self.outer_span(node)
         return self.source[span.start : span.end]
 
     def span(self, node: ast.AST) -> Span:
-        """Where a node stands, without parentheses around it."""
+        """Returns where a node stands, without parentheses around it."""
         found = self._spans.get(node)
         if isinstance(node, ast.Module):
             return Span(0, len(self.source))
@@ -112,7 +112,7 @@ class Program:
         return found
 
     def outer_span(self, node: ast.AST) -> Span:
-        """Where a node stands, with the parentheses around it that are its own."""
+        """Returns where a node stands, with the parentheses around it that are its own."""
         span = self.span(node)
         if not isinstance(node, ast.expr):
             return span
@@ -122,7 +122,7 @@ class Program:
         return layers[-1] if layers else span
 
     def line(self, offset: int) -> int:
-        """The line, from 1, of a character."""
+        """Returns the line, from 1, of a character."""
         return bisect.bisect_right(self._starts, offset)
 
     def between(self, left: ast.AST, right: ast.AST) -> Span:
@@ -131,7 +131,7 @@ class Program:
 
     @staticmethod
     def parts(node: ast.AST) -> Iterator[ast.AST]:
-        """A node and all that is in it, except what is inside f-strings: it has no place."""
+        """Yields a node and all that is in it, except what is inside f-strings: it has no place."""
         waiting = deque((node,))
         while waiting:
             one = waiting.popleft()
@@ -146,7 +146,7 @@ class Program:
         return self._starts[line - 1] + column
 
     def _parentheses(self, span: Span) -> Iterator[Span]:
-        """The parentheses around a span, from the inside out."""
+        """Yields the parentheses around a span, from the inside out."""
         start, end, source = span.start, span.end, self.source
         while True:
             while start > 0 and source[start - 1] in _SPACE:
@@ -245,7 +245,7 @@ _WORDS = {"print", "warn", "warning", "info", "debug", "error"}
 
 
 def _is_edited(statement: ast.stmt, part: str) -> bool:
-    """Whether what a statement consists of may be edited."""
+    """Returns whether what a statement consists of may be edited."""
     match statement:
         case ast.Import() | ast.ImportFrom() | ast.Raise() | ast.Global() | ast.Nonlocal():
             return False

@@ -23,12 +23,12 @@ class Nature(Enum):
 
     @property
     def is_tensor(self) -> bool:
-        """Whether the value is a tensor of some kind."""
+        """Returns whether the value is a tensor of some kind."""
         return self in (Nature.TENSOR, Nature.WEIGHT, Nature.MASK)
 
     @property
     def is_number(self) -> bool:
-        """Whether the value is an int or a float."""
+        """Returns whether the value is an int or a float."""
         return self in (Nature.SIZE, Nature.NUMBER)
 
 

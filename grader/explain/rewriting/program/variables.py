@@ -110,7 +110,7 @@ def _is_input(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bo
 
 
 def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:
-    """The names that are used in a node itself in a way that only one kind of value is."""
+    """Yields the names that are used in a node itself in a way that only one kind of value is."""
     match node:
         case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)):
             yield name, Nature.TENSOR
@@ -268,7 +268,7 @@ def pass_on(statement: ast.stmt, names: Names) -> None:
 
 
 def _only_target(statement: ast.stmt) -> str | None:
-    """The variable that a statement sets, and that it alone may read without any use."""
+    """Returns the variable that a statement sets, and that it alone may read without any use."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
             return name

@@ -129,7 +129,7 @@ _LIBRARY = {
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """An argument under the name of another parameter."""
+    """Yields an argument under the name of another parameter."""
     given = {one.arg for one in node.keywords}
     signature = setting.signature(node)
     known = [] if signature is None else [*signature.positional, *signature.by_keyword]
@@ -148,7 +148,7 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def namesakes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`name=name` for `name="q"`, `largest=largest` for `largest=self.largest`."""
+    """Yields `name=name` for `name="q"`, `largest=largest` for `largest=self.largest`."""
     visible = setting.seen.visible(node)
     for keyword in node.keywords:
         name, value = keyword.arg, keyword.value
@@ -162,7 +162,7 @@ def namesakes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def keyed_entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """`weights[name]` for `weights["q"]`, `options["theta"]` for `DEFAULTS["theta"]`."""
+    """Yields `weights[name]` for `weights["q"]`, `options["theta"]` for `DEFAULTS["theta"]`."""
     key = node.slice
     if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
         return
@@ -219,7 +219,7 @@ def states(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def callables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Another function of those that are handed over, where one is."""
+    """Yields another function of those that are handed over, where one is."""
     known = setting.seen.handed_over
     parts: list[tuple[str | int, ast.expr]] = [*enumerate(node.args)]
     parts += [(one.arg or "", one.value) for one in node.keywords]
@@ -239,7 +239,7 @@ def callables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Both bounds of a range moved by one."""
+    """Yields both bounds of a range moved by one."""
     if callee(node) not in ("arange", "range"):
         for one in (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(one, ast.Tuple) and len(one.elts) == 2:
@@ -261,7 +261,7 @@ def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def _moved(
     setting: Setting, node: ast.Call, parts: Sequence[ast.expr], subject: str
 ) -> Iterator[Draft]:
-    """`0, n` for `1, n + 1`, and for `2, n + 2`."""
+    """Yields `0, n` for `1, n + 1`, and for `2, n + 2`."""
     program = setting.program
     start, stop = parts[:2]
     by = integer(start)
@@ -284,7 +284,7 @@ def _moved(
 
 
 def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:
-    """Two parameters in a row in the other order."""
+    """Yields two parameters in a row in the other order."""
     required = node.args[: len(node.args) - len(node.defaults)]
     for first, second in itertools.pairwise(required):
         if first.arg in ("self", "cls"):

@@ -35,7 +35,7 @@ _LAYERS = {"proj", "linear", "matmul", "einsum"}
 
 
 def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Other axes of a transposition, and `.T` or `.mT` in its place."""
+    """Yields other axes of a transposition, and `.T` or `.mT` in its place."""
     if callee(node) not in _TURNING or len(node.args) < 2:
         return
     first, second = node.args[-2:]
@@ -59,12 +59,12 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _from_the_other_end(own: tuple[int | None, ...], pair: tuple[str, ...]) -> bool:
-    """Whether axes that were counted from the front would be counted from the end."""
+    """Returns whether axes that were counted from the front would be counted from the end."""
     return all(axis is not None and axis >= 0 for axis in own) and pair[0].startswith("-")
 
 
 def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Other orders of a `permute`."""
+    """Yields other orders of a `permute`."""
     if callee(node) != "permute":
         return
     axes = (
@@ -93,7 +93,7 @@ def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def moved(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`q @ k.mT` for `q.mT @ k`, and the other way round."""
+    """Yields `q @ k.mT` for `q.mT @ k`, and the other way round."""
     if not isinstance(node.op, ast.MatMult):
         return
     program = setting.program
@@ -128,7 +128,7 @@ def _without_turning(node: ast.expr) -> ast.expr | None:
 
 
 def mapped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """The axis at which `vmap` puts what it maps over, where none is told."""
+    """Yields the axis at which `vmap` puts what it maps over, where none is told."""
     if callee(node) != "vmap" or any(one.arg == "out_dims" for one in node.keywords):
         return
     end = setting.program.outer_span([*node.args, *(one.value for one in node.keywords)][-1]).end
@@ -138,7 +138,7 @@ def mapped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Other axes that a `flatten` makes one of."""
+    """Yields other axes that a `flatten` makes one of."""
     axes = tuple(map(integer, node.args))
     if callee(node) != "flatten" or not axes or None in axes:
         return
@@ -152,7 +152,7 @@ def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """`.T` and `.mT` dropped, or exchanged."""
+    """Yields `.T` and `.mT` dropped, or exchanged."""
     if node.attr not in ("T", "mT", "mH", "H") or not isinstance(node.ctx, ast.Load):
         return
     program = setting.program
@@ -169,7 +169,7 @@ def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A transposition where one may be missing."""
+    """Yields a transposition where one may be missing."""
     parent = setting.parent(node)
     nature = setting.scopes.nature(node)
     # Whatever it is called, what stands beside an `@` is a tensor.
@@ -206,7 +206,7 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def shaped_after_turning(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A transposition before a tensor is reshaped."""
+    """Yields a transposition before a tensor is reshaped."""
     parent = setting.parent(node)
     if not (isinstance(parent, ast.Attribute) and parent.attr in (*_SHAPING, "contiguous")):
         return
@@ -248,7 +248,7 @@ def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _sizes(node: ast.Call) -> list[ast.expr]:
-    """The sizes that a shape is listed by, as far as they are written out."""
+    """Returns the sizes that a shape is listed by, as far as they are written out."""
     given = list(node.args)
     match node.func:
         case ast.Attribute(value=ast.Name(id="torch")):
@@ -261,12 +261,12 @@ def _sizes(node: ast.Call) -> list[ast.expr]:
 
 
 def _is_listed_whole(node: ast.Call) -> bool:
-    """Whether nothing stands before the sizes that are written out."""
+    """Returns whether nothing stands before the sizes that are written out."""
     return not (node.args and isinstance(node.args[-1], ast.BinOp))
 
 
 def _turn_after(setting: Setting, node: ast.Call) -> ast.Call | None:
-    """The transposition of what a call returns, if one follows at once."""
+    """Returns the transposition of what a call returns, if one follows at once."""
     parent = setting.parent(node)
     if isinstance(parent, ast.Attribute) and parent.attr in _TURNING:
         around = setting.parent(parent)
@@ -275,7 +275,7 @@ def _turn_after(setting: Setting, node: ast.Call) -> ast.Call | None:
 
 
 def product_order(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """The factors of a product exchanged, the transposition staying where it is."""
+    """Yields the factors of a product exchanged, the transposition staying where it is."""
     if not isinstance(node.op, ast.MatMult):
         return
     program = setting.program

@@ -125,7 +125,7 @@ _ADAPTER = "run_"
 
 
 def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A sibling of the function that is called, or another of the file."""
+    """Yields a sibling of the function that is called, or another of the file."""
     name = callee(node)
     if not name:
         return
@@ -171,20 +171,20 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
 
 
 def _attributes_like(setting: Setting, node: ast.Call, name: str) -> dict[str, float]:
-    """Other layers of the class, for a layer that is called."""
+    """Returns other layers of the class, for a layer that is called."""
     names = setting.scopes.names(node).natures
     attributes = [one.removeprefix("self.") for one in names if one.startswith("self.")]
     return {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
 
 
 def program_function(setting: Setting, node: ast.AST) -> str | None:
-    """The name of the function around a node."""
+    """Returns the name of the function around a node."""
     scope = setting.program.scope(node)
     return None if isinstance(scope, ast.Module) else scope.name
 
 
 def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A call dropped: what it is given, or called on, stays."""
+    """Yields a call dropped: what it is given, or called on, stays."""
     name = callee(node)
     if not name or name[:1].isupper():
         return
@@ -291,7 +291,7 @@ def _with_argument(
 
 
 def is_module(node: ast.expr) -> bool:
-    """Whether a node is a module of functions, not a value with methods."""
+    """Returns whether a node is a module of functions, not a value with methods."""
     match node:
         case ast.Name(id=name):
             return name in ("torch", "F", "math", "np", "nn", "einops", "functional")
@@ -302,7 +302,7 @@ def is_module(node: ast.expr) -> bool:
 
 
 def weights(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A softmax for another function that makes numbers positive or small."""
+    """Yields a softmax for another function that makes numbers positive or small."""
     match node:
         case ast.Call(func=ast.Attribute(value=of), args=[]) if not is_module(of):
             pass
@@ -317,7 +317,7 @@ def weights(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def loaded(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """The weight of a layer, for the layer whose data is set."""
+    """Yields the weight of a layer, for the layer whose data is set."""
     if node.attr == "data" and isinstance(node.ctx, ast.Store):
         end = setting.program.span(node.value).end
         piece = Replacement(end, end, ".weight")
@@ -340,7 +340,7 @@ def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def of_module(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Another function of the submission's module of which one is called."""
+    """Yields another function of the submission's module of which one is called."""
     match node.func:
         case ast.Attribute(value=ast.Name(id=holder), attr=name) if holder not in LIBRARIES:
             pass

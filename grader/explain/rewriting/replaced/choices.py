@@ -51,7 +51,7 @@ def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
 
 
 def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
-    """The other words of a table that a word is an entry of."""
+    """Returns the other words of a table that a word is an entry of."""
     parent = setting.parent(node)
     while isinstance(parent, (ast.Tuple, ast.List)):
         parent = setting.parent(parent)
@@ -62,7 +62,7 @@ def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
 
 
 def _likeness(one: str, other: str) -> float:
-    """How much of two words is the same."""
+    """Returns how much of two words is the same."""
     if len(one) == 1 or len(other) == 1:
         return 0.0
     return difflib.SequenceMatcher(None, one, other).ratio()
@@ -82,7 +82,7 @@ def in_training(setting: Setting, node: ast.Compare | ast.Attribute) -> Iterator
 
 
 def handed_over(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`f(deterministic=not training)` for `f(deterministic=training)`."""
+    """Yields `f(deterministic=not training)` for `f(deterministic=training)`."""
     for one in node.keywords:
         if isinstance(one.value, ast.Name) and setting.scopes.nature(one.value) is Nature.FLAG:
             cost = WRAP if one.arg == one.value.id else SLIP
@@ -91,7 +91,7 @@ def handed_over(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """Another variable that is looked whether it is None."""
+    """Yields another variable that is looked whether it is None."""
     match node:
         case ast.Compare(
             left=ast.Name(id=name),
@@ -126,7 +126,7 @@ def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
 
 
 def modes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`layer.train(training)` for `layer.eval()`."""
+    """Yields `layer.train(training)` for `layer.eval()`."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="eval" | "train"), args=[], keywords=[]):
             pass
@@ -142,7 +142,7 @@ _SUBJECT = "which case is for what"
 
 
 def patterns(setting: Setting, node: ast.Match) -> Iterator[Draft]:
-    """Other patterns of the cases of a `match`."""
+    """Yields other patterns of the cases of a `match`."""
     for case in node.cases:
         for one in ast.walk(case.pattern):
             match one:
@@ -181,7 +181,7 @@ def _put(setting: Setting, node: ast.Match, part: ast.AST, text: str, cost: floa
 def _traded(
     setting: Setting, node: ast.Match, first: ast.pattern, second: ast.pattern, cost: float
 ) -> Draft:
-    """Two patterns at each other's place."""
+    """Returns two patterns at each other's place."""
     program = setting.program
     spans = program.span(first), program.span(second)
     pieces = (
@@ -192,12 +192,12 @@ def _traded(
 
 
 def _is_any(pattern: ast.pattern) -> bool:
-    """Whether a pattern matches whatever comes."""
+    """Returns whether a pattern matches whatever comes."""
     return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
 
 
 def ends(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """A `return` at the end of a loop's body, after the loop."""
+    """Yields a `return` at the end of a loop's body, after the loop."""
     home = setting.program.home(node)
     loop = home.parent
     if not isinstance(loop, (ast.For, ast.While)) or home.field != "body" or loop.orelse:

@@ -18,7 +18,7 @@ _MOST = 8
 
 
 def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Another class, or another function that is declared elsewhere, where one is called."""
+    """Yields another class, or another function that is declared elsewhere, where one is called."""
     name = callee(node)
     match node.func:
         case ast.Name():
@@ -58,7 +58,7 @@ def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def bases(setting: Setting, node: ast.ClassDef) -> Iterator[Draft]:
-    """Another class that a class is derived from, one more, or the same in another order."""
+    """Yields another class that a class is derived from, one more, or the same in another order."""
     if not node.bases or not all(isinstance(one, (ast.Name, ast.Attribute)) for one in node.bases):
         return
     program = setting.program
@@ -82,7 +82,7 @@ def bases(setting: Setting, node: ast.ClassDef) -> Iterator[Draft]:
 
 
 def methods(setting: Setting, node: ast.FunctionDef) -> Iterator[Draft]:
-    """A method under the name of one that its class inherits, or that is called of it."""
+    """Yields a method under the name of one that its class inherits, or that is called of it."""
     around = setting.program.scope(node)
     if not isinstance(around, ast.ClassDef) or not around.bases or node.decorator_list:
         return
@@ -98,7 +98,7 @@ def methods(setting: Setting, node: ast.FunctionDef) -> Iterator[Draft]:
 
 
 def members(setting: Setting, node: ast.Assign | ast.AnnAssign) -> Iterator[Draft]:
-    """An attribute of a class under the name of one that the class inherits."""
+    """Yields an attribute of a class under the name of one that the class inherits."""
     around = setting.program.scope(node)
     match node:
         case (
@@ -137,7 +137,7 @@ def _bound(tree: ast.Module) -> frozenset[str]:
 
 
 def _is_related(setting: Setting, one: str, other: str) -> bool:
-    """Whether a class is derived from another, or both are from a third."""
+    """Returns whether a class is derived from another, or both are from a third."""
     bases = setting.signatures.bases
     return one in bases(other) or other in bases(one) or bool(set(bases(one)) & set(bases(other)))
 
@@ -147,12 +147,12 @@ def _differ_in_a_word(one: str, other: str) -> bool:
 
 
 def _is_kin(one: str, other: str) -> bool:
-    """Whether two names share a word."""
+    """Returns whether two names share a word."""
     return bool(set(words(one)) & set(words(other)))
 
 
 def _fits(signature: CallSignature, node: ast.Call) -> bool:
-    """Whether what is given could be taken."""
+    """Returns whether what is given could be taken."""
     if any(isinstance(one, ast.Starred) for one in node.args):
         return True
     given = {one.arg for one in node.keywords}
@@ -202,7 +202,7 @@ def statements(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]
 
 
 def functions(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`math.sin(x)` for `x`, beside `math.cos(x)`."""
+    """Yields `math.sin(x)` for `x`, beside `math.cos(x)`."""
     own = setting.program.text(node.value)
     for model in _near(setting, node):
         match model:
@@ -221,7 +221,7 @@ def functions(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """The index before or after that of which the same is taken, or set, nearby."""
+    """Yields the index before or after that of which the same is taken, or set, nearby."""
     program = setting.program
     own, statement = _last(node), program.home(node).statement
     if isinstance(own, (ast.Slice, ast.Constant)) or not isinstance(statement, ast.Assign):
@@ -246,7 +246,7 @@ def _last(node: ast.Subscript) -> ast.expr:
 
 
 def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
-    """The statements around one in its block, and those of branches among them."""
+    """Yields the statements around one in its block, and those of branches among them."""
     home = setting.program.home(node)
     block = getattr(home.parent, home.field)
     if home.index is None or not isinstance(block, list):
@@ -269,7 +269,7 @@ def entries(setting: Setting, node: ast.Dict | ast.Call) -> Iterator[Draft]:
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List | ast.Call) -> Iterator[Draft]:
-    """One of the things in a row, as another of a kin."""
+    """Yields one of the things in a row, as another of a kin."""
     row = node.args if isinstance(node, ast.Call) else node.elts
     if isinstance(node, ast.Call) or isinstance(node.ctx, ast.Load):
         yield from _of_each(setting, [("", one) for one in row])
@@ -288,7 +288,7 @@ def _of_each(setting: Setting, parts: Sequence[tuple[str, ast.expr]]) -> Iterato
 def _after(
     setting: Setting, node: ast.AST, own: ast.expr, whole: str, model: ast.expr, its_whole: str
 ) -> Iterator[Draft]:
-    """The value of a model, with the words of its kin in the place of the model's own."""
+    """Yields the value of a model, with the words of its kin in the place of the model's own."""
     text, held = _text(setting, model), _text(setting, own)
     if "\n" in text or "\n" in held or isinstance(own, ast.Starred | ast.Constant):
         return
@@ -302,7 +302,7 @@ def _after(
 
 
 def _translated(setting: Setting, node: ast.AST, whole: str, its_whole: str) -> dict[str, str]:
-    """The words of one text in those of the other, where each has just one of a kin."""
+    """Returns the words of one text in those of the other, where each has just one of a kin."""
     ours, theirs = set(_WORD.findall(whole)), set(_WORD.findall(its_whole))
     kin = setting.scopes.names(node).kin
     became: dict[str, str] = {}

@@ -28,7 +28,7 @@ _LIMITS = ("min", "max", "eps", "tiny")
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Other values of a constant."""
+    """Yields other values of a constant."""
     parent = setting.parent(node)
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         return
@@ -47,7 +47,7 @@ def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
-    """Other values of a negative number."""
+    """Yields other values of a negative number."""
     if not isinstance(node.op, ast.USub) or not isinstance(node.operand, ast.Constant):
         return
     if isinstance(node.operand.value, float):
@@ -57,7 +57,7 @@ def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 
 def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Other dtypes, and the other infinity."""
+    """Yields other dtypes, and the other infinity."""
     if not isinstance(node.ctx, ast.Load):
         return
     base = setting.program.text(node.value)
@@ -146,7 +146,7 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def truths(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`True` for 1 and `False` for 0, where values are collected."""
+    """Yields `True` for 1 and `False` for 0, where values are collected."""
     given = argument_of(setting, node)
     is_collected = given is not None and callee(given[0]) == "append"
     if type(node.value) is int and node.value in (0, 1) and is_collected:
@@ -164,7 +164,7 @@ def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
 
 
 def _around(setting: Setting, node: ast.AST) -> str:
-    """The call or the shape that an axis belongs to."""
+    """Returns the call or the shape that an axis belongs to."""
     while not isinstance(node, ast.stmt):
         if isinstance(node, ast.Call):
             return named(node)
@@ -217,7 +217,7 @@ _SUMS = (ast.GeneratorExp, ast.ListComp, ast.AugAssign)
 
 
 def numbers(setting: Setting, node: ast.Subscript | ast.Call) -> Iterator[Draft]:
-    """`p.numel()` for `p.shape[0]`, `p.size(0)` and `len(p)`, where sizes are summed."""
+    """Yields `p.numel()` for `p.shape[0]`, `p.size(0)` and `len(p)`, where sizes are summed."""
     parent = setting.parent(node)
     is_term = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
     if not (isinstance(parent, _SUMS) or is_term):
@@ -236,7 +236,7 @@ def numbers(setting: Setting, node: ast.Subscript | ast.Call) -> Iterator[Draft]
 
 
 def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """`a * b` for the size `a` in a sum of products."""
+    """Yields `a * b` for the size `a` in a sum of products."""
     parent = setting.parent(node)
     is_term = isinstance(parent, (ast.BinOp, ast.AugAssign)) and isinstance(parent.op, ast.Add)
     is_read = isinstance(node.ctx, ast.Load)
@@ -248,7 +248,7 @@ def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """`d // heads` for `d` in a root or handed over, and the root of a width that is."""
+    """Yields `d // heads` for `d` in a root or handed over, and the root of a width that is."""
     if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.SIZE:
         return
     parent = setting.parent(node)
@@ -269,12 +269,12 @@ def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def _is_width(name: str) -> bool:
-    """Whether a size may be meant that heads share, no length and not their number."""
+    """Returns whether a size may be meant that heads share, no length and not their number."""
     return words(name)[-1:] not in _HEADS and not _LENGTHS & set(words(name))
 
 
 def products_apart(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`3 * a * b + b * b` for `4 * a * b`."""
+    """Yields `3 * a * b + b * b` for `4 * a * b`."""
     match node:
         case ast.BinOp(
             left=ast.BinOp(left=ast.Constant(value=int(count)), op=ast.Mult(), right=one),
@@ -291,7 +291,7 @@ def products_apart(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def multiples(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`3 * n` for 3 in a sum of sizes."""
+    """Yields `3 * n` for 3 in a sum of sizes."""
     parent = setting.parent(node)
     is_term = isinstance(parent, (ast.BinOp, ast.AugAssign)) and isinstance(parent.op, ast.Add)
     if not is_term or not isinstance(node.value, int) or node.value < 1:
@@ -307,7 +307,7 @@ def _target(node: ast.AST) -> str | None:
 
 
 def products(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`math.prod(shape)` for `sum(shape)`."""
+    """Yields `math.prod(shape)` for `sum(shape)`."""
     if callee(node) != "sum" or len(node.args) != 1 or node.keywords:
         return
     if isinstance(node.args[0], (ast.Name, ast.Attribute)):
@@ -316,7 +316,7 @@ def products(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def sizes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`x.shape[-1]` for `len(x)`, `x.dim()` and `x.numel()`."""
+    """Yields `x.shape[-1]` for `len(x)`, `x.dim()` and `x.numel()`."""
     match node:
         case ast.Call(func=ast.Attribute(value=whole, attr="dim" | "numel"), args=[]):
             pass

@@ -19,7 +19,7 @@ _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack", "sum", "prod
 
 
 def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
-    """One entry less of what is handed over."""
+    """Yields one entry less of what is handed over."""
     if not _is_handed_over(setting, node) or not 2 <= len(node.elts) <= _MOST_ENTRIES:
         return
     if isinstance(node, ast.Tuple) and len(node.elts) == 2:
@@ -32,7 +32,7 @@ def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
 
 
 def alone(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """One of two values that are returned."""
+    """Yields one of two values that are returned."""
     if not isinstance(node.value, ast.Tuple) or len(node.value.elts) != 2:
         return
     for cost, one in zip((SLIP, CHANGE), node.value.elts, strict=True):
@@ -42,7 +42,7 @@ def alone(setting: Setting, node: ast.Return) -> Iterator[Draft]:
 
 
 def added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
-    """One entry more: a variable of a kin, or one that nothing reads."""
+    """Yields one entry more: a variable of a kin, or one that nothing reads."""
     if not _is_handed_over(setting, node) or not node.elts:
         return
     texts = [setting.program.text(one) for one in node.elts]
@@ -60,7 +60,7 @@ def added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
 
 
 def words_added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
-    """One word more: `("q", "k", "v")` for `("q", "k")`."""
+    """Yields one word more: `("q", "k", "v")` for `("q", "k")`."""
     given = [one.value for one in node.elts if isinstance(one, ast.Constant)]
     words = [one for one in given if isinstance(one, str)]
     if len(words) != len(node.elts) or not isinstance(node.ctx, ast.Load) or not words:
@@ -79,7 +79,7 @@ def words_added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]
 
 
 def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`q, k = (turn(x) for x in (q, k))` for `q, k, v = (turn(x) for x in (q, k, v))`."""
+    """Yields `q, k = (turn(x) for x in (q, k))` for `q, k, v = (turn(x) for x in (q, k, v))`."""
     match node:
         case ast.Assign(targets=[ast.Tuple() as target], value=ast.Tuple() as source):
             pass
@@ -104,7 +104,7 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def starred(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
-    """`*a, b = x` for `a, *b = x` and for `b, *a = x`."""
+    """Yields `*a, b = x` for `a, *b = x` and for `b, *a = x`."""
     if not isinstance(node.ctx, ast.Store) or len(node.elts) != 2:
         return
     if sum(isinstance(one, ast.Starred) for one in node.elts) == 1:
@@ -113,7 +113,7 @@ def starred(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
 
 
 def reversed_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`self.mode = mode` for `mode = self.mode`."""
+    """Yields `self.mode = mode` for `mode = self.mode`."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Attribute() as value):
             pass
@@ -128,7 +128,7 @@ def reversed_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def clauses(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:
-    """The loops of a comprehension the other way round."""
+    """Yields the loops of a comprehension the other way round."""
     if len(node.generators) != 2:
         return
     program = setting.program
@@ -152,7 +152,7 @@ def clauses(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator
 
 
 def _is_handed_over(setting: Setting, node: ast.List | ast.Tuple) -> bool:
-    """Whether entries are tensors that are joined, returned or gone through."""
+    """Returns whether entries are tensors that are joined, returned or gone through."""
     if not isinstance(node.ctx, ast.Load) or any(isinstance(o, ast.Starred) for o in node.elts):
         return False
     parent = setting.parent(node)
@@ -182,7 +182,7 @@ _FORMATTED = re.compile(r"[fF](\"|')([^\"'\\\n]*)\1")
 
 
 def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[Draft]:
-    """Other patterns in the place of one."""
+    """Yields other patterns in the place of one."""
     value = _value(setting, node)
     if "->" not in value:
         return
@@ -214,7 +214,7 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
 
 
 def sizes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`rearrange(x, "s (h d) -> h s d", h=n)` for the same with `d=n`."""
+    """Yields `rearrange(x, "s (h d) -> h s d", h=n)` for the same with `d=n`."""
     if callee(node) not in _CALLS:
         return
     texts = [one for one in node.args if isinstance(one, (ast.Constant, ast.JoinedStr))]
@@ -244,7 +244,7 @@ def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
 
 
 def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
-    """The names of each operand and of the output."""
+    """Returns the names of each operand and of the output."""
     found: list[list[re.Match[str]]] = [[]]
     for token in tokens:
         if token[0] in ("->", ","):
@@ -255,7 +255,7 @@ def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
 
 
 def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """Two names, or groups of names, of one part exchanged; of the output first."""
+    """Yields two names, or groups of names, of one part exchanged; of the output first."""
     for part in reversed(_parts(tokens)):
         for one, other in itertools.combinations(part, 2):
             if one[0] != other[0]:
@@ -276,7 +276,7 @@ def _swapped(value: str, one: tuple[int, int], other: tuple[int, int]) -> str:
 
 
 def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
-    """Where the names and groups of each part stand."""
+    """Returns where the names and groups of each part stand."""
     found: list[list[tuple[int, int]]] = [[]]
     opened: int | None = None
     for token in tokens:
@@ -311,7 +311,7 @@ def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
 
 
 def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """A name replaced by another of the pattern, or dropped."""
+    """Yields a name replaced by another of the pattern, or dropped."""
     names = list(dict.fromkeys(t[0] for part in _parts(tokens) for t in part))
     for part in reversed(_parts(tokens)):
         for token in part:
@@ -326,7 +326,7 @@ def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
 
 
 def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """A name added to the output."""
+    """Yields a name added to the output."""
     *inputs, output = _parts(tokens)
     own = {token[0] for token in output}
     if not output:

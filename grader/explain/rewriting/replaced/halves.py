@@ -11,7 +11,7 @@ from grader.explain.rewriting.program.value_kinds import Nature
 
 
 def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`cat` of halves instead of `stack` of pairs, and the other way round."""
+    """Yields `cat` of halves instead of `stack` of pairs, and the other way round."""
     program = setting.program
     subject = "how two halves of the features are put together"
     match node:
@@ -57,7 +57,7 @@ def chunked(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def twice(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Each feature twice in a row for all features twice, and the other way round."""
+    """Yields each feature twice in a row for all features twice, and the other way round."""
     name, program = callee(node), setting.program
     subject = "how features are repeated"
     match node:
@@ -92,7 +92,7 @@ def twice(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def parities(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """`k % 2 == 0`, every other feature, for `k < n // 2`, the first half of them."""
+    """Yields `k % 2 == 0`, every other feature, for `k < n // 2`, the first half of them."""
     match node:
         case ast.Compare(
             left=left,
@@ -108,7 +108,7 @@ def parities(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
 
 
 def unflattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`unflatten(-1, (2, -1))`, whose pairs are turned, for `unflatten(-1, (-1, 2))`."""
+    """Yields `unflatten(-1, (2, -1))`, whose pairs are turned, for `unflatten(-1, (-1, 2))`."""
     if callee(node) != "unflatten" or len(node.args) != 2:
         return
     sizes = node.args[1]
@@ -128,7 +128,7 @@ _Bounds = tuple[str, ...]
 
 
 def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Other bounds and steps of a range, all at once."""
+    """Yields other bounds and steps of a range, all at once."""
     name = callee(node)
     if name not in ("arange", "range") or not 1 <= len(node.args) <= 3:
         return
@@ -196,7 +196,7 @@ def _without_one(setting: Setting, node: ast.expr) -> str | None:
 
 
 def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
-    """A bound that is moved by a number, and by which."""
+    """Returns a bound that is moved by a number, and by which."""
     match node:
         case ast.BinOp(
             left=bound, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=int(by))
@@ -230,7 +230,7 @@ def parts(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def pieces(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`w.T.chunk(n, dim=1)` for `w.chunk(n, dim=1)`."""
+    """Yields `w.T.chunk(n, dim=1)` for `w.chunk(n, dim=1)`."""
     if callee(node) not in _CUTTING or not isinstance(node.func, ast.Attribute):
         return
     is_function = isinstance(node.func.value, ast.Name) and node.func.value.id == "torch"
@@ -243,7 +243,7 @@ def pieces(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def joined_rows(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`torch.cat([a, b]).T` for `torch.cat([a, b], 1)`, of matrices."""
+    """Yields `torch.cat([a, b]).T` for `torch.cat([a, b], 1)`, of matrices."""
     if callee(node) not in ("cat", "concat", "concatenate") or not node.args:
         return
     listed = node.args[0]
@@ -292,7 +292,7 @@ def merged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`x.reshape(-1, *x.shape[-2:])` for `x.reshape(1, -1, width)`."""
+    """Yields `x.reshape(-1, *x.shape[-2:])` for `x.reshape(1, -1, width)`."""
     match node:
         case ast.Call(
             func=ast.Attribute(value=value, attr="reshape" | "view"),

@@ -39,7 +39,7 @@ _OF_TENSORS = frozenset(
 
 
 def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Another attribute of the same object, declared by its class or read elsewhere."""
+    """Yields another attribute of the same object, declared by its class or read elsewhere."""
     if not isinstance(node.ctx, ast.Load) or not _is_object(node.value):
         return
     parent = setting.parent(node)
@@ -54,7 +54,7 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def of_pairs(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """`x.max(-1).values` for `x.max(-1).indices`, and the other way round."""
+    """Yields `x.max(-1).values` for `x.max(-1).indices`, and the other way round."""
     other = _OF_PAIRS.get(node.attr)
     if other and isinstance(node.value, ast.Call) and callee(node.value) in _PAIRED:
         end = setting.program.span(node).end
@@ -64,7 +64,7 @@ def of_pairs(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def of_pairs_forgotten(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`x.max(-1).values` for `x.max(-1)`, which is a pair."""
+    """Yields `x.max(-1).values` for `x.max(-1)`, which is a pair."""
     parent = setting.parent(node)
     is_taken = isinstance(parent, (ast.Attribute, ast.Subscript, ast.Starred))
     is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
@@ -76,7 +76,7 @@ def of_pairs_forgotten(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def unpacked_pairs(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`values, _ = x.max(-1)` for `_, values = x.max(-1)`, and the other way round."""
+    """Yields `values, _ = x.max(-1)` for `_, values = x.max(-1)`, and the other way round."""
     match node:
         case ast.Assign(targets=[ast.Tuple(elts=[_, _] as parts)], value=ast.Call() as call):
             if callee(call) in _PAIRED:
@@ -107,7 +107,7 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
 
 
 def forgotten(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A weight that an object holds and that nothing reads."""
+    """Yields a weight that an object holds and that nothing reads."""
     parent = setting.parent(node)
     is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
     if not is_value or setting.scopes.nature(node) is not Nature.TENSOR:
@@ -125,7 +125,7 @@ def forgotten(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def forgotten_keys(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A weight that is held under a key that nothing looks up."""
+    """Yields a weight that is held under a key that nothing looks up."""
     if not isinstance(setting.parent(node), ast.Return) or not isinstance(
         node, (ast.Name, ast.Call)
     ):
@@ -193,7 +193,7 @@ def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
 
 
 def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """The same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
+    """Yields the same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
     if callee(node) != "slice" or not node.args or node.keywords:
         return
     program = setting.program
@@ -224,7 +224,7 @@ def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
-    """One variable more in the key of a table."""
+    """Yields one variable more in the key of a table."""
     parent = setting.parent(node)
     is_key = (
         isinstance(parent, ast.Assign)
@@ -243,13 +243,13 @@ def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
 
 
 def _is_looked_up(setting: Setting, node: ast.Tuple, name: str) -> bool:
-    """Whether a variable is called a key, or asked for in a table."""
+    """Returns whether a variable is called a key, or asked for in a table."""
     return "key" in name.lower() or name in _asked_for(setting.program.scope(node))
 
 
 @functools.lru_cache(maxsize=64)
 def _asked_for(scope: Scope) -> frozenset[str]:
-    """The variables of which it is asked whether something has them."""
+    """Returns the variables of which it is asked whether something has them."""
     return frozenset(
         one.left.id
         for one in ast.walk(scope)
@@ -260,7 +260,7 @@ def _asked_for(scope: Scope) -> frozenset[str]:
 
 
 def _has_slices(node: ast.Tuple) -> bool:
-    """Whether a tuple is an index of several axes, not a key."""
+    """Returns whether a tuple is an index of several axes, not a key."""
     return any(not isinstance(one, ast.Name) for one in node.elts)
 
 
@@ -273,7 +273,7 @@ def _is_self(node: ast.expr) -> bool:
 
 
 def _is_object(node: ast.expr) -> bool:
-    """Whether a node may hold attributes of the submission's own."""
+    """Returns whether a node may hold attributes of the submission's own."""
     match node:
         case ast.Name(id=name):
             return name not in LIBRARIES
@@ -286,7 +286,7 @@ def _is_object(node: ast.expr) -> bool:
 
 
 def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """`config.width` for `Config.width`: of an object, not of its class."""
+    """Yields `config.width` for `Config.width`: of an object, not of its class."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
             pass

@@ -29,7 +29,7 @@ _LIKE = {
 
 
 def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
-    """Another variable or attribute in the place of one."""
+    """Yields another variable or attribute in the place of one."""
     if _is_called_or_stored(setting, node):
         return
     own = setting.program.text(node)
@@ -39,7 +39,7 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
 
 
 def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A variable in the place of a number or a flag that is written out."""
+    """Yields a variable in the place of a number or a flag that is written out."""
     names = setting.scopes.names(node)
     nature = setting.scopes.nature(node)
     if nature not in (Nature.SIZE, Nature.NUMBER, Nature.FLAG):
@@ -84,7 +84,7 @@ def instead_of_sizes(setting: Setting, node: ast.Call | ast.Subscript) -> Iterat
 
 
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Another variable that is assigned to."""
+    """Yields another variable that is assigned to."""
     parent = setting.parent(node)
     if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
         return
@@ -169,7 +169,7 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
 
 @functools.lru_cache(maxsize=8)
 def _axes(scope: Scope) -> frozenset[str]:
-    """The variables that a scope's calls are given as an axis, by keyword."""
+    """Returns the variables that a scope's calls are given as an axis, by keyword."""
     return frozenset(
         node.value.id
         for node in ast.walk(scope)
@@ -229,7 +229,7 @@ def affixes(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator
 def _unread(
     setting: Setting, node: ast.Call | ast.Tuple | ast.List, held: Sequence[ast.Name]
 ) -> Iterator[Draft]:
-    """Two variables of a kin that nothing reads, in the place of two others."""
+    """Yields two variables of a kin that nothing reads, in the place of two others."""
     names = setting.scopes.names(node)
     unread = [
         name

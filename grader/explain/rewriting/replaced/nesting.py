@@ -52,16 +52,16 @@ class _Layer:
     is_method: bool
 
     def around(self, program: Program, node: ast.expr) -> str:
-        """The same call of another part of the program."""
+        """Returns the same call of another part of the program."""
         return self.of(program.text(node), holds=isinstance(node, PRIMARY))
 
     def of(self, text: str, *, holds: bool = True) -> str:
-        """The same call of what a text says; it `holds` together without parentheses."""
+        """Returns the same call of what a text says; it `holds` together without parentheses."""
         return f"{self.before}{text if holds or not self.is_method else f'({text})'}{self.after}"
 
 
 def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`g(f(x))` for `f(g(x))`, `x.b().a()` for `x.a().b()`."""
+    """Yields `g(f(x))` for `f(g(x))`, `x.b().a()` for `x.a().b()`."""
     outer = _layer(setting, node)
     inner = None if outer is None else _layer(setting, outer.taken)
     if outer is None or inner is None:
@@ -75,7 +75,7 @@ def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _names_exchanged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`g(f(*given))` for `f(g(*given))`."""
+    """Yields `g(f(*given))` for `f(g(*given))`."""
     match node:
         case ast.Call(
             func=ast.Name(id=name) as outer,
@@ -90,7 +90,7 @@ def _names_exchanged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`g(f(a), b)` for `f(g(a, b))`."""
+    """Yields `g(f(a), b)` for `f(g(a, b))`."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=[ast.Call(args=[_, _, *_]) as inner]):
             pass
@@ -111,7 +111,7 @@ def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def moved_over(setting: Setting, node: ast.Call | ast.Tuple) -> Iterator[Draft]:
-    """`f(g(a), b)` for `f(a, g(b))`, and `g(a), b` for `a, g(b)`."""
+    """Yields `f(g(a), b)` for `f(a, g(b))`, and `g(a), b` for `a, g(b)`."""
     parts = node.args if isinstance(node, ast.Call) else node.elts
     program = setting.program
     for one in parts:
@@ -132,7 +132,7 @@ def moved_over(setting: Setting, node: ast.Call | ast.Tuple) -> Iterator[Draft]:
 
 
 def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
+    """Yields `f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
     layer = _layer(setting, node)
     if layer is None:
         return
@@ -157,7 +157,7 @@ def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`f(a + b)` for `f(a) + b` or for `a + f(b)`."""
+    """Yields `f(a + b)` for `f(a) + b` or for `a + f(b)`."""
     program = setting.program
     gap = program.between(node.left, node.right)
     operator = program.source[gap.start : gap.end]
@@ -179,7 +179,7 @@ def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
-    """`f(-a)` for `-f(a)`."""
+    """Yields `f(-a)` for `-f(a)`."""
     if not isinstance(node.op, _SIGNED):
         return
     match node.operand:
@@ -201,7 +201,7 @@ def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 
 def in_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`x ** (a / b)` for `x ** a / b`, and for `1 / x ** a / b`."""
+    """Yields `x ** (a / b)` for `x ** a / b`, and for `1 / x ** a / b`."""
     program = setting.program
     power = _last_power(program, node)
     if power is None:
@@ -217,7 +217,7 @@ def in_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def _last_power(program: Program, node: ast.BinOp) -> ast.BinOp | None:
-    """The last power among the factors of a product, but for its last factor."""
+    """Returns the last power among the factors of a product, but for its last factor."""
     while isinstance(node.op, _FACTORS):
         match node.left:
             case ast.BinOp(op=ast.Pow()) as power:
@@ -234,7 +234,7 @@ def _last_power(program: Program, node: ast.BinOp) -> ast.BinOp | None:
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
-    """`a + (b if c else d)` for `a + b if c else d`."""
+    """Yields `a + (b if c else d)` for `a + b if c else d`."""
     program = setting.program
     match node.body:
         case ast.BinOp(left=left, right=right):
@@ -248,7 +248,7 @@ def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
 
 
 def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`a + b if c else d` for `a + (b if c else d)`."""
+    """Yields `a + b if c else d` for `a + (b if c else d)`."""
     match node.right:
         case ast.IfExp(body=body):
             pass
@@ -266,7 +266,7 @@ def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def signs(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[Draft]:
-    """`f(-a, b)` for `f(a, -b)`."""
+    """Yields `f(-a, b)` for `f(a, -b)`."""
     parts = node.args if isinstance(node, ast.Call) else node.elts
     program = setting.program
     for one in parts:

@@ -69,7 +69,7 @@ _TERMS = (ast.Add, ast.Sub)
 
 
 def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Another operator, operands in another order or dropped, other groups."""
+    """Yields another operator, operands in another order or dropped, other groups."""
     symbol = _SYMBOLS.get(type(node.op))
     if symbol is None or (
         isinstance(node.left, (ast.Constant, ast.JoinedStr))
@@ -100,7 +100,7 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def split(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`a * b + c * d` for `a * b * c * d`."""
+    """Yields `a * b + c * d` for `a * b * c * d`."""
     parent = setting.parent(node)
     if isinstance(parent, ast.BinOp) and setting.program.outer_span(node) == setting.program.span(
         node
@@ -120,7 +120,7 @@ def split(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def precedence(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """`(a <= b) | c` for `a <= b | c`."""
+    """Yields `(a <= b) | c` for `a <= b | c`."""
     match node:
         case ast.Compare(
             comparators=[ast.BinOp(left=held, op=ast.BitOr() | ast.BitAnd()) as both]
@@ -134,7 +134,7 @@ def precedence(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
 
 
 def negated_flags(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """`mask | (not causal)` for `mask | causal`."""
+    """Yields `mask | (not causal)` for `mask | causal`."""
     if not isinstance(node.op, (ast.BitOr, ast.BitAnd)):
         return
     for part in (node.left, node.right):
@@ -144,7 +144,7 @@ def negated_flags(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
-    """Another operator of an assignment such as `+=`, or none."""
+    """Yields another operator of an assignment such as `+=`, or none."""
     symbol = _SYMBOLS.get(type(node.op))
     others = _OTHERS.get(symbol or "", {})
     subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
@@ -157,7 +157,7 @@ def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
 
 
 def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """A variable added to, where its value is thrown away."""
+    """Yields a variable added to, where its value is thrown away."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
             first = setting.scopes.names(node).first.get(name, node.lineno)
@@ -173,7 +173,7 @@ def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def of_truth(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """`x is not None` for `x is True`, which is hardly ever so, and `x`."""
+    """Yields `x is not None` for `x is True`, which is hardly ever so, and `x`."""
     match node:
         case ast.Compare(
             left=left,
@@ -191,7 +191,7 @@ def of_truth(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
 
 
 def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """Another comparison."""
+    """Yields another comparison."""
     left = node.left
     for op, right in zip(node.ops, node.comparators, strict=True):
         symbol = _SYMBOLS[type(op)]
@@ -202,7 +202,7 @@ def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
 
 
 def logic(setting: Setting, node: ast.BoolOp) -> Iterator[Draft]:
-    """The other of `and` and `or`, and conditions dropped."""
+    """Yields the other of `and` and `or`, and conditions dropped."""
     symbol, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
     for left, right in zip(node.values, node.values[1:], strict=False):
         yield _operator(setting, node, left, right, other, symbol, SLIP, "joined conditions")
@@ -213,7 +213,7 @@ def logic(setting: Setting, node: ast.BoolOp) -> Iterator[Draft]:
 
 
 def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
-    """A sign or a negation dropped."""
+    """Yields a sign or a negation dropped."""
     if isinstance(node.op, ast.UAdd) or isinstance(node.operand, ast.Constant):
         return
     subject = "a sign" if isinstance(node.op, ast.USub) else "a negation"
@@ -223,7 +223,7 @@ def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
-    """The branches of a conditional expression exchanged, or only one of them."""
+    """Yields the branches of a conditional expression exchanged, or only one of them."""
     program, subject = setting.program, "which value is chosen when"
     yield exchange(program, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
     for kept in (node.body, node.orelse):
@@ -232,7 +232,7 @@ def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
 
 
 def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """The condition of an `if` or a `while`: the contrary, always, never."""
+    """Yields the condition of an `if` or a `while`: the contrary, always, never."""
     home = setting.program.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.While)):
         return
@@ -290,5 +290,5 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def is_boolean(setting: Setting, node: ast.expr) -> bool:
-    """Whether `~` can stand before an expression."""
+    """Returns whether `~` can stand before an expression."""
     return setting.scopes.nature(node) is Nature.MASK

@@ -12,7 +12,7 @@ from grader.explain.rewriting.program.value_kinds import Nature
 
 
 def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """Another start, end or stride of a slice."""
+    """Yields another start, end or stride of a slice."""
     subscript = _subscript(setting, node)
     if subscript is None:
         return
@@ -33,7 +33,7 @@ _Parts = tuple[str | None, str | None, str | None]
 
 
 def from_one(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """`[:n]` for `[1 : n + 1]`."""
+    """Yields `[:n]` for `[1 : n + 1]`."""
     match node:
         case ast.Slice(
             lower=ast.Constant(value=1),
@@ -112,7 +112,7 @@ def _negated(bound: str) -> str:
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """An index dropped; one element further on or back; axes added elsewhere."""
+    """Yields an index dropped; one element further on or back; axes added elsewhere."""
     if not isinstance(node.ctx, ast.Load):
         return
     program = setting.program
@@ -141,7 +141,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
-    """Whether what chooses along a tensor's first axis may be meant for the last."""
+    """Returns whether what chooses along a tensor's first axis may be meant for the last."""
     if setting.scopes.nature(node.value) is not Nature.TENSOR:
         return False
     return isinstance(node.slice, (ast.Name, ast.BinOp, ast.UnaryOp, ast.Slice)) or (
@@ -150,7 +150,7 @@ def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
 
 
 def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:
-    """The axis that None adds at another place, or not at all."""
+    """Yields the axis that None adds at another place, or not at all."""
     program = setting.program
     texts = [program.text(one) for one in index.elts]
     for place, one in enumerate(index.elts):
@@ -185,7 +185,7 @@ def _bounds(setting: Setting, node: ast.Slice) -> tuple[int, int]:
 
 
 def _axis(subscript: ast.Subscript, node: ast.Slice) -> int:
-    """The axis, from the end, that a slice is of."""
+    """Returns the axis, from the end, that a slice is of."""
     if isinstance(subscript.slice, ast.Tuple):
         elements = subscript.slice.elts
         return elements.index(node) - len(elements)
@@ -197,7 +197,7 @@ def _is_last(subscript: ast.Subscript) -> bool:
 
 
 def next_block(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """`x[b:]` and `x[:a]` for `x[a:b]`: the block that follows, or the one before.
+    """Yields `x[b:]` and `x[:a]` for `x[a:b]`: the block that follows, or the one before.
 
     Of a first block that is written into, also the second and the third, and of a last one others.
     """
@@ -270,7 +270,7 @@ def turned(setting: Setting, node: ast.Call | ast.Attribute) -> Iterator[Draft]:
 
 
 def reshaped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`x.transpose(1, 2)` for `x.reshape(x.size(0), x.size(2), x.size(1), -1)`."""
+    """Yields `x.transpose(1, 2)` for `x.reshape(x.size(0), x.size(2), x.size(1), -1)`."""
     if callee(node) not in ("view", "reshape") or not isinstance(node.func, ast.Attribute):
         return
     whole = setting.program.outer_text(node.func.value)
@@ -283,7 +283,7 @@ def reshaped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _axis_of(setting: Setting, node: ast.expr, whole: str) -> int | None:
-    """The axis of a tensor of which a size is."""
+    """Returns the axis of a tensor of which a size is."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="size"), args=[axis]):
             pass
@@ -295,7 +295,7 @@ def _axis_of(setting: Setting, node: ast.expr, whole: str) -> int | None:
 
 
 def repeated(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """The whole repeated in place of each element, and the other way round."""
+    """Yields the whole repeated in place of each element, and the other way round."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="repeat_interleave"), args=[times, *_]):
             text, times_text = setting.program.outer_text(value), setting.program.outer_text(times)
@@ -326,7 +326,7 @@ def _one_by_one(setting: Setting, node: ast.Call, value: ast.expr) -> Iterator[D
 
 
 def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`triu(1)` for `tril(-1)`; `stack(…, dim=1)` for `cat(…, dim=0)`."""
+    """Yields `triu(1)` for `tril(-1)`; `stack(…, dim=1)` for `cat(…, dim=0)`."""
     name = callee(node)
     if name not in _MIRRORED:
         return
@@ -354,7 +354,7 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def copies(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """All of a thing in place of its first entry, several times."""
+    """Yields all of a thing in place of its first entry, several times."""
     match node:
         case ast.BinOp(
             left=ast.List(elts=[ast.Subscript(value=whole)])
@@ -368,7 +368,7 @@ def copies(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def _sizes(node: ast.Call) -> Sequence[ast.expr]:
-    """The sizes that a call shapes something to, as far as they are written out."""
+    """Returns the sizes that a call shapes something to, as far as they are written out."""
     given: Sequence[ast.expr] = node.args[1:] if callee(node) == "unflatten" else node.args
     if len(given) != 1:
         return given

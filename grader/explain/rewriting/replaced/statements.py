@@ -19,7 +19,7 @@ _MOST_NUMBERS = 6
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """A statement that does nothing, as far as something remains to be used."""
+    """Yields a statement that does nothing, as far as something remains to be used."""
     text = _instead_of(setting, node)
     if text is None:
         return
@@ -30,7 +30,7 @@ def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
 
 
 def targets(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """`a = x` for `a = b = x`."""
+    """Yields `a = x` for `a = b = x`."""
     if len(node.targets) != 2:
         return
     program = setting.program
@@ -45,7 +45,7 @@ def targets(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def numbers(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Two numbers of a statement that take each other's places."""
+    """Yields two numbers of a statement that take each other's places."""
     if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
         return
     program = setting.program
@@ -82,7 +82,7 @@ def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
 
 
 def block_after(program: Program, node: ast.stmt) -> ast.stmt | None:
-    """The statement that follows a statement in its block."""
+    """Returns the statement that follows a statement in its block."""
     home = program.home(node)
     block = getattr(home.parent, home.field)
     following = home.index + 1 if home.index is not None else len(block)
@@ -90,7 +90,7 @@ def block_after(program: Program, node: ast.stmt) -> ast.stmt | None:
 
 
 def reads_and_sets(node: ast.AST) -> tuple[set[str], set[str]]:
-    """The names that a statement reads, and those that it sets."""
+    """Returns the names that a statement reads, and those that it sets."""
     reads: set[str] = set()
     sets: set[str] = set()
     for one in ast.walk(node):
@@ -133,7 +133,7 @@ def _is_line(node: ast.stmt) -> bool:
 
 
 def _is_branch(node: ast.stmt) -> bool:
-    """Whether a statement is an `if` of a line or two."""
+    """Returns whether a statement is an `if` of a line or two."""
     return (
         isinstance(node, ast.If)
         and not node.orelse
@@ -229,7 +229,7 @@ def _fillings(value: ast.expr) -> list[_Texts]:
 
 
 def _with(setting: Setting, node: ast.expr, texts: _Texts) -> str:
-    """A node's text with other texts in the places of some of its parts."""
+    """Returns a node's text with other texts in the places of some of its parts."""
     program = setting.program
     whole = program.span(node)
     found, start = "", whole.start
