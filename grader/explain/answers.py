@@ -218,7 +218,7 @@ class InFull:
         return trace(what)
 
     def printed(self, text: str) -> Sequence[str]:
-        """Returns the last lines of it."""
+        """Returns the last lines that a text printed."""
         return tuple(printed_in_words(text))
 
 

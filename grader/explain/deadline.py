@@ -42,7 +42,7 @@ class Deadline:
         return self.clock() >= self.at or time.monotonic() >= self.net
 
     def each(self, things: Iterable[Thing]) -> Iterator[Thing]:
-        """Yields one thing after another.
+        """Yields each thing in turn.
 
         Raises:
             TooLate: in the place of the next one, once the deadline has passed.

@@ -188,7 +188,7 @@ class KeptSteps(dict[str, Sequence[torch.Tensor]]):
 
 
 def _digest(tensor: torch.Tensor) -> bytes:
-    """Returns equal digests are equal tensors, to the last bit."""
+    """Returns a digest; equal digests mean equal tensors, to the last bit."""
     laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
     numbers = laid_out.flatten().view(torch.uint8).numpy().tobytes()
     head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()

@@ -403,5 +403,5 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
 
 
 def _with(words: Told, said: str) -> Told:
-    """Returns the words, and what else is said."""
+    """Returns the words with a further remark."""
     return words._replace(message="\n".join(filter(None, [words.message, plain(said)])))

@@ -167,10 +167,10 @@ class _Moving:
     new: SubmissionProgram
 
     def words(self, words: Words) -> Words:
-        """Returns all of them.
+        """Returns all words, moved to the new lines.
 
         Raises:
-            _NotTheSame: if they name a line that cannot be followed.
+            _NotTheSame: if the words name a line that cannot be followed.
         """
         evidence = words.evidence
         _require_placeless(evidence.printed)
@@ -203,7 +203,7 @@ class _Moving:
             yield "".join(pieces)
 
     def _mending(self, mending: Repair) -> Repair:
-        """Returns where, and for what; it took nothing."""
+        """Returns the repair at the new lines, with no cost."""
         places = tuple((file, self._line(file, line)) for file, line in mending.places)
         return Repair(mending.exercises, places, edits=0, calls=0, seconds=0.0)
 

@@ -145,7 +145,7 @@ class NamedMistake:
 
     @property
     def exercise(self) -> str:
-        """Returns where it was seen."""
+        """Returns the exercise whose answers show the mistake."""
         return self.answers.exercise
 
     def is_shown_by(self, answers: WrongAnswers) -> bool:

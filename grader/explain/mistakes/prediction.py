@@ -92,7 +92,7 @@ class Dropped:
 
     @property
     def tells(self) -> bool:
-        """Returns a draw of a few numbers tells as well as one of many: less, but nothing false."""
+        """Returns True: a draw of few numbers tells less than one of many, but nothing false."""
         return True
 
     def agrees(self, observation: Observation, _leniency: float) -> bool:

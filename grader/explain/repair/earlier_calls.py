@@ -198,7 +198,7 @@ def _sequence(
 
 
 def _form(call: Call) -> bytes:
-    """Returns equal calls have equal forms."""
+    """Returns the form of a call; equal calls have equal forms."""
     return encode_call(replace(call, frame=None))
 
 

@@ -31,7 +31,7 @@ class CheckedCall:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Returns plain calls come first, and of those the smallest."""
+        """Returns the sorting key: plain calls come first, and smaller calls before larger."""
         return _ORDER.get(self.question.aspect, 2), self.size
 
     @property

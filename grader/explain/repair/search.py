@@ -100,7 +100,7 @@ class Cost:
     calls: int = 0
 
     def plus(self, other: Cost) -> Cost:
-        """Returns both together."""
+        """Returns the sum of both costs."""
         return Cost(self.edits + other.edits, self.calls + other.calls)
 
 

@@ -135,12 +135,12 @@ class EditableSources:
 
     @classmethod
     def below(cls, root: Path) -> EditableSources:
-        """Returns all that are small enough to be read."""
+        """Returns all sources below a root that are small enough to be read."""
         return cls.of(root, filter(_is_source, _files_below(root)))
 
     @classmethod
     def of(cls, root: Path, paths: Iterable[Path]) -> EditableSources:
-        """Returns some of them."""
+        """Returns the sources at the given paths."""
         files: dict[str, EditableFile] = {}
         for path in paths:
             if len(files) == _MOST_FILES:

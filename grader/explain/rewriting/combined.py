@@ -44,7 +44,7 @@ class Combination:
 
     @classmethod
     def of(cls, one: Finished) -> Combination:
-        """Returns a single change."""
+        """Returns the combination of a single change."""
         draft = one.draft
         trees = ((one.statement, one.tree),)
         return cls(draft.kind, draft.cost, draft.subject, one.pieces, draft.at, one.function, trees)

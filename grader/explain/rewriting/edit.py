@@ -90,7 +90,7 @@ class Draft:
 
 
 def instead(program: Program, node: ast.AST, text: str) -> Replacement:
-    """Returns another text in the place of a node."""
+    """Returns the replacement of a node by another text."""
     span = program.span(node)
     return Replacement(span.start, span.end, text)
 
@@ -104,7 +104,7 @@ def put(
     subject: str,
     likeness: Hashable = None,
 ) -> Draft:
-    """Returns a node becomes another text."""
+    """Returns a draft in which a node becomes another text."""
     piece = instead(program, node, text)
     alike = None if likeness is None else (kind, likeness, text)
     return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start, alike)
@@ -151,7 +151,7 @@ def keep(
     subject: str,
     likeness: Hashable = None,
 ) -> Draft:
-    """Returns a node becomes one of its parts; what is dropped leaves its line ends."""
+    """Returns a draft in which a node becomes one of its parts; the line ends stay."""
     whole, part = program.span(node), program.outer_span(kept)
     pieces = (
         Replacement(whole.start, part.start, ""),

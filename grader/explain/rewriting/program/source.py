@@ -68,7 +68,7 @@ class Program:
             self._settle(statement, self.tree, "body", place, self.tree)
 
     def home(self, node: ast.AST) -> NodePlace:
-        """Returns where a node belongs."""
+        """Returns the place to which a node belongs."""
         return self._homes[node]
 
     def parent(self, node: ast.AST) -> ast.AST:
