@@ -60,7 +60,7 @@ _ADVICE = "Does it end at all? Look at what the loops and calls around this line
 
 
 def still_running(seconds: float, line: Line, is_known: bool) -> str:
-    """That a call was at this line after so many seconds, and another one before it as well."""
+    """Returns the words that a call was at a line after some seconds, as before if `is_known`."""
     told = f"{round(seconds, 0 if seconds > 1 else 1):g}"
     again = ", as before" if is_known else ""
     return f"after {told} s still running {plain(line.file)}, line {line.line}{again}"

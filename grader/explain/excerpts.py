@@ -93,7 +93,7 @@ def _shown(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def _opening(lines: Sequence[str], first: int) -> str:
-    """How the string of several lines begins in which a line stands; "" if it stands in none."""
+    """Returns the opening of the string of several lines around a line; "" if there is none."""
     start = sum(len(line) + 1 for line in lines[: first - 1])
     for token in _TOKEN.finditer("\n".join(lines)):
         if token.end() > start:

@@ -26,10 +26,10 @@ _Meaning = str | ast.expr | None
 def find_mentions(
     root: Path, forbidden: Collection[str], deadline: Deadline = NEVER
 ) -> tuple[Use, ...]:
-    """The lines of the Python files below `root` that name something forbidden, by any alias.
+    """Returns the lines of Python files below `root` that name something forbidden.
 
-    A mere import is none. What is no Python here, or very long, is passed over, and so is what
-    was not looked at by the deadline.
+    Any alias counts, and a mere import does not. Files that this Python cannot parse, very long
+    files, and files not reached by the deadline are passed over.
     """
     words = {name.rpartition(".")[2] for name in forbidden}
     either = b"|".join(re.escape(word.encode()) for word in sorted(words))
@@ -123,7 +123,7 @@ class _Scope:
         return None if owner is None else _joined(owner, attribute[1])
 
     def _scope_of(self, name: str) -> _Scope | None:
-        """The scope around this one that gives a name its meaning; None if it is far away."""
+        """Returns the scope around this one that gives a name its meaning; None if it is far."""
         scope: _Scope | None = self
         for _ in range(_MOST_SCOPES):
             if scope is None or name in scope._meanings:

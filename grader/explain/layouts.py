@@ -109,10 +109,10 @@ class KnownSteps:
         return steps.known if isinstance(steps, KeptSteps) else cls(steps)
 
     def most_like(self, tensor: torch.Tensor) -> Collection[str]:
-        """Returns the steps that a tensor is like, and like no other more; none that are doubtful.
+        """Returns the steps that a tensor is like, and like no other more, without doubtful ones.
 
-        In the order of memory a step may be the same as the one before it, whose axes it only
-        parts or merges: such numbers are the earlier one's.
+        In the order of memory a step may be the same as the step before it, whose axes it only
+        parts or merges. Such numbers belong to the earlier step.
         """
         alike = self.likeness(tensor)
         best = max(alike.values(), default=Likeness.NONE)
@@ -220,7 +220,7 @@ def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
 
 
 def _is_regrouped(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether the axes of one shape are those of the other, some merged or some cut apart."""
+    """Returns whether the axes of one shape are those of the other, some merged or cut."""
     edges, others = (set(itertools.accumulate(shape, operator.mul)) for shape in (one, other))
     return edges <= others or others <= edges
 

@@ -28,7 +28,8 @@ STRANGE = "first NaN or infinity"
 def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
     """Returns the record and the line at which the first NaN or positive infinity appears.
 
-    Of a NaN after something was masked with infinity, the mask may be the cause: then None.
+    Returns None for a NaN after something was masked with infinity, since the mask may be the
+    cause.
     """
     masked = False
     for place, record in enumerate(records):
@@ -109,9 +110,9 @@ def compare_steps(
 
 
 def in_words(steps: Sequence[StepSeen]) -> str:
-    """Returns which steps were taken rightly, and which is the first that was not.
+    """Returns the steps taken rightly, in words, and the first step that is wrong.
 
-    Of steps that lie in a single operation none is seen.
+    Steps inside a single operation cannot be seen.
     """
     right = [step.name for step in steps if step.right]
     wrong = next(step.name for step in steps if step.right is False)
@@ -151,11 +152,11 @@ def steps_seen(
 def _shapes(
     records: Sequence[Record], known: KnownSteps, deadline: Deadline
 ) -> dict[str, tuple[int, ...]]:
-    """The steps that are recognised, each in the shape that the submission's own code has it in.
+    """Returns the recognised steps, each in the shape that the submission's own code gives it.
 
-    What torch makes of it on the way (a batch of matrices as one, for a product) is none of that
-    code's: of what follows each other on one line, the last counts. Of several lines, that which is
-    most like the reference. Of a step that is there in slices only, every one must be.
+    Shapes that torch makes on the way (a batch of matrices as one, for a product) are not the
+    code's own. On one line, the last of several shapes counts. Among several lines, the line most
+    like the reference counts. A step that exists in slices only counts if every slice exists.
     """
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
@@ -228,7 +229,7 @@ def _recorded(ask: Ask, observation: Observation) -> tuple[Record, ...]:
 
 
 def _order(observation: Observation) -> tuple[bool, int]:
-    """Plain cases first, and of those the largest: more numbers are met less by accident."""
+    """Returns the sorting key: plain cases first, then larger ones, which chance fits less."""
     return observation.aspect is not Aspect.VALUES, -observation.value.numel()
 
 

@@ -68,7 +68,7 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
 
 
 def _where_accepted(raised: Raised) -> Where | None:
-    """The definition of a function that was called by the tests, and takes something else."""
+    """Returns the place of a called function's definition, which takes other arguments."""
     defined = re.search(r" in (.+), line (\d{1,6})$", raised.accepts)
     return Where(plain(defined[1]), int(defined[2])) if defined else None
 

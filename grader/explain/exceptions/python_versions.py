@@ -72,13 +72,13 @@ def _source(raised: Raised) -> str:
 
 
 def _are_exceptions(names: str) -> bool:
-    """Whether names are those of classes; of two, the second may be a variable of Python 2's."""
+    """Returns whether names are those of classes; a second one may be a Python 2 variable."""
     last = [one.strip().rpartition(".")[2] for one in names.split(",")]
     return all(one[:1].isupper() for one in last)
 
 
 def _has_type_parameters(source: str) -> bool:
-    """Whether a definition, or an alias, would do for any Python 3 without what is in brackets."""
+    """Returns whether a definition or an alias would do for any Python 3 without its brackets."""
     alias = _TYPE_ALIAS.match(source)
     if alias is not None:
         return _parses(f"{alias[1]} ={alias[3]}") and _are_parameters(alias[2] or "T")
@@ -99,7 +99,7 @@ def _are_parameters(names: str) -> bool:
 
 
 def _strings(source: str) -> Iterator[tuple[str, str]]:
-    """The strings in a line: what stands before the quote, in small letters, and the rest."""
+    """Returns the strings in a line: the letters before the quote, in lower case, and the rest."""
     place = 0
     while place < len(source) and source[place] != "#":
         length = 1
@@ -115,7 +115,7 @@ def _strings(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_nested(text: str) -> bool:
-    """Whether a formatted string has its own kind of quotes within, and would do without."""
+    """Returns whether a formatted string contains its own kind of quotes, and is right without."""
     return not _parses(f"f{text}") and _parses(f"f{_rewritten(text, 0)[1]}")
 
 
@@ -148,7 +148,7 @@ def _rewritten(text: str, depth: int) -> tuple[int, str]:
 
 
 def _field(text: str, depth: int) -> tuple[int, str]:
-    """How long a field in braces is, and the same with a name in the place of each string."""
+    """Returns the length of a field in braces, and the field with names in place of strings."""
     place, brackets, made = 1, 1, ["{"]
     while place < len(text):
         letter = text[place]

@@ -85,7 +85,7 @@ def _elementwise(raised: Raised) -> str:
 
 
 def _the_other_way_round(raised: Raised) -> str:
-    """Whether one of two tensors has its last two axes as the other has them, but exchanged."""
+    """Returns whether two tensors have the same last two axes, in exchanged order."""
     shapes = {one.name: shape for one in raised.operands if (shape := shape_of(one))}
     for (one, left), (other, right) in itertools.combinations(shapes.items(), 2):
         if len(left) > 1 < len(right) and left[-1] != left[-2] and left[-2:] == right[:-3:-1]:
@@ -126,7 +126,7 @@ def _advice_on(source: str, raised: Raised, said: str) -> str:
 
 
 def _has_leading_axes(name: str, raised: Raised) -> bool:
-    """Whether a tensor is more than a matrix, as far as operands tell: it, or what it became."""
+    """Returns whether a tensor is more than a matrix, as far as the operands tell."""
     shapes = [
         shape
         for one in raised.operands

@@ -1,7 +1,7 @@
-"""Explains verdicts: has the failed tests run again on the inputs that students have at home.
+"""Explains verdicts: runs failed tests again on the inputs that students have at home.
 
-Nothing of the graded draw is known here. What is said is what `pytest` says on a student's own
-machine, number for number, and what the author of a mistake wrote.
+The explainer knows nothing of the graded draw. The words are those of `pytest` on a student's own
+machine, number for number, and those of a mistake's author.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _OTHERWISE = {
 
 
 class Explainer:
-    """Explains one submission after another, by the tests of an open suite.
+    """The explainer of one submission after another, by the tests of an open suite.
 
-    What is equal in a class is looked at once.
+    The explainer looks once at submissions that are equal in a class.
     """
 
     def __init__(self, suite: Suite, mistakes: KnownMistakes) -> None:
@@ -66,11 +66,11 @@ class Explainer:
         workshop: RepairWorkshop,
         losses: LostTests,
     ) -> Iterator[Words]:
-        """Yields the words for the tests of a submission that were not passed; more with each step.
+        """Yields the words for the tests that a submission did not pass, more with each step.
 
-        `ask` asks the submission; `statuses` are the outcomes, by test, and stay what they are;
-        `lost` is what the judge said where no answer came: that is repeated last, by `losses`.
-        Lines are proved in a `workshop`.
+        `ask` asks the submission. `statuses` holds the outcomes by test, and does not change.
+        `lost` holds the judge's words on tests without an answer. `losses` repeats the lost tests
+        last. A `workshop` proves lines.
         """
         made: list[Call] = []
         asked = noting(ask, made)
@@ -111,10 +111,10 @@ class Explainer:
         deadline: Deadline,
         workshop: RepairWorkshop,
     ) -> Iterator[Words]:
-        """The words with the mistakes that explain wrong answers, then with the steps, then lines.
+        """Returns the words with known mistakes, then with steps, then with lines.
 
-        Who hears of a line at which an answer can be mended need not hear of the steps. Answers
-        that depend on the calls that were `made` before show neither.
+        A student who hears of a line that mends an answer need not hear of the steps. Answers that
+        depend on the calls that were `made` before show neither.
         """
         depends, alone = self._dependence(made, statuses, seen, workshop)
         seen = {**seen, **alone}
@@ -160,7 +160,7 @@ class Explainer:
         deadline: Deadline,
         workshop: RepairWorkshop,
     ) -> Words:
-        """The words with the lines at which tests can be mended, in place of their steps."""
+        """Returns the words with the lines at which tests can be mended, not with their steps."""
         asked = {
             name: [one for one in own if not depends.holds(one.question)]
             for name, own in self._asked(statuses, seen).items()
@@ -235,7 +235,7 @@ class Explainer:
     def _way(self, test: str, followed: Mapping[str, StepComparison]) -> str:
         """Returns how far the steps of a test are right, or where its answer stops being numbers.
 
-        That line shows what is wrong, and seldom is.
+        The line where the numbers stop shows the fault, and seldom is the fault.
         """
         way = followed.get(self._suite.tests[test].exercise)
         return "" if way is None else way.in_words(test)
@@ -320,7 +320,7 @@ class Explainer:
         return {name: finding.diagnosis.mistake for name, finding in findings.items()}, cases
 
     def wrong_answers(self, ask: Ask, exercise: str) -> WrongAnswers | None:
-        """The wrong answers to an exercise, whatever explains them; None if there are none."""
+        """Returns the wrong answers to an exercise, explained or not; None if there are none."""
         own = [test for test in self._suite.tests.values() if test.exercise == exercise]
         seen = filter(None, (self._rerun.look(test, ask) for test in own))
         answers = [one for found in seen for one in found.observations]

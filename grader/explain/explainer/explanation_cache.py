@@ -35,11 +35,11 @@ class CodeLines:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionProgram:
-    """All files of a submission.
+    """The program of a submission: all its files.
 
-    Where two have the same `likeness`, Python compiles the same code from both but for docstrings
-    and the numbers of lines, and all that is no code is the same to the byte: what one does, the
-    other does as well. The lines of their `files` go in pairs, in their order.
+    Two programs with the same `likeness` compile to the same code, except for docstrings and line
+    numbers. All text that is no code is the same to the byte. Both programs therefore do the same.
+    The lines of their `files` go in pairs, in their order.
     """
 
     likeness: bytes
@@ -70,7 +70,7 @@ class SubmissionProgram:
         return cls(digest.digest(), files)
 
     def counterpart(self, file: str, line: int, other: SubmissionProgram) -> int | None:
-        """The number in `other`, of the same likeness, of a line that says the same there."""
+        """Returns the number of a line in `other`, of the same likeness, that says the same."""
         here, there = self.files.get(file), other.files.get(file)
         if here is None or there is None or line not in here.numbers:
             return None

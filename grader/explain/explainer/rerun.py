@@ -139,11 +139,11 @@ class Lost:
 
 
 class LostTests:
-    """Repeats the lost tests of one submission, which tells itself where it hangs.
+    """The lost tests of one submission, which run again; the submission tells where it hangs.
 
-    It is believed as far as a file of its own has such a line. It is waited for once, and shortly
-    where the same function hangs again: then the line that was found first is told, since a loop
-    may have several.
+    The grader believes the line if one of the submission's own files has it. A test waits for the
+    full time once, and shortly where the same function hangs again. The line that was found first
+    is then told, since a loop may have several.
     """
 
     def __init__(self, sitting: Session, root: Path) -> None:
@@ -183,7 +183,7 @@ class LostTests:
         return told._replace(message=f"{adapter}{not_called}{told.message}")
 
     def line(self) -> Line | None:
-        """The line of the submission at which it was when it was last late, if that is known."""
+        """Returns the submission's line at the time of its last delay, if the line is known."""
         for file, number in _FRAME.findall(self._sitting.whereabouts):
             name = _ESCAPED.sub(_unescaped, file).removeprefix(f"{self._root}/")
             lines = lines_of(self._root, name)

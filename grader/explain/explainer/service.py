@@ -67,7 +67,7 @@ class ExplainerService:
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
         """Yields the words that a job asks for, more with each step.
 
-        Whatever goes wrong costs words, and says so.
+        A failure of any kind costs words, and the words say so.
         """
         own_time, seconds = OwnTime(), self._settings.explain_seconds
         deadline = Deadline.after(seconds, own_time, EXPLAINING_WALL_FACTOR * seconds)
@@ -174,7 +174,7 @@ class ExplainerService:
 
 
 def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[str, str]) -> Words:
-    """The words with what is a submission's own: the judge's remarks, by test, and its lines."""
+    """Returns the words with the judge's remarks, by test, and the submission's lines."""
     told = {
         test: one._replace(message="\n".join([one.message, remarks[test]]))
         if test in remarks

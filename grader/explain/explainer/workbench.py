@@ -48,10 +48,11 @@ class WorkerLosses:
 
 
 class RestartingBench:
-    """Tries edits in a worker, and in new ones after that crashed, as long as `losses` allow.
+    """The bench that tries edits in a worker, and in new workers after crashes.
 
-    A part of the edits that ends its worker again is left out. `seconds` are those of all workers.
-    What is tried next hangs on crashes alone, never on what was answered.
+    New workers start as long as `losses` allow. A part of the edits that ends its worker again is
+    left out. `seconds` counts the time of all workers. The next trial depends on crashes alone,
+    never on answers.
     """
 
     def __init__(

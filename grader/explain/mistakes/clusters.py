@@ -27,8 +27,8 @@ LENIENCY = 5
 class AnswerCluster:
     """Submissions whose wrong answers to an exercise are the same; the first stands for all.
 
-    `members` are their names, in the order of the class; `also` are groups of the same submissions
-    in other exercises, of which the same line is suspected.
+    `members` holds their names, in the order of the class. `also` holds groups of the same
+    submissions in other exercises that point at the same line.
     """
 
     exercise: str

@@ -53,9 +53,9 @@ def diagnose(
 ) -> dict[str, Finding]:
     """Returns the one mistake that explains each exercise's answers, by exercise.
 
-    What is found in one exercise helps to read those that were not clear by themselves. A mistake
-    made in a part that other exercises build on is explained once, where it first appears; the
-    others say so. What is not found by the deadline is left out.
+    A mistake found in one exercise helps to read answers that are unclear by themselves. Some
+    mistakes sit in a part that other exercises build on. Such a mistake is explained once, where
+    it first appears, and the others say so. Exercises that miss the deadline are left out.
     """
     found: dict[str, Finding] = {}
     with contextlib.suppress(TooLate):
@@ -272,7 +272,7 @@ def _agrees(observation: Observation, prediction: Prediction | None, leniency: f
 
 
 def _errs(catalogue: Catalogue, observation: Observation, prediction: Prediction | None) -> bool:
-    """Whether a predicted answer is wrong itself, so far that near the right one is not near it."""
+    """Returns whether a predicted answer is wrong, and far from the right answer."""
     right = catalogue.right(observation)
     if prediction is None or right is None:
         return False

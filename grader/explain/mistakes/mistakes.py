@@ -36,15 +36,16 @@ _NUDGES = 4
 class KnownMistakes:
     """The mistakes in `solutions.mistakes`, alone and in pairs; a `Catalogue`.
 
-    Beside `MISTAKES` and `combined`, that module may hold `DROPPED_FROM`: by exercise, the argument
-    of which chance sets entries to zero. A mistake has `id`, `explanation`, `hint` and `variants`,
-    and may have `own_dtype`, which says that its variants are to compute in the dtype of the
-    inputs, because rounding or overflow have a part in it; and `ignores`, the arguments on which
-    its answers do not depend, and `echoes`, the exercises in which it looks like another mistake
-    and is taken for that unless it was found elsewhere.
+    Beside `MISTAKES` and `combined`, that module may hold `DROPPED_FROM`: by exercise, the
+    argument whose entries chance sets to zero. A mistake has `id`, `explanation`, `hint` and
+    `variants`. A mistake may also have these attributes. `own_dtype` says that its variants
+    compute in the dtype of the inputs, because rounding or overflow matters. `ignores` names the
+    arguments on which its answers do not depend. `echoes` names the exercises in which it looks
+    like another mistake. In those exercises the other mistake is told, unless this one was found
+    elsewhere.
 
-    What a variant answers to a test's call is computed once and kept: every submission of a batch
-    is asked the same. `named_steps` tells the steps of a reference for a call.
+    A variant's answer to a test's call is computed once and kept, because every submission of a
+    batch gets the same call. `named_steps` returns the steps of a reference for a call.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class KnownMistakes:
                 return None
 
     def _is_chance(self, function: Callable[..., Any], call: Call, exact: torch.Tensor) -> bool:
-        """Whether a function has other answers with other random numbers: many are right."""
+        """Returns whether a function has other answers with other random numbers."""
         again = self._answer(function, call_in_float64(replace(call, seed=call.seed + 1)))
         if again is None:
             return True
@@ -216,10 +217,10 @@ def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
 def _in_own_dtype(
     answer: Callable[[Call], torch.Tensor | None], call: Call, exact: torch.Tensor
 ) -> Prediction | None:
-    """Returns an answer of which rounding or overflow in the inputs' dtype is a part.
+    """Returns an answer in which rounding or overflow in the inputs' dtype has a part.
 
-    How rounding falls out is each processor's own: the numbers are the exact ones wherever the
-    dtype leaves numbers, and the leeway is as far as they move in that dtype or if inputs do.
+    Rounding differs between processors. The numbers are the exact ones wherever the dtype leaves
+    numbers. The leeway is as far as they move in that dtype, or when the inputs move.
     """
     rounded = answer(call)
     if rounded is None or rounded.shape != exact.shape:

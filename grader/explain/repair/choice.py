@@ -29,9 +29,9 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line that mends, what of it is to be changed, and into what.
+    """A line that mends: its part to change, and the new text.
 
-    What is changed may go `on` in other lines.
+    The changed part may go `on` in other lines.
     """
 
     file: str
@@ -44,11 +44,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RepairedExercise:
-    """Where exercises can be mended: in one line, or in one of two; `makes` are the edits.
+    """A repair of exercises: in one line, or in one of two; `makes` holds the edits.
 
-    That is `besides` what mends an exercise that they build on, if that alone is not enough. What
-    mends them `is_plain` if it is as small as slips are. Where it mends `answers_only`, calls that
-    raised still do, for another reason.
+    The repair acts `besides` an edit of an exercise they build on, if that edit alone is not
+    enough. The repair `is_plain` if it is as small as slips are. If it mends `answers_only`, calls
+    that raised still raise, for another reason.
     """
 
     places: tuple[Place, ...]
@@ -68,9 +68,9 @@ class RepairedExercise:
         return replace(self, places=(self.places[place],), makes=(self.makes[place],))
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
-        """Returns the line, or the two, and what of them to look at where no mistake is `named`.
+        """Returns the line, or the two, and the part of them to look at if no mistake is `named`.
 
-        What it would be is told if edits are `shown`. Unless it `is_all`, other tests of the
+        The new text is told if edits are `shown`. Unless the repair `is_all`, other tests of the
         exercise stay wrong.
         """
         lines = " | or ".join(in_place(place) for place in self.places)
@@ -131,9 +131,9 @@ def _weighed(
 ) -> list[tuple[float, RepairEdit]]:
     """Returns the mends by weight, the lightest first.
 
-    Where a condition need not be asked for at all, to ask for its contrary only keeps calls from
-    what is wrong behind it: that weighs as much as to drop it. Not so where it is asked whether
-    something is given: of that, tests often make calls of one kind only.
+    Where a condition is not needed at all, asking its contrary only keeps calls from the fault
+    behind it. Such an edit weighs as much as dropping the condition. A condition that asks whether
+    something is given is an exception: tests often make calls of one kind only.
     """
     weighing = EditRanking(sources, adapters)
     weights = [weighing.weight(one.made) for one in mends]

@@ -61,11 +61,12 @@ class ExerciseRepair:
         self._in_vain: dict[str, set[str]] = defaultdict(set)
 
     def attempts(self, asked: Mapping[str, Sequence[CheckedCall]]) -> Iterator[RepairAttempt]:
-        """One wrong exercise after another, but for those that an earlier choice mends as well.
+        """Yields one attempt per wrong exercise, except those that an earlier choice mends too.
 
-        `asked` are the calls whose right answer is known, by exercise, in the assignment's order:
-        the first ones are what others build on. What runs lines of an exercise that nothing mended
-        is seldom mended either: only likely edits are tried for it, and none after a few of those.
+        `asked` holds the calls whose right answer is known, by exercise, in the assignment's
+        order. Later exercises build on the first ones. An exercise that shares lines with an
+        unmended exercise is seldom mended either. The search tries only likely edits for it, and
+        none after a few of those.
         """
         found: dict[str, RepairedExercise] = {}
         for exercise, own in asked.items():
@@ -153,10 +154,7 @@ class ExerciseRepair:
         return self._last[1]
 
     def _suffice(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:
-        """Whether mends tell a line: where they are all unlikely, another edit may be likelier.
-
-        Not so where an exercise was searched in vain that runs the same lines.
-        """
+        """Returns whether mends tell a line: if all are unlikely, another edit may be likelier."""
         likely_only = bool(self._in_vain[exercise])
         return lambda mends: likely_only or self._chosen(mends) is not None
 
@@ -227,10 +225,10 @@ def proved(
     failed: Collection[str],
     passing: Callable[[Changes], Collection[str]],
 ) -> Proved | None:
-    """Returns an exercise's mend, once its `failed` tests were run with it; nothing if none passes.
+    """Returns an exercise's mend after its `failed` tests ran with it, or None if none passes.
 
-    `passing` tells the tests that pass when a program is changed. Of two lines that mend not the
-    same tests, the one that mends more is left.
+    `passing` tells the tests that pass when a program is changed. If two lines mend different
+    tests, the line that mends more tests is left.
     """
     found = [
         frozenset(failed).intersection(passing(made.together_with(mended.besides)))

@@ -52,7 +52,7 @@ class CheckedCall:
 
 
 def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | None) -> bool:
-    """Whether a call is answered rightly: the numbers, and the dtype in which it was asked."""
+    """Returns whether a call is answered rightly: the numbers, and the dtype asked for."""
     if answer is None or not _is_of_dtype(question, answer):
         return False
     seen = Observation(question.test, question.number, question.aspect, question.call, answer)
@@ -61,7 +61,7 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
 
 
 def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
-    """Whether an answer is of truth values where the right one is, and of numbers elsewhere."""
+    """Returns whether an answer has truth values where the right one has, else numbers."""
     right = catalogue.right(seen)
     if not isinstance(right, Numbers):
         return True

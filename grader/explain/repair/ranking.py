@@ -1,7 +1,8 @@
-"""How likely an edit that mends is to undo a slip: what it costs, and what speaks for it.
+"""How likely an edit that mends is to undo a slip: its cost, and the signs in its favour.
 
-Several edits often mend one program. What tells them apart is how the program reads: a slip makes
-it odd (a name that is computed and never used, queries after keys), and undoing it makes it plain.
+Several edits often mend one program. The way the program reads tells them apart. A slip makes it
+odd (a name that is computed and never used, queries after keys), and undoing the slip makes it
+plain.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> flo
 
 
 def _is_short_for(one: str, other: str) -> bool:
-    """Whether two words are the same, or one is how the other begins: `out` and `output`."""
+    """Returns whether two words are equal, or one begins the other: `out` and `output`."""
     shorter, longer = sorted((one, other), key=len)
     return shorter == longer or (len(shorter) >= _ABBREVIATED and longer.startswith(shorter))
 

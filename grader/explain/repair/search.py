@@ -77,8 +77,8 @@ class FileEdit:
 class RepairEdit:
     """An edit that makes wrong answers right.
 
-    `share` is how much it does of what is wrong with the exercise for which it was looked for,
-    `exercises` are those that it makes right, `breaks` those that it makes wrong.
+    `share` is the part of the exercise's wrong answers that the edit makes right. `exercises`
+    holds the exercises that the edit makes right, and `breaks` those that it makes wrong.
     """
 
     made: FileEdit
@@ -134,13 +134,13 @@ def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdi
 
 
 class Search:
-    """The search for edits that mend one exercise of a submission; `cost` is what it took so far.
+    """The search for edits that mend one exercise of a submission; `cost` is the cost up to now.
 
-    `asked` are the calls of all exercises whose right answer is known. Every edit is made together
-    with the one `besides`, which mended an exercise that this one builds on. Where `answers_only`
-    are looked at, calls that raise are nobody's business. Of the edits that there are, so many were
-    `left_out` for the bounds. `passed` are the lines that wrong calls pass,
-    by exercise, those of the others as well.
+    `asked` holds the calls of all exercises whose right answer is known. Each edit is made
+    together with the edit `besides`, which mended an exercise that this one builds on. With
+    `answers_only`, the search ignores calls that raise. `left_out` counts the edits beyond the
+    bounds. `passed` holds the lines that wrong calls pass, by exercise, for the other exercises
+    too.
     """
 
     def __init__(
@@ -170,11 +170,10 @@ class Search:
     def mends(
         self, sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
     ) -> list[RepairEdit]:
-        """The edits that make the exercise's wrong answers right, in the order of their cost.
+        """Returns the edits that make the exercise's wrong answers right, in order of their cost.
 
-        The likely ones are tried on a few calls first, all of them, whatever comes of the first;
-        those that are left are proven in another worker. Where they do not `suffice`, the unlikely
-        ones follow, in one more.
+        All likely edits are tried on a few calls first. The remaining edits are proven in another
+        worker. Where they do not `suffice`, the unlikely ones follow, in one more worker.
         """
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
@@ -217,7 +216,7 @@ class Search:
         return left
 
     def _passed(self, bench: Workbench, asked: Iterable[CheckedCall]) -> Sequence[Passed]:
-        """The lines that a few wrong calls pass, in a state that none was made in before."""
+        """Returns the lines that a few wrong calls pass, in a state without earlier calls."""
         calls = [one.question.call for one in asked]
         return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
 

@@ -127,7 +127,7 @@ class EditableFile:
 class EditableSources:
     """The Python sources below a submission's root; only these can be edited.
 
-    What a worker says that a call passed is believed as far as it is a line of one of them.
+    The grader believes a worker's report of passed lines only if the lines are in one of them.
     """
 
     def __init__(self, files: Mapping[str, EditableFile]) -> None:
@@ -168,7 +168,7 @@ class EditableSources:
         return self._files[file].text
 
     def elsewhere(self, file: str) -> list[str]:
-        """The texts of files that a file may use: those it imports, and others of its folder."""
+        """Returns the texts of files that a file may use: its imports, and others of its folder."""
         imported = set(_imported(self._files[file].body))
         found: list[str] = []
         for name, other in self._files.items():

@@ -123,7 +123,7 @@ def _joined(
 def _contrary(
     setting: Setting, finishing: Finishing, single: Sequence[Finished]
 ) -> Iterator[Combination]:
-    """Two changes in statements in a row of which each undoes the other: + and -, sin and cos."""
+    """Yields changes in two statements in a row that undo each other: + and -, sin and cos."""
     by_statement: dict[ast.stmt, dict[tuple[str, str, str], list[Finished]]] = {}
     for one in single:
         is_sign = one.draft.kind in _SIGNS and one.draft.cost <= CHANGE

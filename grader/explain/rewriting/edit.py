@@ -22,10 +22,10 @@ class Replacement:
 class Edit:
     """One small change that keeps a program well formed.
 
-    `line` is where the changed expression stands and `lines` are all that change, counted from 1;
-    `cost` is small for a likely slip and a small change; `subject` says to a student what is
-    changed, and never into what. `function` is the qualified name of the function whose body is
-    changed, None outside of all.
+    `line` is the line of the changed expression, and `lines` are all lines that change, counted
+    from 1. `cost` is small for a likely slip and a small change. `subject` says to a student what
+    is changed, and never into what. `function` is the qualified name of the function whose body is
+    changed, or None outside of all.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Edit:
 
 
 def replaced(source: str, replacements: Iterable[Replacement], offset: int = 0) -> str:
-    """A text whose first character is the source's at `offset`, with replacements made in order."""
+    """Returns a text that begins at the source's `offset`, with replacements made in order."""
     parts = []
     done = 0
     for one in replacements:

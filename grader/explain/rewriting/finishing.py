@@ -143,7 +143,7 @@ class Finishing:
         self._parsed: dict[tuple[str, str], tuple[int, ast.AST] | None] = {}
 
     def finish(self, draft: Draft) -> Finished | None:
-        """The draft with the parentheses it needs; None if it is ill formed or changes nothing."""
+        """Returns the draft with the parentheses it needs; None if ill formed or without change."""
         program = self._program
         node = draft.node
         span = program.outer_span(node)
@@ -163,7 +163,7 @@ class Finishing:
         return Finished(draft, number, pieces, home.statement, whole, function)
 
     def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
-        """The tree of a statement after several changes; None if one lies within another."""
+        """Returns the tree of a statement after several changes; None if one lies in another."""
         spans = sorted((s.start, s.end) for s in (self._span(one) for one in changes))
         if any(end > start for (_, end), (start, _) in itertools.pairwise(spans)):
             return None

@@ -95,7 +95,7 @@ def _into_loop(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
 
 
 def _block_before(program: Program, node: ast.stmt) -> ast.stmt | None:
-    """The simple statement on a line of its own that stands before a statement in its block."""
+    """Returns the simple statement on its own line that stands before a statement."""
     home = program.home(node)
     beside = getattr(home.parent, home.field)
     before = beside[home.index - 1] if home.index else None
@@ -238,10 +238,10 @@ def edits_of(
 ) -> list[Edit]:
     """Returns the small edits of a program, or those that change statements on the given lines.
 
-    The likeliest come first. All keep the program well formed, and no two make the same one. What
-    does not parse has none. `elsewhere` are the texts of files that the program may import,
-    `users` of those that may import it. Where there are far more than any program of a course
-    has, the later statements have none.
+    The likeliest edits come first. All edits keep the program well formed, and no two make the
+    same one. A program that does not parse has none. `elsewhere` holds the texts of files that the
+    program may import. `users` holds the texts of files that may import the program. Where there
+    are far more edits than any program of a course has, the later statements have none.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say

@@ -28,7 +28,7 @@ def appended(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
 
 
 def _appended_to(setting: Setting, node: ast.AST) -> list[str]:
-    """The variables known at a place to which something is appended in the function around it."""
+    """Returns the known variables at a place to which the function appends something."""
     visible = setting.seen.visible(node)
     found = {
         one.func.value.id: None
@@ -236,7 +236,7 @@ _MOST_LAYERS = 4
 
 
 def layers(setting: Setting, node: ast.Expr | ast.Assign) -> Iterator[Draft]:
-    """`layer.out.weight.copy_(w_o)` after `layer.v.weight.copy_(w_v)`, with a weight left over."""
+    """Yields `layer.out.weight.copy_(w_o)` after `layer.v.weight.copy_(w_v)`, for a new weight."""
     program = setting.program
     text, end = program.text(node), program.span(node).end
     loaded = _loaded(node)

@@ -293,5 +293,5 @@ def _is_in_ratio(setting: Setting, node: ast.expr) -> bool:
 
 
 def _is_counting(setting: Setting, node: ast.expr) -> bool:
-    """Whether something may count features: a tensor or a number that is divided by a width."""
+    """Returns whether an expression may count features, as a tensor or a number over a width."""
     return setting.scopes.nature(node) in (Nature.TENSOR, Nature.SIZE, Nature.NUMBER, Nature.OTHER)

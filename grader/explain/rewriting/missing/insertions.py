@@ -91,7 +91,7 @@ def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
 
 
 def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
-    """Whether an expression is one whole operation, or what a function of numbers is given."""
+    """Returns whether an expression is a whole operation, or an argument of a function."""
     if isinstance(node, ast.BinOp):
         return not isinstance(node.op, ast.MatMult)
     parent = setting.parent(node)

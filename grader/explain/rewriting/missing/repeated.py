@@ -171,7 +171,7 @@ def terms_exchanged(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def overwritten(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """A name in the place of a part that the statement before has written: `a` for `y[..., 0]`."""
+    """Yields a name in place of a part that the last statement wrote: `a` for `y[..., 0]`."""
     home = setting.program.home(node)
     match node, home.statement:
         case (

@@ -199,7 +199,7 @@ def _is_of_kind(nature: Nature, parameter: str) -> bool:
 
 
 def _is_target(setting: Setting, node: ast.expr) -> bool:
-    """Whether something may be missing around a node: it is stored, returned or handed over."""
+    """Returns whether a node is stored, returned or handed over, so that a part may be missing."""
     if isinstance(node, (ast.Tuple, ast.List, ast.Compare, ast.BoolOp, ast.Lambda, ast.ListComp)):
         return False
     if isinstance(node, ast.Name) and (node.id in LIBRARIES or node.id in ("self", "cls")):

@@ -93,7 +93,7 @@ class ProgramIndex:
         return own | inner | self._of_file | self._defined_around(scope)
 
     def variables(self, node: ast.AST) -> list[Variable]:
-        """The variables of the function around a node that can be read at its place, in order."""
+        """Returns the variables of the function around a node that it can read, in order."""
         key = self._place(node)
         if key not in self._variables:
             self._variables[key] = self._variables_at(node)
@@ -123,7 +123,7 @@ class ProgramIndex:
         return self._calls.get(name, 0)
 
     def stored(self, scope: Scope, call: str) -> list[str]:
-        """The variables of a scope that are set to what a call returns, by the call's text."""
+        """Returns the variables of a scope that hold what a call returns, by the call's text."""
         return self._stored.get((scope, call), [])
 
     @functools.cached_property
@@ -295,7 +295,7 @@ class ProgramIndex:
         return found
 
     def loops(self, node: ast.AST) -> list[str]:
-        """The variables of the loops and comprehensions around a node, the innermost first."""
+        """Returns the variables of loops and comprehensions around a node, innermost first."""
         found: list[str] = []
         scope = self._program.scope(node)
         while node is not scope and not isinstance(node, ast.Module):
@@ -350,7 +350,7 @@ class ProgramIndex:
                 pass
 
     def _is_holder(self, node: ast.expr) -> bool:
-        """Whether a node is what functions are kept in, not a value: a module, or `self`."""
+        """Returns whether a node keeps functions, and is no value: a module, or `self`."""
         match node:
             case ast.Name(id=name):
                 return name == "self" or name in LIBRARIES or name in self._modules

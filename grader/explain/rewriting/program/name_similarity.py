@@ -53,7 +53,7 @@ def kinship(one: str, other: str) -> int:
 
 
 def comes_first(one: str, other: str) -> bool:
-    """Whether of two names that differ in one word the first usually stands before the second."""
+    """Returns whether the first of two names that differ in one word usually comes first."""
     for own, their in zip(words(one), words(other), strict=False):
         for kin in _KIN:
             if own != their and own in kin and their in kin:

@@ -76,11 +76,11 @@ class Program:
         return self._homes[node].parent
 
     def scope(self, node: ast.AST) -> Scope:
-        """The innermost function, class or module in whose body a node stands; the module's own."""
+        """Returns the innermost function, class or module around a node; the module for itself."""
         return self.tree if node is self.tree else self._homes[node].scope
 
     def function(self, scope: Scope) -> str | None:
-        """The qualified name of the function that a scope is or lies in; None outside of all."""
+        """Returns the qualified name of the function that holds a scope; None outside of all."""
         while isinstance(scope, ast.ClassDef):
             scope = self.scope(scope)
         return self.qualified[scope]

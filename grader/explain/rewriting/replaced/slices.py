@@ -197,9 +197,10 @@ def _is_last(subscript: ast.Subscript) -> bool:
 
 
 def next_block(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """Yields `x[b:]` and `x[:a]` for `x[a:b]`: the block that follows, or the one before.
+    """Yields `x[b:]` and `x[:a]` for `x[a:b]`: the next block, or the one before.
 
-    Of a first block that is written into, also the second and the third, and of a last one others.
+    For a first block that is written into, the second and the third follow as well. For a last
+    one, others follow.
     """
     if node.step is not None:
         return
