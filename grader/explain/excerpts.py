@@ -29,9 +29,10 @@ _TOKEN = re.compile(
 
 
 def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
-    """A few lines around each place in the files below `root`; none for what is no file there.
+    """Returns a few lines around each place in the files below `root`.
 
-    A place may be a worker's invention: nothing is followed out of `root`.
+    A place that is in no file there has no excerpt. A place may be a worker's invention, so the
+    search never leaves `root`.
     """
     wanted: dict[str, set[int]] = {}
     for place in places:
@@ -49,9 +50,9 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
 
 
 def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
-    """The function around a place, or that of a name if no place is told; as far as it goes.
+    """Returns the function around a place, or the function of a name if no place is told.
 
-    A name is looked for in the files at the top and one folder below.
+    The search for a name covers the files at the top and one folder below.
     """
     if where is not None:
         lines = lines_of(root, where.file)

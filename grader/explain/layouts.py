@@ -121,13 +121,14 @@ class KnownSteps:
         return plain[:1] if best is Likeness.MERGED else plain
 
     def likeness(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
-        """By name, how alike a tensor is to the steps that hold the same numbers."""
+        """Returns, by name, how alike a tensor is to the steps that hold the same numbers."""
         return self.alike(tensor).steps
 
     def alike(self, tensor: torch.Tensor) -> Alike:
-        """How alike a tensor is to steps, and to slices of steps, that hold the same numbers.
+        """Returns how alike a tensor is to steps and slices of steps with the same numbers.
 
-        Not to slices that several of one step are like: which of them it is, nobody knows.
+        Slices are left out if several slices of one step are like the tensor, because nobody knows
+        which is meant.
         """
         if tensor.dim() == 0:
             return Alike(dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME), {})
@@ -183,7 +184,7 @@ class KeptSteps(dict[str, Sequence[torch.Tensor]]):
 
     @functools.cached_property
     def known(self) -> KnownSteps:
-        """These steps, ready to be looked up."""
+        """Returns these steps, ready to be looked up."""
         return KnownSteps(self)
 
 
@@ -276,7 +277,7 @@ def _pieces(name: str, form: int, step: torch.Tensor) -> Iterator[_Piece]:
 
 
 def _comparable(tensor: torch.Tensor) -> torch.Tensor:
-    """In float64, without axes of size 1, all that is hidden alike."""
+    """Returns a tensor in float64, without axes of size 1, with all hidden entries alike."""
     return tensor.detach().to(torch.float64).squeeze().clamp(min=_HIDDEN)
 
 

@@ -51,9 +51,10 @@ _LINES, _LINE = 10, 120
 
 
 def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
-    """The fault for what a submission raised while `call` ran, or its import if that is None.
+    """Returns the fault for an exception during `call`, or during import if `call` is None.
 
-    Its first line is whole in itself: the kind, a short text, the submission's own innermost line.
+    The first line of the fault is whole in itself. It has the kind, a short text and the
+    submission's own innermost line.
     """
     last = raised.frames[-1] if raised.frames else None
     culprit = raised.culprit or last

@@ -93,7 +93,10 @@ def _has_type_parameters(source: str) -> bool:
 
 
 def _are_parameters(names: str) -> bool:
-    """Whether types are called so: `T`, `T: int`, `*Ts`, `**P`; a longer name may be a slip."""
+    """Returns whether type parameters are named so: `T`, `T: int`, `*Ts`, `**P`.
+
+    A longer name may be a slip.
+    """
     form = r"\s*(?:[A-Za-z_]\w?|\*{1,2}\w+|\w+\s*:.*)\s*"
     return all(re.fullmatch(form, one) for one in names.split(","))
 
@@ -120,7 +123,7 @@ def _is_nested(text: str) -> bool:
 
 
 def _rewritten(text: str, depth: int) -> tuple[int, str]:
-    """Where a formatted string ends, and the same with a name for each string in its fields.
+    """Returns the end of a formatted string, and the string with a name for each inner string.
 
     The end is 0 if there is none.
     """

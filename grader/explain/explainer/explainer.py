@@ -243,7 +243,7 @@ class Explainer:
     def _wrong(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult], depends: Dependence
     ) -> dict[str, set[str]]:
-        """By exercise, the tests that were wrong and are, whatever was called before."""
+        """Returns, by exercise, the tests that were wrong and are, whatever was called before."""
         wrong: dict[str, set[str]] = {}
         for test in seen.keys() - depends.concerned:
             is_wrong = statuses[test] in (Status.FAILED, Status.ERROR)
@@ -272,7 +272,7 @@ class Explainer:
     def _asked(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
     ) -> dict[str, list[CheckedCall]]:
-        """By exercise, in the assignment's order, the plain calls whose right answer is known."""
+        """Returns, by exercise in the assignment's order, plain calls with known right answers."""
         asked: dict[str, list[CheckedCall]] = {name: [] for name in self._suite.assignment.points}
         for test in self._suite.tests.values():
             if test.id not in seen:
@@ -305,9 +305,9 @@ class Explainer:
     def names(
         self, ask: Ask, statuses: Mapping[str, Status]
     ) -> tuple[dict[str, str], dict[str, int]]:
-        """By exercise, the mistake that explains its failed tests, where one does.
+        """Returns, by exercise, the mistake that explains its failed tests, where one does.
 
-        And how many answers are wrong in tests whose answers can name one.
+        The second value counts the wrong answers in tests whose answers can name a mistake.
         """
         seen = {
             test.id: found

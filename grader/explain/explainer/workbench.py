@@ -175,10 +175,10 @@ class RepairWorkshop:
     def mended(
         self, catalogue: Catalogue, asked: Mapping[str, Sequence[CheckedCall]], deadline: Deadline
     ) -> dict[str, RepairedExercise]:
-        """By exercise, where it can be mended.
+        """Returns, by exercise, the place where it can be mended.
 
-        `asked` are the calls whose right answer is known, by exercise: what mends one is proven on
-        those that build on it as well.
+        `asked` holds the calls whose right answer is known, by exercise. An edit that mends one
+        exercise is proven on the exercises that build on it as well.
         """
         every = [one for own in asked.values() for one in own]
 
@@ -201,7 +201,7 @@ class RepairWorkshop:
         passes: Passes,
         deadline: Deadline,
     ) -> dict[str, Proved]:
-        """By exercise where it can be mended, once its `failed` tests were run with the edit."""
+        """Returns, by exercise, the proof of its repair, after its `failed` tests ran with it."""
         found: dict[str, Proved] = {}
         left = iter(mended.items() if not deadline.passed else ())
         for exercise, choice in left:

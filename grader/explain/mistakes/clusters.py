@@ -48,7 +48,7 @@ class AnswerCluster:
 
     @property
     def id(self) -> str:
-        """A short name that follows from the answers: the same in every class that gives them."""
+        """Returns a short name that follows from the answers, the same in every class."""
         told = [self.exercise, *(_told(one) for one in self.answers.answers)]
         return hashlib.sha256(repr(told).encode()).hexdigest()[:6]
 
@@ -79,7 +79,10 @@ class AnswerCluster:
 
 
 def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster]:
-    """The groups of a class, the largest first; who answers like nobody else is a group alone."""
+    """Returns the groups of a class, the largest first.
+
+    A submission that answers like no other is a group alone.
+    """
     by_exercise: dict[str, list[AnswerCluster]] = {}
     place = {submission: number for number, submission in enumerate(wrong)}
     for submission, own in wrong.items():
@@ -217,7 +220,7 @@ def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
 def named(
     names: Sequence[NamedMistake], wrong: Mapping[str, Sequence[WrongAnswers]]
 ) -> list[tuple[str, str, Diagnosis]]:
-    """By submission and exercise, the mistake that was named of such answers."""
+    """Returns, by submission and exercise, the mistake that was named of such answers."""
     return [
         (submission, answers.exercise, one.diagnosis)
         for submission, own in wrong.items()

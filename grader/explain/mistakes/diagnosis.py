@@ -90,7 +90,7 @@ def _finding(
     named: Collection[str],
     deadline: Deadline,
 ) -> Finding | None:
-    """The mistake that explains an exercise; of several that fit, the one `named` elsewhere."""
+    """Returns the mistake that explains an exercise, or the one `named` elsewhere if several do."""
     evidence = _evidence(catalogue, observations, TELLING_CASES)
     if evidence is None:
         return None

@@ -99,7 +99,7 @@ class KnownMistakes:
         return self._kept[key]
 
     def ignored(self, _observation: Observation) -> Mapping[str, Collection[str]]:
-        """By mistake, the arguments on which an answer with that mistake does not depend."""
+        """Returns, by mistake, the arguments on which an answer with it does not depend."""
         return self.ignored_by
 
     def echoes(self, name: str, observation: Observation) -> bool:

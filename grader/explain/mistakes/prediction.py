@@ -150,7 +150,7 @@ class Catalogue(Protocol):
         """Returns the reference's answer to a call, or None if the answer is not known."""
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
-        """By mistake, the arguments on which an answer with that mistake does not depend."""
+        """Returns, by mistake, the arguments on which an answer with it does not depend."""
 
     def echoes(self, name: str, observation: Observation) -> bool:
         """Returns whether a mistake looks like another one in a call's exercise."""

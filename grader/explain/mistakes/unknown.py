@@ -25,7 +25,7 @@ _LONGEST_INPUTS = 400
 def nameless(
     catalogue: Catalogue, answers: Mapping[str, Sequence[Observation]]
 ) -> tuple[WrongAnswers, ...]:
-    """By exercise, the answers to telling calls that are known to be wrong."""
+    """Returns, by exercise, the answers to telling calls that are known to be wrong."""
     found = []
     for exercise, observations in answers.items():
         wrong = [

@@ -93,7 +93,7 @@ def dependence(
     asked: Iterable[CheckedCall],
     made: Sequence[Call],
 ) -> Dependence:
-    """Which wrong answers among those `asked` about depend on the calls that were `made` before.
+    """Returns the wrong answers among those `asked` about that depend on calls `made` before.
 
     The control comes first: the wrong calls, each in the state after the import. Where none is
     right there, nothing else is done.
@@ -173,9 +173,10 @@ def _mending(
 def _sequence(
     asked: Sequence[CheckedCall], made: Sequence[Call]
 ) -> tuple[Sequence[Call], Mapping[int, CheckedCall]]:
-    """The calls in the order in which they were made, and which of them are those asked about.
+    """Returns the calls in the order in which they were made, and the places of those asked.
 
-    Where calls are many, the first ones and the last; those asked about come once more at the end.
+    Where calls are many, only the first and the last ones are kept. The calls asked about come
+    once more at the end.
     """
     known = {_form(one.question.call): one for one in asked}
     half, left = _MOST_EARLIER // 2, _MOST_NUMBERS

@@ -165,7 +165,7 @@ class ExerciseRepair:
         return [name for name, lines in passed.items() if lines & own]
 
     def _alike(self, exercise: str, search: Search) -> set[str]:
-        """The wrong exercises that run lines that this one runs, but for those of the adapters."""
+        """Returns the wrong exercises that run the lines of this one, except lines of adapters."""
         own = {one for one in search.passed[exercise] if one[0] != self._adapters}
         return {name for name, lines in search.passed.items() if lines & own}
 

@@ -187,7 +187,7 @@ class _Function:
 
     @cached_property
     def bound(self) -> set[str]:
-        """Its parameters and variables."""
+        """Returns the parameters and variables of the function."""
         names = {one.arg for one in ast.walk(self._node) if isinstance(one, ast.arg)}
         return names | {
             one.id
@@ -255,7 +255,7 @@ def _names_in(text: str) -> list[str]:
 
 
 def disorder(text: str) -> Counter[int]:
-    """By family, how often a name stands right after one that it usually stands before."""
+    """Returns, by family, how often a name stands right after one it usually stands before."""
     count: Counter[int] = Counter()
     for part in _COMPARED.split(_TURNED.sub("", text)):
         last: dict[int, int] = {}

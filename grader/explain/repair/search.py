@@ -195,9 +195,9 @@ class Search:
     def _mending(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
     ) -> list[int]:
-        """Those of a stretch of edits, by number, with which a few calls are answered rightly.
+        """Returns those edits of a stretch, by number, that make a few calls right.
 
-        Where the seconds do not suffice, the last ones are left out.
+        Where the seconds do not suffice, the last edits are left out.
         """
         small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
         wrong = small if len(small) >= _WRONG_TRIED else self._wrong

@@ -32,7 +32,7 @@ class Orders:
         self._usual = Counter(pair for pairs in self._known.values() for _, pair in pairs)
 
     def gained(self, before: str, after: str, lines: Collection[int]) -> int:
-        """How many more pairs stand in their usual order after some lines of a file changed.
+        """Returns how many more pairs stand in their usual order after lines of a file changed.
 
         `before` is the text of one of the files.
         """
@@ -46,7 +46,7 @@ class Orders:
         return sum(_vote(usual, pair) for pair in is_now) - sum(_vote(usual, pair) for pair in was)
 
     def _pairs(self, text: str) -> Iterator[tuple[int, _Pair]]:
-        """By line, what stands side by side that has an order."""
+        """Yields, by line, the neighbours that have an order."""
         for node in _nodes(text):
             for one, other in itertools.pairwise(_listed(node)):
                 first, second = _name(one), _name(other)
@@ -204,7 +204,7 @@ class EditableSources:
         return found
 
     def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
-        """By file, the lines that were passed, and those of what they use from the top level."""
+        """Returns, by file, the lines that were passed, and those they use from the top level."""
         lines = {
             one.file: set(one.lines) for one in passed if one.file in self._files and one.lines
         }

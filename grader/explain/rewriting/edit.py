@@ -128,7 +128,7 @@ def wrap(
     *,
     loose: bool = False,
 ) -> Draft:
-    """Something is put around a node; `loose` if it needs no parentheses there."""
+    """Returns a draft that puts text around a node; `loose` if it needs no parentheses."""
     span = program.outer_span(node)
     bare = span == program.span(node)
     holds = isinstance(node, (*PRIMARY, ast.Tuple))

@@ -27,7 +27,7 @@ _WHERE = "in which block a statement stands"
 
 
 def moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
-    """Simple statements in the block around theirs, in the one before, and outside of a loop."""
+    """Yields simple statements moved in their block, to the block before, or out of a loop."""
     within = set(given)
     for node in given:
         if not isinstance(node, _SIMPLE) or not _is_alone(setting.program, node):
@@ -314,7 +314,7 @@ class _Generation:
 
 
 def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:
-    """By cost, and of one cost some of each node before the rest of any."""
+    """Returns the drafts by cost; within one cost, some of each node come before the rest."""
     seen: dict[tuple[ast.AST, float], int] = defaultdict(int)
     ranked: list[tuple[float, int, int, Draft]] = []
     for draft in drafts:

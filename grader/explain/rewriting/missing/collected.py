@@ -210,7 +210,7 @@ def copied(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
 
 
 def mentioned(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """A method that is named and not called, called with the variables that it asks for by name."""
+    """Yields a method that is named but not called, called with the variables it asks for."""
     method = node.value
     if not isinstance(method, ast.Attribute):
         return

@@ -102,7 +102,7 @@ def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 
 
 def terms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Further terms that nothing reads: the product of two tensors, two numbers, biases."""
+    """Yields further terms that nothing reads: the product of two tensors, two numbers, biases."""
     parent = setting.parent(node)
     if not isinstance(parent, (ast.Assign, ast.Return)) or parent.value is not node:
         return
@@ -209,7 +209,7 @@ def given_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
-    """The variable that an expression is made of, and the first tensor that the function has."""
+    """Returns the variable that an expression is made of, and the function's first tensor."""
     names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
     own = [name for name in names if name not in ("torch", "F", "self", "math")][:1]
     known = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
@@ -217,7 +217,7 @@ def _other_values(setting: Setting, node: ast.expr) -> list[str]:
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """An unused variable as a further argument; a parameter of the function that is called."""
+    """Yields an unused variable as a further argument, for a parameter of the function called."""
     program, name = setting.program, callee(node)
     if not name:
         return

@@ -237,7 +237,7 @@ def greatest(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def bases(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """e as the base of a power of scores."""
+    """Yields e as the base of a power of scores."""
     parent = setting.parent(node)
     if not (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)):
         return

@@ -118,7 +118,7 @@ def collected(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def _inserted(
     setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
 ) -> Iterator[Draft]:
-    """A parameter's own name between two arguments, where the latter ones stand a place too far."""
+    """Yields a parameter's own name between two arguments, the later of which stand too far."""
     program = setting.program
     texts = [program.text(one) for one in node.args]
     visible = setting.seen.visible(node)
@@ -221,7 +221,7 @@ def _is_ours(setting: Setting, node: ast.Call) -> bool:
 
 
 def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Any variable as the next argument, those that nothing reads first."""
+    """Yields any variable as the next argument, those that nothing reads first."""
     given = {setting.program.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
     known = [one for one in setting.seen.variables(node) if one.name not in given]
     known.sort(key=lambda one: (one.is_read, _rank(one.nature), -one.first))
@@ -321,7 +321,7 @@ def parts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _asking(setting: Setting, is_method: bool) -> Iterator[tuple[str, list[str]]]:
-    """Functions, or methods, and the names of what they cannot do without."""
+    """Yields functions or methods, with the names of the arguments they require."""
     signatures = setting.signatures
     own: dict[str, CallSignature] = dict(signatures.methods if is_method else signatures.functions)
     for whole, signature in own.items():

@@ -37,7 +37,7 @@ _SELECTING = ("index_select", "gather", "take", "take_along_dim")
 
 
 def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Signs, small terms and factors around numbers, and around tensors in arithmetic."""
+    """Yields signs, small terms and factors around numbers, and around tensors in arithmetic."""
     if not _is_value(setting, node) or is_axis(setting, node):
         return
     nature, parent = setting.scopes.nature(node), setting.parent(node)
@@ -240,7 +240,7 @@ def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def inputs(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A factor that is missing: what a function was given, of which it returns only a share."""
+    """Yields a missing factor: an input of a function that returns only a share of it."""
     parent = setting.parent(node)
     if not _is_returned(parent) or not isinstance(node, (ast.BinOp, ast.Name)):
         return

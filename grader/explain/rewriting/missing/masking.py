@@ -145,7 +145,7 @@ def none_by_default(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def none_instead(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """None in the place of a mask that is handed over."""
+    """Yields None in the place of a mask that is handed over."""
     given = (*node.args, *(keyword.value for keyword in node.keywords))
     parts = [part for one in given for part in (one.elts if isinstance(one, ast.Tuple) else (one,))]
     for one in parts:
@@ -211,7 +211,7 @@ _VALUES = frozenset({"v", "value", "values"})
 
 
 def chances(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Random numbers compared with a rate."""
+    """Yields random numbers compared with a rate."""
     is_compared = isinstance(setting.parent(node), ast.Compare)
     if is_compared and callee(node) in ("empty", "empty_like", "ones_like", "zeros_like"):
         subject = "random numbers that are missing"

@@ -48,7 +48,7 @@ def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """`return weights.out(x)` for `return x`, where `weights` has a method that nobody calls."""
+    """Yields `return weights.out(x)` for `return x`, where nothing calls the method `out`."""
     if not isinstance(setting.parent(node), ast.Return) or not isinstance(node, ast.Name):
         return
     scope, signatures = setting.program.scope(node), setting.signatures

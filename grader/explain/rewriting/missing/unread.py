@@ -19,7 +19,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """An attribute that nothing reads: as a term, a factor, an index, or in a value's place."""
+    """Yields an attribute that nothing reads, as a term, a factor, an index or a value."""
     if not _is_operand(setting, node) or not _is_numeric(setting, node):
         return
     program = setting.program
@@ -115,7 +115,7 @@ def steps(setting: Setting, node: ast.Assign | ast.AugAssign) -> Iterator[Draft]
 
 
 def entries(setting: Setting, node: ast.Tuple | ast.List | ast.Call) -> Iterator[Draft]:
-    """A function that nothing mentions, among others that are listed; first those near them."""
+    """Yields a function that nothing mentions, among others listed, first near those."""
     listed = node.args if isinstance(node, ast.Call) else node.elts
     known = setting.scopes.functions
     names = {one.id for one in listed if isinstance(one, ast.Name) and one.id in known}

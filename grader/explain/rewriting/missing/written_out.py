@@ -17,7 +17,7 @@ _OF_WHERE = 3
 
 
 def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """A name for a number, a flag or None: the parameter's own, or one that nothing reads."""
+    """Yields a name for a number, a flag or None: the parameter's own, or an unread one."""
     if isinstance(node.value, str) or node.value is Ellipsis:
         return
     home = setting.program.home(node)

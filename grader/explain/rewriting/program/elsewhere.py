@@ -158,7 +158,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def keys(self) -> dict[str, set[str]]:
-        """By what is looked up in, the words that it is looked up by."""
+        """Returns, by the object of look-ups, the words that it is looked up by."""
         found: dict[str, set[str]] = defaultdict(set)
         for node in ast.walk(self._program.tree):
             match node:
@@ -189,7 +189,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def handed_over(self) -> dict[str, frozenset[str]]:
-        """The functions of the file, or imported, that are handed over, and to what by name."""
+        """Returns the file's or imported functions that are handed over, and to what by name."""
         own: set[str] = set()
         for statement in self._program.tree.body:
             match statement:

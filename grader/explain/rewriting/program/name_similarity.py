@@ -43,7 +43,7 @@ def words(name: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=16384)
 def kinship(one: str, other: str) -> int:
-    """2 for names that differ in one word of a kin, 1 for those that share a word, else 0."""
+    """Returns 2 for names that differ in one word of a kin, 1 for a shared word, else 0."""
     ours, theirs = words(one), words(other)
     if len(ours) == len(theirs):
         different = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]

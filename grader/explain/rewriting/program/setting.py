@@ -38,7 +38,7 @@ class Setting:
         return self.program.parent(node)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
-        """The signature of what is called, of a variable as the function around makes it."""
+        """Returns the signature of a called function, or of a variable as its function makes it."""
         match call.func:
             case ast.Name(id=name):
                 made = self.seen.classes(self.program.scope(call)).get(name)

@@ -145,7 +145,7 @@ class Signatures:
 
     @functools.cached_property
     def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The functions that need an argument, and the names of what they need after the first."""
+        """Returns the functions that need an argument, and the names they need after the first."""
         found: dict[str, tuple[str, ...]] = {}
         for name, signature in self.functions.items():
             needed = tuple(one.name for one in signature.positional if one.default is None)

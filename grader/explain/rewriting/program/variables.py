@@ -19,7 +19,7 @@ from grader.explain.rewriting.program.value_kinds import (
 def captured(
     pattern: ast.pattern, subject: ast.expr | None, names: Mapping[str, Nature]
 ) -> Iterator[tuple[str, Nature]]:
-    """The names that a pattern binds, and what they are: the subject, or one of its elements."""
+    """Yields the names that a pattern binds, each with its nature: subject or element."""
     match pattern:
         case ast.MatchAs(pattern=inner, name=name):
             if name is not None:
@@ -72,7 +72,7 @@ class Names:
     made_of: dict[str, set[str]] = field(default_factory=dict)
 
     def kin(self, one: str, other: str) -> int:
-        """How near two variables are: 2 for siblings, and those of which kinship says so."""
+        """Returns how near two variables are: 2 for siblings, else the kinship of their names."""
         return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
 
     def ancestors(self, name: str) -> set[str]:

@@ -183,7 +183,7 @@ def keyed_entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def forgotten(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
-    """`{"k": k, "theta": theta}` for `{"k": k}`: a variable under a key that is looked up."""
+    """Yields `{"k": k, "theta": theta}` for `{"k": k}`, with a key that is looked up."""
     if not node.keys or not node.values:
         return
     keys = {one.value for one in node.keys if isinstance(one, ast.Constant)}

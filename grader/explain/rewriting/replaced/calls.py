@@ -207,7 +207,7 @@ def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Keyword arguments left out, and given."""
+    """Yields keyword arguments left out, and given."""
     name = callee(node)
     program = setting.program
     for keyword in node.keywords:

@@ -20,7 +20,7 @@ _ALIKE = 0.75
 
 
 def words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`mode="rows"` for `mode="columns"`: another word that is compared with or looked up."""
+    """Yields `mode="rows"` for `mode="columns"`: another word in comparisons or look-ups."""
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
@@ -69,7 +69,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def in_training(setting: Setting, node: ast.Compare | ast.Attribute) -> Iterator[Draft]:
-    """`not self.training or p == 0` for `p == 0`, in a dropout that never asks for its mode."""
+    """Yields `not self.training or p == 0` for `p == 0`, in a dropout that ignores its mode."""
     home = setting.program.home(node)
     if home.field != "test" or not isinstance(home.parent, ast.If):
         return

@@ -170,7 +170,7 @@ def _fits(signature: CallSignature, node: ast.Call) -> bool:
 
 
 def sibling_classes(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Another class that is derived from the same, where a class is handed over or listed."""
+    """Yields another class with the same base, where a class is handed over or listed."""
     parent = setting.parent(node)
     bases = set(setting.signatures.bases(node.id))
     is_listed = isinstance(

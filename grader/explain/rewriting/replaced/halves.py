@@ -33,7 +33,7 @@ def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def interleaved(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`stack` of pairs instead of halves that `cat` puts one after the other, of one axis."""
+    """Yields `stack` of pairs instead of `cat` of halves, of one axis."""
     if callee(node) in ("cat", "concat", "hstack") and len(node.args) == 1 and not node.keywords:
         program = setting.program
         text = f"torch.stack({program.text(node.args[0])}, dim=-1).flatten(-2)"

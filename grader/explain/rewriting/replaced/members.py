@@ -173,7 +173,7 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """The block of a loop's variable where the first one was taken: `[h * n : (h + 1) * n]`."""
+    """Yields the block of a loop's variable for the first one: `[h * n : (h + 1) * n]`."""
     subscript = setting.parent(node)
     if isinstance(subscript, ast.Tuple):
         subscript = setting.parent(subscript)

@@ -64,7 +64,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def instead_of_sizes(setting: Setting, node: ast.Call | ast.Subscript) -> Iterator[Draft]:
-    """A size that has a name, in the place of one that is asked for: `d` for `len(heads)`."""
+    """Yields a name of a size in the place of the size asked for: `d` for `len(heads)`."""
     if not _asks_for_a_size(node) or setting.scopes.nature(node) is not Nature.SIZE:
         return
     parent = setting.parent(node)
@@ -185,7 +185,7 @@ def _of_constant(name: str) -> Nature | None:
 
 
 def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
-    """For what an index is of: the other variables of the statement that have an index."""
+    """Returns the other variables of the statement that have an index."""
     parent = setting.parent(node)
     if not (isinstance(parent, ast.Subscript) and node is parent.value):
         return set()
@@ -201,7 +201,7 @@ _FEWEST = 2
 
 
 def affixes(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[Draft]:
-    """For several variables at once those of the same names, but for what is added to each."""
+    """Yields, for several variables at once, variables of the same names with another affix."""
     given = node.args if isinstance(node, ast.Call) else node.elts
     held = [one for one in given if isinstance(one, ast.Name)]
     if len(held) < _FEWEST or isinstance(getattr(node, "ctx", None), ast.Store):
@@ -256,7 +256,7 @@ Spans = dict[str, list[Span]]
 
 
 def likes(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """`x[1::2]` and `x[0::2]`, `sin` and `cos`, `self.w_q` and `self.w_k` exchanged throughout."""
+    """Yields `x[1::2]` and `x[0::2]`, `sin` and `cos`, `self.w_q` and `self.w_k` exchanged."""
     value = getattr(node, "value", None)
     if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign, ast.Expr)) or value is None:
         return

@@ -107,7 +107,7 @@ def _others(
 
 
 def _negated(bound: str) -> str:
-    """Counted from the other end."""
+    """Returns a bound counted from the other end."""
     return bound.removeprefix("-") if bound.startswith("-") else f"-{bound}"
 
 
@@ -242,7 +242,7 @@ _MIRRORED = {
 
 
 def turned(setting: Setting, node: ast.Call | ast.Attribute) -> Iterator[Draft]:
-    """`x.view(a, b)` for `x.view(b, a).transpose(0, 1)`: no transposition, sizes exchanged."""
+    """Yields `x.view(a, b)` for `x.view(b, a).transpose(0, 1)`, with sizes exchanged."""
     match node:
         case ast.Attribute(value=ast.Call() as shaped, attr=attr) if attr in _TURNED:
             pass
