@@ -1,1 +1,1 @@
-"""How wrong answers are explained: by the explainer and at home, and never by a judge."""
+"""Explains wrong answers, in the explainer and at home, and never in a judge."""

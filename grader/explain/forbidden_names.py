@@ -1,4 +1,4 @@
-"""Where the source of a submission names what its assignment forbids; nothing of it is run."""
+"""Finds forbidden names in the source of a submission, and runs none of the source."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ import torch
 
 Steps = Mapping[str, Sequence[torch.Tensor]]
 
-# What comes out in the end is a step of its own, also where a reference names none.
+# The result is a step of its own, also where a reference names none.
 RESULT = "result"
 # Rounding adds up over the steps.
 _RTOL, _ATOL = 1e-3, 1e-4
-# Whatever a mask puts in the place of minus infinity.
+# The number that a mask may put in the place of minus infinity.
 _HIDDEN = -5e3
 _MOST_PIECES = 300
 # A class computes the same numbers again and again; of those of one call so many are remembered.

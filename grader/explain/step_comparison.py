@@ -42,7 +42,7 @@ def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
     return None
 
 
-# Of one submission; what builds on a wrong exercise is wrong in the same way.
+# Exercises of one submission: those built on a wrong exercise are wrong in the same way.
 _MOST_FOLLOWED = 6
 # Steps are not known for every call.
 _MOST_LOOKED_AT = 6
@@ -180,7 +180,7 @@ def _shapes(
 
 
 def _is_merged(found: _Found, earlier: _Found) -> bool:
-    """Whether it is what came earlier with fewer axes, less like the reference: torch's doing."""
+    """Returns whether a shape is an earlier one with fewer axes, less like the reference."""
     return found[0] < earlier[0] and len(found[1]) < len(earlier[1])
 
 
@@ -194,7 +194,7 @@ def _chosen(
     plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
     for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
         steps = catalogue.steps(one) or {}
-        # Of what is nearly right, wrong steps are nearly right as well.
+        # A nearly right answer has wrong steps that are nearly right as well.
         if len(steps) > 1 and not any(is_near(one.value, form) for form in steps.get(RESULT, ())):
             return [one], steps
     return sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE], {}

@@ -20,7 +20,7 @@ from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS, STATE_D
 from grader.testing.outcome import StudentFault
 from grader.testing.two_processes import REMARK, in_two_processes
 
-# What a checker or a library raises may quote anything: it is looked at first.
+# Exceptions of a checker or a library may quote anything, and so come first.
 KINDS: tuple[ExceptionKind, ...] = (
     *ANNOTATIONS,
     *PATTERNS,

@@ -38,9 +38,9 @@ Explain = Callable[[re.Match[str], Raised], Explanation | str | None]
 
 @dataclass(frozen=True, slots=True)
 class ExceptionKind:
-    """Exceptions in whose text (`kind: message`) the pattern is found.
+    """A kind of exceptions: the pattern is found in their text (`kind: message`).
 
-    What `explain` says may be a format, filled with the groups of the match.
+    `explain` may be a format, filled with the groups of the match.
     """
 
     pattern: re.Pattern[str]

@@ -31,7 +31,7 @@ _IMPORTS = {
     **dict.fromkeys(("Optional", "Tuple", "List", "Dict", "Any"), "from typing import …"),
 }
 
-# What gives both, along an axis.
+# Functions that give both, along an axis.
 _VALUES_AND_INDICES = (
     *("max", "min", "median", "nanmedian", "mode", "sort", "topk", "kthvalue"),
     *("cummax", "cummin"),

@@ -16,7 +16,7 @@ Version = tuple[int, int]
 _TYPE_PARAMETERS = re.compile(r"^((?:async\s+)?(?:def|class)\s+\w+)\s*\[([^\]]*)\](.*)$")
 _TYPE_ALIAS = re.compile(r"^type\s+(\w+)\s*(?:\[([^\]]*)\])?\s*=(.*)$")
 _EXCEPT = re.compile(r"^except\*?\s+([\w.]+(?:\s*,\s*[\w.]+)+)\s*:")
-# What Python 2 takes, and no Python 3 with these names.
+# Code that Python 2 takes, and no Python 3 with these names.
 _PYTHON_2 = re.compile(
     r"^except\s+(?:\([\w., ]+\)|[\w.]+)\s*,\s*[a-z_]\w*\s*:|^raise\s+\w+\s*,\s*[\"'\w]"
 )
@@ -85,7 +85,7 @@ def _has_type_parameters(source: str) -> bool:
     found = _TYPE_PARAMETERS.match(source)
     if found is None or not _are_parameters(found[2]):
         return False
-    # Of a call over several lines only the first is known.
+    # Only the first line is known of a call over several lines.
     rest = found[3] if ":" in found[3] or ")" in found[3] else "():"
     is_class = "class" in found[1].split()
     body = "" if not rest.rstrip().endswith(":") else " pass"

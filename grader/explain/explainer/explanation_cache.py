@@ -89,9 +89,10 @@ def _is_source(path: Path) -> bool:
 
 
 def _form_and_code(content: bytes) -> tuple[bytes, CodeLines] | None:
-    """The syntax of a file in which lines are counted by those that hold code, and these lines.
+    """Returns the syntax of a file with lines counted by those that hold code, and these lines.
 
-    None of what is no Python here. It is read as Python reads it when it is imported.
+    Returns nothing for text that this Python cannot parse. Python reads the file here as at an
+    import.
     """
     try:
         with warnings.catch_warnings():

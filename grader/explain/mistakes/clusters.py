@@ -97,7 +97,7 @@ def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster
     # The exercises of one submission are in the assignment's order.
 
     def order(group: AnswerCluster) -> tuple[int, int, int]:
-        """The largest first; of one submission's, as the exercises come in the assignment."""
+        """Returns the sorting key: the largest first, then exercises in the assignment's order."""
         first = group.members[0]
         exercises = [one.exercise for one in wrong[first]]
         return -len(group.members), place[first], exercises.index(group.exercise)

@@ -247,9 +247,9 @@ def _explaining(
     evidence: TellingAnswers,
     observations: Iterable[Observation],
 ) -> Finding | None:
-    """The one mistake that fits, with the tests in which an answer is wrong and is the mistake's.
+    """Returns the one mistake that fits, with the tests whose wrong answer is the mistake's.
 
-    A wrong answer for which the mistake's is not known counts as well.
+    A wrong answer counts as well if the mistake's answer is not known.
     """
     if len(fitting) != 1:
         return None

@@ -210,7 +210,7 @@ def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> K
 
 
 def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
-    """Where the author did not say what comes of two mistakes together, nothing is known of it."""
+    """Returns nothing: the author did not say how two mistakes act together."""
     return {}
 
 

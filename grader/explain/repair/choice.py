@@ -9,19 +9,19 @@ from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
 
-# Of lines whose cheapest edits cost about the same, each may be the one: so is a slip and a change.
+# Each of the lines whose cheapest edits cost about the same may be at fault.
 _ABOUT_THE_SAME = 0.5
-# Of heavy ones, one more often mends by chance: a second is told sooner.
+# A heavy edit more often mends by chance: a second is told sooner.
 _HEAVY, _FAR = 1.9, 0.6
-# Of more lines that are as likely as each other, none is told.
+# If more lines are as likely as each other, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 2
-# What is as unlikely as this mends by chance as often as not.
+# An edit as unlikely as this mends by chance as often as not.
 _UNLIKELY = 2.4
-# What stops asking for a condition, and what asks for it otherwise.
+# The kinds of edit that drop a condition, and those that ask for it otherwise.
 _DROPS = "condition-dropped"
 _ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
-# What is no plain slip must make all right that it could.
+# An edit that is no plain slip must make all right that it could.
 _PLAIN = 1.3
 
 Line = tuple[str, int]

@@ -18,11 +18,11 @@ from grader.explain.repair.sources import EditableSources
 from grader.testing.outcome import Observation, Question, place_in_words
 from grader.testing.two_processes import in_two_processes
 
-# Of processor time, for what is a net only.
+# Processor time, as a net only.
 _SECONDS = 6.0
 # In one frame.
 _MOST_TOGETHER = 64
-# What comes by chance seldom comes so often.
+# Chance seldom gives the same result so often.
 _AGAIN = 7
 # Of earlier calls: what is left by the first ones or the last is met by most.
 _MOST_EARLIER = 120

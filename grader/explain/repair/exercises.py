@@ -18,9 +18,9 @@ from grader.explain.repair.sources import EditableSources
 NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
 Choices = Mapping[str, RepairedExercise | None]
 
-# Of mends of other exercises with which one is tried.
+# Mends of other exercises with which one is tried.
 _MOST_BESIDES = 2
-# Of as many exercises as an edit makes right, those that it may leave wrong.
+# The exercises that an edit may leave wrong, for each exercise that it makes right.
 _MOST_LEFT = 1 / 3
 # Where so many exercises that run the same lines were searched in vain, no other is.
 _MOST_IN_VAIN = 3
@@ -191,7 +191,7 @@ def _proved(
         yield RepairAttempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)
 
 
-# Of processor time, for making one edit.
+# Processor time for making one edit.
 _SECONDS = 2.0
 
 Changes = Mapping[str, Sequence[TextChange]]

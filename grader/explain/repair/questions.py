@@ -41,7 +41,7 @@ class CheckedCall:
 
     @property
     def size(self) -> int:
-        """The numbers that are given, and how large those are that something may be made of."""
+        """Returns the count of tensor numbers in a call, plus the sizes of its whole numbers."""
         numbers = 0
         for value in self.question.call.arguments.values():
             if isinstance(value, torch.Tensor):

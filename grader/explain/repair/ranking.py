@@ -19,7 +19,7 @@ from grader.explain.rewriting.program.name_similarity import words
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
 from grader.explain.rewriting.program.variables import asked_for_none
 
-# What is written in this order wherever nothing speaks against it.
+# Names that are written in this order wherever nothing speaks against it.
 _FAMILIES = (
     ("q", "k", "v", "o"),
     ("query", "key", "value", "output"),
@@ -37,18 +37,18 @@ _PLACES = {
 }
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"[^\W\d]\w*")
-# What a text says is no name; what stands in braces of a formatted one may be.
+# A text holds no name, but the braces of a formatted text may.
 _TEXT = re.compile(r"(?<![fF])(?:\"[^\"\n]*\"|'[^'\n]*')")
-# What is compared with itself, or subtracted from or divided by itself.
+# A value that is compared with itself, or subtracted from or divided by itself.
 _WITH_ITSELF = re.compile(r"(?<![\w.)\]])([a-z_][\w.]*) *(?:[<>]=?|[=!]=|-|//?|%) *\1(?![\w.(\[])")
-# What stands on either side of one is in no order.
+# The two sides of a comparison are in no order.
 _COMPARED = re.compile(r"[<>]=?|[=!]=")
 # As in a quarter turn, which puts what is second first, and turns its sign.
 _TURNED = re.compile(r"(?<=[(\[,])\s*-\s*[\w.]+")
 
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
-# So does the order in which they stand elsewhere.
+# The order in which names stand elsewhere weighs as well.
 _AS_USUAL, _UNUSUAL = -0.4, 0.4
 # Who exchanges queries and keys that stand in order makes up for what is wrong elsewhere.
 _KEYS_FIRST = 1.6
@@ -63,9 +63,9 @@ _TARGETS = "targets"
 _SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
 _ABBREVIATED = 3
 _LIKE_ITS_TARGET = -0.35
-# What gives a value to another variable.
+# An edit that gives a value to another variable.
 _TARGET = "target"
-# What gives a value that goes nowhere to a variable.
+# An edit that gives a value that goes nowhere to a variable.
 _GOES_NOWHERE = "result"
 # Who masks already has not forgotten to, nor who looks for the greatest to subtract it.
 _DONE_ONCE = (
@@ -79,10 +79,10 @@ _CHOOSES_BY_FLAG = 0.35
 # A factor is forgotten where a product is taken, rather than where it is handed on.
 _PRODUCT = re.compile(r"@|\b(?:matmul|einsum|bmm)\b")
 _SCALES_A_PRODUCT = -0.1
-# Of edits that cost the same, what mends in other files comes before a call in the adapters.
+# At the same cost, an edit in other files comes before a call in the adapters.
 _IN_ADAPTERS = 0.01
 _SENSELESS = 1.0
-# What could as well be done where the variable is set that is only returned here.
+# A change that fits better where the variable is set that is only returned here.
 _RETURNED = re.compile(r"\s*return \w+\s*")
 _SET_BEFORE = 0.1
 # Of lines that are as likely, one that stands there several times is less so than one of its own.

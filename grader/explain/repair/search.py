@@ -20,12 +20,12 @@ _WRONG_TRIED = 2
 # Models of larger sizes take long to be made.
 _SMALL = 1000
 _RIGHT_TRIED = 1
-# Of the proof.
+# Calls in the proof.
 _WRONG_PROVEN = 8
 _RIGHT_PROVEN = 3
 _OF_OTHERS = 2
 _RIGHT_OF_OTHERS = 3
-# What is wrong in part may become wrong in other parts.
+# An answer that is wrong in part may become wrong in other parts.
 _RIGHT_OF_WRONG_OTHERS = 12
 _MOST_RIGHT_OF_WRONG = 16
 _MOST_OF_OTHERS = 16
@@ -35,9 +35,9 @@ _PROVEN_TOGETHER = 12
 _MOST_FOUND = 12_000
 # In characters: hundreds of edits cross in the header of one frame.
 _LONGEST = 600
-# What costs more is tried where nothing else mends.
+# Edits that cost more are tried where nothing else mends.
 _LIKELY = 1.5
-# So many edits may mend; in wrong programs they are a few in a hundred.
+# The most edits that may mend; in wrong programs they are a few in a hundred.
 _FEW = 20
 _MOST_SHARE = 0.15
 
@@ -324,7 +324,7 @@ def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
 
 
 def _with_others(count: int, left: Sequence[int]) -> list[int]:
-    """The cheapest that are left, and of the others as many as it takes to tell nobody which."""
+    """Returns the cheapest edits left, with as many others as it takes to hide which."""
     chosen = set(left[:_PROVEN_TOGETHER])
     for number in range(count):
         if len(chosen) >= _PROVEN_TOGETHER:

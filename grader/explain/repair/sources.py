@@ -16,7 +16,7 @@ from grader.core.wire.trials import Passed
 from grader.explain.rewriting.program.name_similarity import kinship, words
 
 _ALIKE = 2
-# Of two places that differ from each other, neither is the usual one.
+# Neither of two places that differ from each other is the usual one.
 _ENOUGH = 2
 # A pair of words, the one that comes first before the other, and the line where they stand.
 _Pair = tuple[str, str]
@@ -111,7 +111,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _MOST_FILES = 400
 _LONGEST = 200_000
-# Of other files, in characters, for the edits of one.
+# Characters of other files, for the edits of one file.
 _MOST_READ = 400_000
 
 
@@ -146,7 +146,7 @@ class EditableSources:
             if len(files) == _MOST_FILES:
                 break
             name = path.relative_to(root).as_posix()
-            # What is nested too deeply to be parsed is out of memory, as the parser says.
+            # The parser reports source that is nested too deeply as out of memory.
             with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
                 if path.stat().st_size <= _LONGEST:
                     text = path.read_text(encoding="utf-8-sig")
@@ -160,7 +160,7 @@ class EditableSources:
 
     @functools.cached_property
     def orders(self) -> Orders:
-        """In which order they name what goes together."""
+        """Returns the orders in which the sources name things that go together."""
         return Orders(self.texts)
 
     def text(self, file: str) -> str:
@@ -264,7 +264,7 @@ def _span(node: ast.stmt) -> set[int]:
 
 
 def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
-    """The lines with the default values of functions that were passed, and classes' attributes."""
+    """Returns the lines of default values of passed functions, and of class attributes."""
     found: set[int] = set()
     for one in ast.walk(node):
         if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
@@ -278,9 +278,9 @@ def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
 
 
 def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Where a class that is derived from others begins, and those of its methods nobody passed.
+    """Returns the first lines of a derived class and of its methods that no call passed.
 
-    It may be derived from others, they may be called otherwise.
+    The class may be a base of other classes, which may call its methods under other names.
     """
     if not isinstance(node, ast.ClassDef) or not node.bases:
         return set()

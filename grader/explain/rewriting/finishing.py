@@ -29,7 +29,7 @@ class Trees:
         return found
 
     def number_after(self, statement: ast.stmt, became: Mapping[ast.AST, int]) -> int:
-        """The number of a statement after nodes in it, none within another, became other trees."""
+        """Returns a statement's number after separate nodes in it became other trees."""
         numbers = dict(became)
         above: list[ast.AST] = []
         for node in became:

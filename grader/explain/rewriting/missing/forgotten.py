@@ -192,7 +192,7 @@ def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
 
 
 def given_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`ids.expand(n)` for `torch.arange(n).expand(n)`, where `ids` is set that is a parameter."""
+    """Yields `ids.expand(n)` for `torch.arange(n).expand(n)`, where the parameter `ids` is set."""
     parent = setting.program.home(node).statement
     match parent:
         case ast.Assign(targets=[ast.Name(id=name)]) if callee(node) in ("arange", "zeros", "ones"):

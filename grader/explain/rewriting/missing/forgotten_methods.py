@@ -155,7 +155,7 @@ def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _cost_of_root(parent: ast.AST) -> float:
-    """A divisor lacks its root sooner than a variable, and one that is called a width hardly."""
+    """Returns the cost of a forgotten root: low for a divisor, high for a width."""
     match parent:
         case ast.Assign(targets=[ast.Name(id=name), *_]) if _WIDTHS & set(words(name)):
             return CHANGE

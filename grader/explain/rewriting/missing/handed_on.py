@@ -299,7 +299,7 @@ def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def parts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`Layout(config.heads, config.width)` for `Layout(1, config.size)`, as it asks for them."""
+    """Yields `Layout(config.heads, config.width)` for `Layout(1, config.size)`, by its names."""
     signature = setting.signature(node)
     if signature is None or node.keywords or not 2 <= len(node.args) <= len(signature.positional):
         return

@@ -68,7 +68,7 @@ def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 @functools.lru_cache(maxsize=8)
 def _indices(tree: ast.Module) -> dict[str, dict[str, frozenset[str]]]:
-    """By what is cut, the slices by which it is, and the names in them."""
+    """Returns, by the value that is cut, its slices and the names in them."""
     found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
     for node in ast.walk(tree):
         match node:
@@ -160,7 +160,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """A call of a function that asks for one thing more: what nothing reads, of the same nature."""
+    """Yields a call of a function that needs one thing more: an unread one of the same nature."""
     unread = [one for one in setting.seen.variables(node) if not one.is_read]
     if not unread or not _is_target(setting, node):
         return

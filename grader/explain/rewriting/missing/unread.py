@@ -258,7 +258,10 @@ def chained(setting: Setting, node: ast.Return) -> Iterator[Draft]:
 
 
 def states(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """`layer.load_state_dict(state)` before a return that calls `layer`; nothing reads `state`."""
+    """Yields `layer.load_state_dict(state)` before a return that calls `layer`.
+
+    Nothing else reads `state`.
+    """
     match node.value:
         case ast.Call(func=ast.Name(id=name)) if setting.scopes.names(node).first.get(name):
             pass

@@ -128,11 +128,10 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
-    """The words that something is compared with, looked up by, registered under, or asked for.
+    """Returns the words that code compares with, looks up by, registers under or asks for.
 
-    Those that a loop goes through may be any of these.
-
-    Those that choose what is done come before those that are merely mentioned.
+    A word that a loop goes through may be any of these. Words that choose an action come before
+    words that are merely mentioned.
     """
     choosing: dict[str, None] = {}
     known: dict[str, None] = {}

@@ -215,7 +215,7 @@ class Signatures:
 
 
 def _merged(parts: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    """By name, what all parts have."""
+    """Returns, by name, the values of all parts together."""
     found: dict[str, tuple[str, ...]] = {}
     for part in parts:
         for name, texts in part.items():

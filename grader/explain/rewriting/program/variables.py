@@ -225,7 +225,7 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
 
 
 def asked_for_none(node: ast.AST) -> ast.Name | None:
-    """The variable that is asked whether it is None: that is no use of it, but goes before one."""
+    """Returns the variable that a test compares with None, which is no use of the variable."""
     match node:
         case ast.Compare(
             left=ast.Name() as asked,

@@ -27,7 +27,7 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def by_name(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`Config(width, bias=bias)` for `Config(width, bias)`, whose second parameter is another."""
+    """Yields `Config(width, bias=bias)` for `Config(width, bias)` with another second parameter."""
     signature = setting.signature(node)
     if signature is None or any(isinstance(one, ast.Starred) for one in node.args):
         return
@@ -203,7 +203,7 @@ def forgotten(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
 
 
 def states(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """`"out.weight"` for `"proj.weight"`, as a layer is called whose weight is under no key."""
+    """Yields `"out.weight"` for `"proj.weight"`, by a layer whose weight has no key."""
     written = _OF_LAYERS.fullmatch(node.value) if isinstance(node.value, str) else None
     if written is None:
         return

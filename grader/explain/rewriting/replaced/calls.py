@@ -107,7 +107,7 @@ for _group in _SIBLINGS:
 
 
 def siblings(name: str) -> tuple[str, ...]:
-    """The functions easily called for another; for one that works in place, those that do."""
+    """Returns the functions easily called for another; in-place ones for an in-place one."""
     bare = name.removesuffix("_")
     if bare == name:
         return _OTHERS.get(name, ())

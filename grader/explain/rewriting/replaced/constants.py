@@ -75,7 +75,7 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def misspelt(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """`layer.weight` for `layer.weights`, which no module of torch has; a mode that is a method."""
+    """Yields `layer.weight` for `layer.weights`, and `layer.training` for the method `train`."""
     is_called = callee(setting.parent(node)) == node.attr
     if node.attr == "train" and not is_called and isinstance(node.ctx, ast.Load):
         base = setting.program.text(node.value)

@@ -293,7 +293,7 @@ def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
 
 
 def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """A name that stands twice in an operand, which takes a diagonal: one of them a new one."""
+    """Yields an operand with one of two equal names made new: a repeated name takes a diagonal."""
     *inputs, output = _parts(tokens)
     used = {token[0] for token in tokens}
     fresh = next(letter for letter in "zyxwuvoij" + "z" * 9 if letter not in used)

@@ -211,7 +211,7 @@ _SUBJECT = "whether rows or columns of `{}` are taken"
 
 
 def parts(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """`w[a:b].T` for `w[:, a:b]`, `w[:, a:b].T` for `w[a:b]`: right where `x @ w.T` is meant."""
+    """Yields `w[a:b].T` for `w[:, a:b]`, `w[:, a:b].T` for `w[a:b]`, if `x @ w.T` is meant."""
     if not isinstance(node.ctx, ast.Load) or not _is_matrix(setting, node.value):
         return
     program = setting.program

@@ -289,7 +289,7 @@ def signs(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[D
 
 
 def _layer(setting: Setting, node: ast.expr) -> _Layer | None:
-    """A call as something around a value; None for what is no such call, or too plain for it."""
+    """Returns a call as a layer around a value, or None if it is no such call or too plain."""
     name = callee(node)
     if not isinstance(node, ast.Call) or not name or name in _DULL:
         return None
