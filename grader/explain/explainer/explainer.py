@@ -82,7 +82,7 @@ class Explainer:
             found = self._rerun.look(test, asked)
             if found is not None:
                 seen[test.id] = found
-        # What is right when nothing was called before may be wrong now.
+        # A call that is right with no call before it may be wrong now.
         for test in self._passing(statuses, seen):
             if not deadline.passed:
                 seen[test.id] = self._rerun.look(test, asked) or seen[test.id]
@@ -129,7 +129,7 @@ class Explainer:
         named = {test: _depending(test, own, depends) for test, own in named.items()}
         words = replace(words, tests=named, wrong=self._nameless(answers, findings))
         yield words
-        # What calls compute on their way hangs on earlier ones, too, where any answer does.
+        # The steps of a call depend on earlier calls too, where any answer does.
         followed = {} if alone else self._followed(ask, answers, statuses, deadline)
         walks = tuple(
             one.walk
@@ -196,7 +196,7 @@ class Explainer:
         depends = workshop.dependence(self._mistakes, asked, made)
         wrong = self._wrong(statuses, seen, depends)
         if not depends.tests:
-            # Of these no plain answer was a control: gradients, for example.
+            # No plain answer was a control for these tests: gradients, for example.
             for one in asked:
                 if not one.right:
                     wrong.pop(one.exercise, None)
@@ -396,7 +396,7 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
         return _with(told._replace(diagnosis=None), depends.in_words(test))
     if test not in depends.concerned:
         return told
-    # What else is said of an exception is about what was left, not about this call.
+    # The rest of an exception's words is about earlier traces, not about this call.
     message = told.message if told.measurement else told.message.partition("\n")[0]
     told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
     return _with(told, depends.in_words(test))

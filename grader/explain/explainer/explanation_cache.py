@@ -18,7 +18,7 @@ from grader.core.text import plain, source_text
 from grader.core.verdict import Where
 from grader.intake.copying.open_folder import read_bounded
 
-# Of programs; a syntax tree can take a thousand times as many bytes.
+# Bytes of programs; a syntax tree can take a thousand times as many.
 _MOST_CODE = 1 << 18
 _MOST_BYTES = 16 << 20
 
@@ -126,7 +126,7 @@ def _ends(node: ast.expr | ast.stmt) -> tuple[int, int]:
 _MOST_REMEMBERED = 128
 # How what a submission printed is marked in a message.
 _PRINTED = "    | "
-# What else may name a line: a warning, a traceback that was printed.
+# Other text that may name a line: a warning, a traceback that was printed.
 _OTHER_PLACE = re.compile(r"\bline\s*\d|\.py\W{1,3}\d")
 
 
@@ -193,7 +193,7 @@ class _Moving:
         names = "|".join(re.escape(plain(name)) for name in self.old.files)
         place = re.compile(rf"(?<![\w/.])({names}), line (\d+)")
         for line in lines:
-            # Of an even number are the pieces between the places.
+            # The pieces with an even number stand between the places.
             pieces = place.split(line) if names else [line]
             _require_placeless("\0".join(pieces[::3]))
             if len(pieces) > 1 and line.startswith(_PRINTED):

@@ -29,7 +29,7 @@ from grader.testing.suite.suite import Suite, Test
 
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 
-# What a class's answers are remembered for is kept small: each is kept with its numbers.
+# The memory for a class is kept small: each answer is kept with its numbers.
 _MOST_OUTCOMES = 12
 _MOST_NUMBERS = 1 << 14
 

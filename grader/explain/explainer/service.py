@@ -85,7 +85,7 @@ class ExplainerService:
         except (CopyFailed, ForkServerLost) as problem:
             yield replace(words, missing=str(problem))
         except MemoryError:
-            # What others answered may be what fills it.
+            # The answers of other submissions may be what fills it.
             self._explainer = Explainer(self._suite, self._mistakes)
             self._retelling = ExplanationCache()
             yield replace(words, missing="it takes more memory to explain than an explainer has")
@@ -95,7 +95,7 @@ class ExplainerService:
 
     def _limits(self, job: Mapping[str, Any]) -> SessionLimits:
         settings, call_timeout = self._settings, self._suite.assignment.call_timeout
-        # Who is late is stopped, whatever the submission has left.
+        # A late worker is stopped, whatever time the submission has left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
         # Of an import that took all its time it is to be seen where it is; no other took longer.

@@ -27,7 +27,7 @@ from grader.worker.interpreter import Living
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
 _RIGHT = ""
-# Of each they hold copies in many layouts.
+# The known steps hold copies of each step in many layouts.
 _MOST_STEPS = 256
 # One rounding error may be small by luck: so many more are looked at.
 _NUDGES = 4

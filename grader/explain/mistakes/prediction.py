@@ -15,7 +15,7 @@ from grader.testing.assertions.comparison import Tolerance, all_within, toleranc
 from grader.testing.frozen_cases import SAMPLE, sample
 from grader.testing.outcome import Observation, Prediction
 
-# What rounding moves farther than this, relative to its largest number, tells nothing.
+# An answer that rounding moves farther than this, relative to its maximum, tells nothing.
 _BLURRED = 0.05
 
 
@@ -70,7 +70,7 @@ def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
 
 # Two draws of one chance stay within so many standard deviations.
 _DEVIATIONS = 8
-# So unlikely is it that nothing is dropped where something may be.
+# The chance at which nothing dropped, where something may be, is too unlikely.
 _UNLIKELY = 1e-6
 _SAME_FACTOR = 1e-3
 

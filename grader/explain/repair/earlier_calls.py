@@ -24,7 +24,7 @@ _SECONDS = 6.0
 _MOST_TOGETHER = 64
 # Chance seldom gives the same result so often.
 _AGAIN = 7
-# Of earlier calls: what is left by the first ones or the last is met by most.
+# Earlier calls: most calls meet the traces of the first ones or the last.
 _MOST_EARLIER = 120
 _MOST_NUMBERS = 1 << 20
 SAID = "This depends on earlier calls: it is right where nothing was called before."

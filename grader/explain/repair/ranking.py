@@ -50,14 +50,14 @@ _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
 # The order in which names stand elsewhere weighs as well.
 _AS_USUAL, _UNUSUAL = -0.4, 0.4
-# Who exchanges queries and keys that stand in order makes up for what is wrong elsewhere.
+# An exchange of queries and keys that stand in order makes up for a fault elsewhere.
 _KEYS_FIRST = 1.6
 _USES_WHAT_IS_UNUSED = -1.0
 _LEAVES_UNUSED = 1.0
 # A variable that is set to itself, or to another one: something is missing there.
 _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None\b)[a-z]\w*\s*")
 _MENDS_WHAT_IS_IDLE = -0.6
-# Whose values take each other's places keep their own order, whatever the edit's text says.
+# Targets whose values change places keep their own order, whatever the edit's text says.
 _TARGETS = "targets"
 # What a variable, a keyword or an entry is made of is often called like it: `"output": out_bias`.
 _SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
@@ -67,13 +67,13 @@ _LIKE_ITS_TARGET = -0.35
 _TARGET = "target"
 # An edit that gives a value that goes nowhere to a variable.
 _GOES_NOWHERE = "result"
-# Who masks already has not forgotten to, nor who looks for the greatest to subtract it.
+# A program that masks, or looks for the greatest to subtract it, has not forgotten to.
 _DONE_ONCE = (
     frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"}),
     frozenset({"max", "amax", "maximum"}),
 )
 _DONE_TWICE = 0.6
-# What is either so or not is asked about, or handed on, more often than it chooses a value.
+# A flag is asked about, or handed on, more often than it chooses a value.
 _ASKED = re.compile(r"\s*(if|elif|while)\b")
 _CHOOSES_BY_FLAG = 0.35
 # A factor is forgotten where a product is taken, rather than where it is handed on.
@@ -85,12 +85,12 @@ _SENSELESS = 1.0
 # A change that fits better where the variable is set that is only returned here.
 _RETURNED = re.compile(r"\s*return \w+\s*")
 _SET_BEFORE = 0.1
-# Of lines that are as likely, one that stands there several times is less so than one of its own.
+# Among equally likely lines, a line that stands several times is less likely.
 _WITH_TWINS = 0.1
-# So is a line that gives several variables, one after another, the same value.
+# A line that gives several variables in turn the same value is less likely as well.
 _WITH_LIKES = 0.35
 _FORGOTTEN = "forgotten"
-# Whose parameters the assignment names, used or not.
+# Functions whose parameters the assignment names, used or not.
 _ADAPTER = "run_"
 
 

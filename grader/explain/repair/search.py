@@ -30,7 +30,7 @@ _RIGHT_OF_WRONG_OTHERS = 12
 _MOST_RIGHT_OF_WRONG = 16
 _MOST_OF_OTHERS = 16
 _MOST_RIGHT = 40
-# So many go on to the proof, whoever they are: a worker cannot tell which of them were right.
+# The number of edits in the proof: a worker cannot tell which of them were right.
 _PROVEN_TOGETHER = 12
 _MOST_FOUND = 12_000
 # In characters: hundreds of edits cross in the header of one frame.

@@ -21,11 +21,11 @@ from grader.explain.rewriting.replaced.statements import (
 
 _MORE = 0.5
 _MOST_PLACES = 6
-# Of two changes that are one slip, and of those in two statements.
+# Costs of two changes that are one slip, and of two changes in two statements.
 _PAIR, _APART = 1.2, 1.35
 _MOST_PAIRS = 4
 _MOST_TURNED = 30
-# What is added at one place of a statement may belong to another of the same.
+# An addition at one place of a statement may belong to another place of it.
 _WITHIN = ("sign", "operator", "comparison", "constant")
 _SIGNS = ("sign", "sign-dropped", "inverse")
 

@@ -226,7 +226,7 @@ def returned(
 
 _FEWEST = 120
 _MOST_OF_A_LINE = 320
-# What a program may cost that was written to cost much.
+# The most edits for a program that was written to cost much.
 _MOST = 12_000
 
 

@@ -16,7 +16,7 @@ from grader.explain.rewriting.program.setting import (
 )
 from grader.explain.rewriting.program.value_kinds import Nature
 
-# What stands before and after, and whether it only scales.
+# The text before, the text after, and whether the factor only scales.
 _FACTORS = (
     ("2 * ", "", True),
     ("", " / 2", True),
@@ -67,7 +67,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield _around(setting, node, before, after, "factor", SLIP + 0.25, subject)
                 continue
             likely = before == "1 - " and nature is Nature.NUMBER
-            # Who hands over a rate means that one: the other share is taken where it is used.
+            # A rate that is handed over is meant as it is: its user takes the other share.
             likely_cost = CHANGE + 0.35 if isinstance(parent, ast.Call) else CHANGE
             cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _around(setting, node, before, after, "factor", cost, subject)

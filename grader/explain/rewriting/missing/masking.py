@@ -21,7 +21,7 @@ _INFINITY = 'float("-inf")'
 # An annotation with None tells of a default that is.
 _SAID_TO_BE_NONE = 0.7
 _MOST_TENSORS = 2
-# What is hidden by less than this is seen all the same.
+# An entry that is hidden by less than this is seen all the same.
 _LOW = 1e4
 _CONVERSIONS = {"to", "float", "int", "double", "type_as"}
 

@@ -30,7 +30,7 @@ _KIN = (
     ("start", "end", "stop"),
     ("model", "k", "v", "head", "heads", "in", "out", "ff"),
 )
-# Of so many letters, as in `xr` and `yr`, one often stands for what another word would say.
+# In a word this short, as in `xr` and `yr`, one letter often stands for another word.
 _SHORT = 2
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 

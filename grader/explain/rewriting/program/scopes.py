@@ -27,7 +27,7 @@ from grader.explain.rewriting.program.variables import (
 
 # More functions than anyone writes in one file are looked at by nobody.
 _MOST_FUNCTIONS = 100
-# What is called so is not to be read.
+# The name of a variable that is not to be read.
 _NOBODY = "_"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

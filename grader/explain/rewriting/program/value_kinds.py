@@ -56,7 +56,7 @@ _BY_NAME = (
     (Nature.OTHER, re.compile(r"^(device|dtype|self|cls|name|rope|layers?)$")),
 )
 AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
-# What a parameter of one letter usually counts: heads, tokens, features, a batch.
+# Parameters that usually count something: heads, tokens, features, a batch.
 _COUNTS = ("n", "h", "d", "b", "t", "n_head", "n_heads")
 _SIZES = {"size", "numel", "dim", "ndim", "len", "int", "floor", "ceil", "sum_int"}
 _NUMBERS = {"float", "sqrt", "log", "exp", "pow", "item"}

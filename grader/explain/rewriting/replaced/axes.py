@@ -172,7 +172,7 @@ def transposed(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a transposition where one may be missing."""
     parent = setting.parent(node)
     nature = setting.scopes.nature(node)
-    # Whatever it is called, what stands beside an `@` is a tensor.
+    # The operand of an `@` is a tensor, whatever its name.
     multiplied = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return

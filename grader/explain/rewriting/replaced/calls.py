@@ -117,7 +117,7 @@ def siblings(name: str) -> tuple[str, ...]:
 
 _REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
 _WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
-# What goes along the first axis, or along all of them, unless it is told another.
+# Functions that go along the first axis, or along all axes, unless told another.
 _ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
 _KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
 # Adapters call each other; nothing else calls them.

@@ -172,7 +172,7 @@ def _without(program: Program, node: ast.List | ast.Tuple, place: int) -> Replac
     return Replacement(own.start, program.outer_span(node.elts[1]).start, "")
 
 
-# What a change costs, the new pattern, and what the same change in another pattern shares with it.
+# The cost, the new pattern, and the key that the same change in another pattern shares.
 _Change = tuple[float, str, Hashable]
 _CALLS = {"einsum", "rearrange", "reduce", "repeat", "pack", "unpack", "parse_shape"}
 _MOST_PATTERNS = 60

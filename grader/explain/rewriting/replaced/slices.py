@@ -122,7 +122,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     is_size = given is not None and callee(given[0]).startswith(("rand", "zeros", "ones", "empty"))
     if not is_shape or is_size:
         alike = ("index", program.text(node.slice))
-        # What reverses takes nothing away: without it all else is as it was.
+        # A reversal takes nothing away: without it all else is as it was.
         cost = SLIP if program.text(node.slice) == "::-1" else CHANGE
         yield keep(program, node, node.value, "index-dropped", cost, subject, alike)
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
