@@ -396,7 +396,7 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
         return _with(told._replace(diagnosis=None), depends.in_words(test))
     if test not in depends.concerned:
         return told
-    # The rest of an exception's words is about earlier traces, not about this call.
+    # The rest of an exception's words is about the state that earlier calls left.
     message = told.message if told.measurement else told.message.partition("\n")[0]
     told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
     return _with(told, depends.in_words(test))

@@ -98,7 +98,7 @@ class ExplainerService:
         # A late worker is stopped, whatever time the submission has left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
-        # Of an import that took all its time it is to be seen where it is; no other took longer.
+        # An import that took all its time must show its line; no other call took longer.
         is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE
         own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20

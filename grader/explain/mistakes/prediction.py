@@ -70,7 +70,7 @@ def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
 
 # Two draws of one chance stay within so many standard deviations.
 _DEVIATIONS = 8
-# The chance at which nothing dropped, where something may be, is too unlikely.
+# A chance below this that nothing drops, where something may, is too small.
 _UNLIKELY = 1e-6
 _SAME_FACTOR = 1e-3
 

@@ -24,7 +24,7 @@ _SECONDS = 6.0
 _MOST_TOGETHER = 64
 # Chance seldom gives the same result so often.
 _AGAIN = 7
-# Earlier calls: most calls meet the traces of the first ones or the last.
+# Earlier calls: most calls meet the state that the first ones or the last leave.
 _MOST_EARLIER = 120
 _MOST_NUMBERS = 1 << 20
 SAID = "This depends on earlier calls: it is right where nothing was called before."

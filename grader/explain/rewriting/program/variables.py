@@ -46,7 +46,7 @@ def captured(
 
 # More names than anyone writes in one scope are looked at by nobody.
 _MOST_NAMES = 100
-# Functions by which torch makes tensors of sizes, and the most sizes they take.
+# Functions by which torch makes tensors from sizes, and the most sizes they take.
 _MAKERS = {
     **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), 9),
     **{"arange": 3, "eye": 2, "full": 0, "linspace": 0, "tensor": 0},
