@@ -185,6 +185,7 @@ def test_a_submission_cannot_read_the_tests_and_solutions(container):
     assert "return 2 * x" not in json.dumps(found)
 
 
+@pytest.mark.slow
 def test_no_submission_at_all_is_said(container):
     """The folder is there and empty: students upload odd things."""
     found = container.graded()

@@ -134,6 +134,7 @@ def test_an_import_that_fails_says_what_and_where(mine, pytest_in):
     assert "importlib" not in printed
 
 
+@pytest.mark.slow
 def test_home_and_class_give_the_same_verdicts(mine, grader, pytest_in):
     """A pass at home is a pass in class, test by test, for code that is right only in part."""
     shutil.copytree(ROOT / "examples" / "class" / "hugo-martin", mine, dirs_exist_ok=True)

@@ -157,6 +157,7 @@ def test_positions_ignored_by_attention_alone_are_its_own_mistake(diagnosed):
     }
 
 
+@pytest.mark.slow
 def test_a_transposed_output_projection_is_another_mistake_than_transposed_inputs(diagnosed):
     """Who mends one of them has not mended the other."""
     found = diagnosed(

@@ -175,13 +175,17 @@ def a_test_is_dropped(course: Course) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("change", "run"),
-    [
-        (doubles_in_another_way, {"test_doubles"}),
-        (a_test_is_added, {"test_counts_one"}),
-        (a_test_is_dropped, set()),
-        (counting_is_worth_more, set()),
-        (counting_is_dropped, set()),
-    ],
+    rest_slow(
+        [
+            (doubles_in_another_way, {"test_doubles"}),
+            (a_test_is_added, {"test_counts_one"}),
+            (a_test_is_dropped, set()),
+            (counting_is_worth_more, set()),
+            (counting_is_dropped, set()),
+        ],
+        3,
+        rows=True,
+    ),
 )
 def test_only_the_test_that_changed_is_run_again(
     course: Course, tmp_path: Path, change: Callable[[Course], None], run: set[str]

@@ -181,6 +181,7 @@ def test_nothing_is_left_of_a_batch(batch):
     assert not running.lowered
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_coordinator_that_was_killed(batch):
     """`kill -9` of the command, by which nobody is told anything."""
     running = batch(60)
@@ -202,6 +203,7 @@ def test_nothing_is_left_of_a_judge_that_was_killed(batch):
     assert not running.lowered
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_fork_server_that_was_killed(batch):
     """Workers die with it, whatever they asked for; the batch goes on with another one."""
     running = batch(4)

@@ -82,6 +82,7 @@ def test_what_calls_itself_for_ever_is_told_as_an_exception(at_home):
     assert f"RecursionError: maximum recursion depth exceeded ({LINE}5)" in at_home(DEEP)
 
 
+@pytest.mark.slow
 def test_a_function_that_hung_is_given_less_the_next_time(at_home):
     """So that nobody waits for every test of it; a loop of several lines is told at one of them."""
     (at_home.folder / "tests/public/test_more.py").write_text(

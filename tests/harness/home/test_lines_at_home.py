@@ -222,6 +222,7 @@ def test_one_test_is_enough(at_home):
     assert told_at(VALUE) in at_home(VALUE, "--locate", test)
 
 
+@pytest.mark.slow
 def test_with_several_processes_the_same_is_told(at_home):
     """pytest-xdist is a student's own choice."""
     alone, among_several = (
@@ -236,6 +237,7 @@ def test_a_loop_that_an_edit_makes_endless_is_ended(at_home):
     assert told_at(ENDLESS) in at_home(ENDLESS, "--locate")
 
 
+@pytest.mark.slow
 def test_what_is_not_tried_is_said_with_what_tries_all(at_home):
     """A run is kept short, unless it is asked for more."""
     assert "`pytest --locate`" in at_home(HOPELESS)

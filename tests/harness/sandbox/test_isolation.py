@@ -58,6 +58,7 @@ def test_what_is_not_promised_is_no_failure(examination):
     assert {attempt.promised for attempt in own} == {"files" in held}
 
 
+@pytest.mark.slow
 def test_the_doctor_prints_a_table_of_layers_and_attempts(grader, examination):
     """Its exit code says whether strangers' code may be graded here."""
     done = grader("doctor")

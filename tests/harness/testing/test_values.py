@@ -206,7 +206,7 @@ def test_right_in_another_style_is_right(grades, name):
 
 
 @pytest.mark.parametrize(
-    "name", rest_slow([name for name in OTHERS if name.startswith("wrong")], 6)
+    "name", rest_slow([name for name in OTHERS if name.startswith("wrong")], 12)
 )
 def test_a_wrong_value_is_told_by_its_place(grades, name):
     """Its own exercise fails, no other, and nobody else is blamed."""
