@@ -223,7 +223,7 @@ class _Standing:
         return replace(task, kept=stand, carried=earlier.carried, wrong=wrong)
 
     def _test(self, test: str) -> str:
-        """What stands for a test among the hashes."""
+        """Returns the key of a test among the hashes: its name, or `SHARED`."""
         name = without_parameters(test)
         return name if name in self._settings.test_hashes else SHARED
 

@@ -184,7 +184,7 @@ class Coordinator:
         return self._done([explained] * len(questions))
 
     def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
-        """What comes of all the work, in the order in which it is done."""
+        """Yields the result of each piece of work, in the order in which they are done."""
         done: queue.SimpleQueue[Arrived | Exception] = queue.SimpleQueue()
 
         def told(one: Callable[[JobClient], Arrived]) -> Work:

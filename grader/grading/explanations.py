@@ -55,7 +55,7 @@ def answered(pool: JobPool, store: Store, asked: Iterable[ExplanationTask]) -> I
 
 
 def _content(grade: Grade) -> bytes:
-    """What the words for a grade follow from."""
+    """Returns a hash of all that the words for a grade follow from."""
     verdicts = [(test.id, test.status, test.message) for test in grade.tests]
     return _digest([grade.submission_hash, grade.status, grade.message, verdicts])
 

@@ -222,15 +222,18 @@ def without_parameters(test: str) -> str:
 def suite_hash(
     assignment: Assignment, hashes: Mapping[str, str], exercises: Collection[str] = ()
 ) -> str:
-    """What all grades of a batch depend on in common, from the hashes of the tests."""
+    """Returns a hash of all that the grades of a batch depend on in common, from the tests'
+    hashes.
+    """
     points = [item for item in assignment.points.items() if not exercises or item[0] in exercises]
     return hashlib.sha256(json.dumps([[*hashes.items()], points]).encode()).hexdigest()
 
 
 def grade_key(settings: Settings, submission_hash: str, suite: str | None = None) -> str:
-    """What the grade of a submission depends on, in one hash; with another `suite`, if given.
+    """Returns a hash of all that the grade of a submission depends on; with another `suite`, if
+    given.
 
-    Where the assignment's folder lies changes no grade.
+    The folder of the assignment is no part of the hash: where it lies changes no grade.
     """
     limits = [settings.timeout, settings.memory_mb]
     options = [settings.seed, settings.adapters, *limits, settings.device]
@@ -251,7 +254,9 @@ def _files_of_tests(assignment: Assignment, files: Sequence[Path]) -> Mapping[Pa
 
 
 def _frozen_beside(module: Path) -> Path:
-    """What students hold of a module's tests, which no verdict of a judge depends on."""
+    """Returns the file of fixtures that students have for a module; no verdict of a judge depends
+    on it.
+    """
     return module.parent / "fixtures" / f"{module.stem}.safetensors"
 
 

@@ -40,9 +40,9 @@ SEEDS = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a grade depends on beside the submission and the assignment.
+    """The options that a grade depends on, beside the submission and the assignment.
 
-    The fields are those of `Settings`; without a `seed`, one is drawn.
+    The fields are those of `Settings`. If `seed` is None, a seed is drawn.
     """
 
     seed: int | None = None

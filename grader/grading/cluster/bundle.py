@@ -1,4 +1,6 @@
-"""What travels to other machines: the assignment, submissions, and what comes back."""
+"""The data that travels to other machines and back: the assignment, the submissions and the
+replies.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _LARGEST_REPLY = 64 << 20
 
 
 class BadReply(Exception):
-    """What came back is not what a station sends."""
+    """The reply of a remote worker cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class RemoteRequest:
 
     @classmethod
     def of(cls, wish: Task | ExplanationTask, parcel: SubmissionPackage) -> RemoteRequest:
-        """The errand for a wish."""
+        """Returns the request for a wish."""
         if isinstance(wish, ExplanationTask):
             return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
         kept = [verdict.as_whole_json() for verdict in wish.kept]
@@ -60,7 +62,7 @@ class RemoteRequest:
         return cls(wish.entry.name, wanted, parcel)
 
     def wish_for(self, entry: Entry) -> Task | ExplanationTask:
-        """What is wanted, of the submission where it was unpacked."""
+        """Returns the wish, for the submission where it was unpacked."""
         if "grade" in self.wish:
             grade = Grade.from_json(self.wish["grade"])
             return ExplanationTask(entry, lambda: grade)
@@ -70,14 +72,14 @@ class RemoteRequest:
         return Task(entry, 0, self.wish["submission_hash"], "", kept, carried, late_import=late)
 
     def packed(self) -> tuple[bytes, bytes]:
-        """The errand as JSON, and the bytes of its parcel."""
+        """Returns the request as JSON, and the bytes of its parcel."""
         parcel = dataclasses.asdict(dataclasses.replace(self.parcel, content=b""))
         row = {"name": self.name, "wish": self.wish, "parcel": parcel | {"content": None}}
         return json.dumps(row).encode(), self.parcel.content
 
     @classmethod
     def unpacked(cls, row: bytes, content: bytes) -> RemoteRequest:
-        """The errand that `packed` wrote."""
+        """Returns the request that `packed` wrote."""
         fields = json.loads(row)
         left_out = tuple(fields["parcel"]["left_out"])
         parcel = SubmissionPackage(**fields["parcel"] | {"content": content, "left_out": left_out})
@@ -85,17 +87,16 @@ class RemoteRequest:
 
 
 def packed_reply(reply: Mapping[str, Any]) -> bytes:
-    """A reply as compressed JSON."""
+    """Returns a reply as compressed JSON."""
     return zlib.compress(json.dumps(reply).encode(), 1)
 
 
 def result_in(
     reply: Mapping[str, Any], wish: Task | ExplanationTask
 ) -> GradedTask | Explained | None:
-    """What a reply holds of a wish; None in one that says why there is nothing.
+    """Returns the grade or the words that a reply holds for a wish; None if the reply says why not.
 
-    Raises:
-        BadReply: if it is neither.
+    Raises: BadReply: if it is neither.
     """
     if "stopped" in reply or "failed" in reply:
         return None
@@ -181,7 +182,9 @@ def unpacked_assignment(luggage: bytes, folder: Path, settings: Settings) -> Set
 
 
 def versions(settings: Settings) -> dict[str, str]:
-    """What grades depend on and every machine has for itself, in a stable order."""
+    """Returns the versions that grades depend on and each machine has for itself, in a stable
+    order.
+    """
     return {
         "grader": grader.__version__,
         "torch": version("torch"),
@@ -191,7 +194,9 @@ def versions(settings: Settings) -> dict[str, str]:
 
 
 def difference(there: Mapping[str, str], here: Mapping[str, str]) -> str:
-    """In words, what of another machine differs from this one; empty if nothing does."""
+    """Says in words how another machine's versions differ from those here; empty if they are
+    equal.
+    """
     named = [
         f"{what} {there.get(what, 'unknown')} and not {here[what]}"
         for what in here

@@ -95,7 +95,7 @@ class _Left:
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """What a Dask worker said when it was asked to open a station."""
+    """The answer of a Dask worker that was asked to open a station."""
 
     address: str
     answer: object
@@ -103,7 +103,7 @@ class _Answered:
 
 @dataclass(frozen=True, slots=True)
 class _Arrived:
-    """What came of a flight: a reply, or what Dask raised."""
+    """The end of a flight: a reply, or the exception that Dask raised."""
 
     flight: _Flight
     reply: object

@@ -59,7 +59,7 @@ class JobClient:
 
     @classmethod
     def several(cls, settings: Settings, count: int, submissions: int) -> list[JobClient]:
-        """So many jobs, which are started now, of one collection of tests."""
+        """Returns `count` jobs that share one collection of tests, and starts them now."""
         clients = [cls(settings, submissions) for _ in range(count)]
         processes = start_jobs(cls.command, count)
         for client, process in zip(clients, processes, strict=True):
@@ -264,7 +264,9 @@ class JobClient:
 
 
 def _remarks(grade: Grade) -> dict[str, str]:
-    """What a judge added to what it says of tests that were not passed, by test."""
+    """Returns, by test, the lines that a judge added to the message of a test that was not
+    passed.
+    """
     parts = {
         test.id: test.message.partition("\n")[2]
         for test in grade.tests

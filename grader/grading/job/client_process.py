@@ -95,10 +95,10 @@ class JobProcess:
 
 
 def start_jobs(command: Sequence[str], count: int) -> list[JobProcess]:
-    """So many jobs of one collection of tests.
+    """Starts `count` jobs that share one collection of tests.
 
-    `command` listens to its stdin and answers at its stdout for the first of them, and is given
-    pairs of descriptors as arguments for the others. The system ends them all with this thread.
+    `command` is the command of the first job, which uses its stdin and stdout. Its arguments are
+    the pairs of descriptors of the other jobs. The system ends all of them with this thread.
     """
     orders, answers = [os.pipe() for _ in range(count)], [os.pipe() for _ in range(count)]
     theirs = [(order[0], answer[1]) for order, answer in zip(orders, answers, strict=True)]

@@ -1,8 +1,8 @@
-"""What a job and its coordinator say to each other: the job's role, and grades.
+"""The messages between a job and its coordinator: the job's role, and grades in a short form.
 
-In a class nearly all verdicts are those of an earlier submission but for their durations. Both ends
-number the verdicts in the order in which they are first said. How many are known is said with each
-grade; where that is none, both begin anew.
+In a class nearly all verdicts repeat those of an earlier submission, except for the durations. Both
+ends number the verdicts in the order in which they are first said. Each grade says how many
+verdicts are known. If none are known, both ends begin anew.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from grader.core.verdict import Grade, Verdict
 
 
 class Role(enum.StrEnum):
-    """Who answers the lines that a job is sent."""
+    """The role of the process that answers a job's lines: judge or explainer."""
 
     JUDGE = "judge"
     EXPLAINER = "explainer"

@@ -45,12 +45,12 @@ class LineChannel:
         self._answering = os.fdopen(answering, "w", encoding="utf-8")
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """What comes in, until the coordinator hangs up."""
+        """Yields each line that comes in, until the coordinator hangs up."""
         while (line := self.next()) is not None:
             yield line
 
     def next(self) -> dict[str, Any] | None:
-        """What comes in next; None if the coordinator has hung up."""
+        """Returns the next line that comes in; None if the coordinator has hung up."""
         line = self._listening.readline()
         return json.loads(line) if line else None
 
@@ -83,7 +83,7 @@ _ALLOCATED = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What all jobs have from the process that they were forked from."""
+    """The data that all jobs have from the process that they were forked from."""
 
     settings: Settings
     suite: Suite
@@ -188,7 +188,7 @@ class Job:
             self._lines.say({"explained": None})
 
     def _submissions(self) -> Iterator[dict[str, Any]]:
-        """What comes in, until it is time to leave."""
+        """Yields each submission that comes in, until the coordinator says to leave."""
         for job in self._lines:
             if job == {"leave": True}:
                 return

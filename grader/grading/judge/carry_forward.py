@@ -48,7 +48,9 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class EarlierVerdicts:
-    """What stands of an earlier grade: verdicts, by test, and what came back in it."""
+    """The parts of an earlier grade that stand: verdicts, by test, and the points that came
+    back.
+    """
 
     kept: Mapping[str, Verdict]
     carried: tuple[Carried, ...]
@@ -165,9 +167,10 @@ class CarryForward:
         return any(self._fitting(below, ways_below))
 
     def _built_on(self, mistake: str, exercise: str, below: str) -> CarriedPoints | None:
-        """What accounts for an exercise if the one below shows the mistake.
+        """Returns the way that accounts for an exercise if the one below shows the mistake.
 
-        Where both know as many ways of making it, they are the same ones in the same order.
+        If both exercises know as many ways of making the mistake, the ways are the same, in the
+        same order.
         """
         ways_below = self._ways(mistake, below)
         seen = {account.way.number for account in self._fitting(below, ways_below)}
@@ -191,9 +194,10 @@ class CarryForward:
                 yield account
 
     def _account(self, verdicts: Sequence[Verdict], way: Way) -> CarriedPoints | None:
-        """What accounts for all telling answers of an exercise; None if something contradicts it.
+        """Returns the way's account of all telling answers of an exercise; None if an answer
+        contradicts it.
 
-        Tests that failed are looked at first: they rule out most ways at once.
+        The failed tests come first, because they rule out most ways at once.
         """
         failed = [one for one in verdicts if one.status is Status.FAILED]
         telling = [one for one in failed if one.aspect in _TELLING]
@@ -226,9 +230,10 @@ def carried_points(
     costs: Mapping[str, float],
     percent: float,
 ) -> tuple[Carried, ...]:
-    """What each exercise gets back: `percent` of what its tests would earn, were the mistake right.
+    """Returns the points that each exercise gets back: `percent` of those that the mistake cost
+    there.
 
-    `verdicts` are the final ones; what the rules take off is taken off of that as well.
+    `verdicts` are the final ones. The rules reduce the points that come back as well.
     """
     carried = []
     for exercise, paid in found.items():

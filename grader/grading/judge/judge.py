@@ -147,7 +147,7 @@ class Judge:
         return self._interview.ask(call)
 
     def _case(self, test_id: str) -> Case:
-        """What a test draws and expects: the same for every submission."""
+        """Returns the inputs and expected values of a test: the same for every submission."""
         if test_id not in self._cases:
             self._cases[test_id] = fresh_case(self._seed, test_id)
         return self._cases[test_id]

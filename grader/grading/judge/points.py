@@ -1,4 +1,6 @@
-"""What reduces the points of a test: wrong values of its exercise, and forbidden functions."""
+"""The rules that reduce the points of a test: wrong values of its exercise, and forbidden
+functions.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ def applied(
 
 
 def _lessened(tests: Sequence[Verdict], places: Sequence[int], cost: float) -> list[float]:
-    """What these tests earn after `cost` percent of their sum, in hundredths, are taken off."""
+    """Returns the points of these tests after `cost` percent of their sum is taken off."""
     earned = [hundredths(tests[place].score) for place in places]
     left = hundredths(points_of(sum(earned)) * (100 - cost) / 100)
     return [points_of(part) for part in shared_out(left, earned)] if earned else []

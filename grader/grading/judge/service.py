@@ -43,7 +43,7 @@ Say = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class SubmissionOutcome:
-    """What became of one submission."""
+    """The outcome of judging one submission."""
 
     status: GradeStatus
     message: str | None
@@ -127,10 +127,10 @@ class JudgeService:
         )
 
     def _examined(self, entry: Entry, earlier: EarlierVerdicts, follow: bool) -> SubmissionOutcome:
-        """What becomes of a submission that is asked for all that no verdict is kept of.
+        """Returns the outcome of a submission, asking it only for tests without a kept verdict.
 
-        This is the one border around all that is derived from a submission: what goes wrong inside
-        is the submission's doing, unless it is the machine's.
+        This function is the one border around all that is derived from a submission. An error
+        inside it is the submission's doing, unless the machine caused the error.
         """
         try:
             with self._seats.taken(entry, self._limits) as seat:
@@ -225,7 +225,7 @@ class JudgeService:
 
 
 def _cell_note(raised: Raised) -> str:
-    """What a cell raised, its place included, as a sentence for the instructor."""
+    """Says in a sentence for the instructor what a cell raised, and where."""
     what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
     last = raised.frames[-1] if raised.frames else None
     place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
@@ -233,11 +233,13 @@ def _cell_note(raised: Raised) -> str:
 
 
 def _skip_notes(not_run: Sequence[str]) -> tuple[str, ...]:
-    """What of a notebook was not run, as a sentence for the instructor."""
+    """Says in a sentence for the instructor which parts of a notebook were not run."""
     return (f"Not run while it is graded: {plain(', '.join(not_run))}.",) if not_run else ()
 
 
 def _spare_the_collector() -> None:
-    """What is there stays: tests, references, cases. Looking for garbage in it costs a tenth."""
+    """Exempts tests, references and cases from garbage collection, which costs a tenth of the
+    time.
+    """
     gc.collect()
     gc.freeze()
