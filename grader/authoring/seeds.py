@@ -33,7 +33,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What came of a subject under one seed: the points, and the tests that it failed."""
+    """A subject's result under one seed: the points, and the tests that it failed."""
 
     score: float
     failed: tuple[str, ...]
@@ -41,7 +41,7 @@ class SeedResult:
 
 @dataclass(frozen=True, slots=True)
 class Steadiness:
-    """What came of each subject, seed by seed; `problems` are tasks that were not done."""
+    """Each subject's results, seed by seed; `problems` are tasks that were not done."""
 
     came: tuple[tuple[Subject, tuple[SeedResult, ...]], ...]
     seeds: int
@@ -173,7 +173,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
 
 
 def _subjects(references: Mapping[str, Callable[..., object]]) -> Iterator[Subject]:
-    """Whatever is right or wrong on purpose, exercise by exercise."""
+    """Yields the functions that are right or wrong on purpose, exercise by exercise."""
     for exercise in references:
         yield Subject("the reference", exercise, True, references)
     for variant in listed_in("solutions.variants", "VARIANTS"):

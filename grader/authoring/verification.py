@@ -59,13 +59,14 @@ class MistakeTrial:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What the tests make of right and of wrong functions.
+    """The tests' verdicts on right and on wrong functions.
 
-    `unjust` are the tests that a reference fails, and why, `narrow` those that a right variant of
-    this name fails, `idle` those that no wrong function fails, `remembered` those of `values` that
-    are passed by the answers to the calls of another draw. `apart` are pairs of an exercise and one
-    that it is said to build on, of which no mistake is known that can be made in both. `unlike` are
-    mistakes that were seen in a class, with the exercises in which no variant answers as it did.
+    `unjust` are the tests that a reference fails, with the reason. `narrow` are the tests that a
+    right variant fails, with its name. `idle` are the tests that no wrong function fails.
+    `remembered` are the tests of `values` that pass with the answers to another draw's calls.
+    `apart` are pairs of an exercise and one that it claims to build on, without a known mistake
+    that both share. `unlike` are mistakes that a class made, with the exercises in which no variant
+    answers as the class did.
     """
 
     unjust: tuple[str, ...]
@@ -120,7 +121,7 @@ class Functions:
         self._calls: dict[str, DirectCalls] = {}
 
     def ask(self, call: Call) -> Answer:
-        """What the function of the call's exercise answers."""
+        """Returns the answer of the function that belongs to the call's exercise."""
         exercise = call.exercise or call.adapter
         if exercise not in self._calls:
             module = ModuleType("adapters")
@@ -144,7 +145,7 @@ class Remembering:
         self.together: set[str] = set()
 
     def ask(self, call: Call) -> Answer:
-        """What the functions answer."""
+        """Returns the functions' answer, and remembers it."""
         others = {step.name for step in (*call.before, *call.then) if step.doing is Doing.ASK}
         if others:
             self.together |= {call.adapter, *others}
@@ -168,7 +169,7 @@ class Remembered:
 
 
 def _asked(call: Call) -> bytes:
-    """What a call asks for, in whatever draw."""
+    """Returns the content of a call without its seed and frame, as bytes."""
     return encode_call(replace(call, seed=0, frame=None))
 
 
@@ -238,7 +239,7 @@ def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
 
 
 def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
-    """What was seen in classes and is not yet what a variant answers, by mistake and exercise."""
+    """Yields each mistake seen in a class, and its exercise, if no variant answers in that way."""
     known = {one.id: one.variants for one in listed_in("solutions.mistakes", "MISTAKES")}
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
@@ -291,7 +292,7 @@ def wrong_functions() -> dict[str, list[Wrong]]:
 
 
 def listed_in(module: str, name: str) -> Sequence[Any]:
-    """What a list in a module of the course holds; nothing where there is none."""
+    """Returns the items of a list in a module of the course; none if there is no such list."""
     if importlib.util.find_spec(module) is None:
         return ()
     return tuple(getattr(importlib.import_module(module), name, ()))

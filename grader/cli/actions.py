@@ -1,4 +1,4 @@
-"""What a step of GitHub Actions prints, and the file that Gradescope reads meanwhile."""
+"""The output of a step of GitHub Actions, and the file that Gradescope reads meanwhile."""
 
 from __future__ import annotations
 

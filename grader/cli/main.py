@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def _sentence(mistake: click.ClickException) -> str:
-    """What is wrong with the arguments, and where it says which ones there are."""
+    """Says in a sentence which argument is wrong, and which command explains the arguments."""
     context = getattr(mistake, "ctx", None)
     command = context.command_path if context else "grader"
     message = " ".join(mistake.format_message().split()).rstrip(".")

@@ -78,7 +78,7 @@ def display_options(command: Command) -> Command:
 
 
 def grading_options(command: Command) -> Command:
-    """What a grade depends on beside the submission and the assignment."""
+    """Adds the options that a grade depends on, beside the submission and the assignment."""
     for option in reversed(
         (
             click.option(

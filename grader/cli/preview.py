@@ -1,4 +1,6 @@
-"""What a batch says before it grades: what was found, and what the class needs."""
+"""The lines that a batch prints before it grades: the submissions found, and the class's
+packages.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def say_who_handed_in(attribution: Attribution) -> None:
 
 
 def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[PackageNeed]:
-    """What submissions import of installed packages, the most of it first."""
+    """Returns the installed packages that submissions import, the most imported first."""
     own = {path.stem for path in assignment.iterdir()}
     return needs_of(survey(entries, adapters), own) if entries else []
 

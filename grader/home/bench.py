@@ -188,7 +188,7 @@ class _HandedOn:
 
 
 def _nothing() -> None:
-    """What a call without an adapter calls."""
+    """Does nothing: the function behind a call without an adapter."""
 
 
 def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
@@ -196,7 +196,9 @@ def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
 
 
 def _assigned(root: Path) -> tuple[Collection[str], Sequence[str], bool, float]:
-    """What the assignment forbids, its exercises, whether it shows edits, and a call's seconds."""
+    """Returns the assignment's forbidden names, its exercises, whether it shows edits, a call's
+    seconds.
+    """
     try:
         assignment = find_assignment(root)
         exercises = list(assignment.points)

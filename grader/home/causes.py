@@ -103,9 +103,10 @@ _MOST_FOLLOWED = 6
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """What is known of an exercise: its mistake and in which exercise that is rooted, its lines.
+    """The findings about an exercise: its mistake, the exercise at the mistake's root, and its
+    lines.
 
-    It `builds_on` exercises that are wrong as well.
+    `builds_on` are exercises below that are wrong as well.
     """
 
     mistake: Diagnosis | None
@@ -198,7 +199,7 @@ class Reasons:
 
 
 class _Inquiry:
-    """What a student's functions answer to all tests, and what follows from that."""
+    """The answers of a student's functions to all tests, and the conclusions from those answers."""
 
     def __init__(
         self, root: Path, home: Home, known: FrozenMistakes, patience: RepairBudget
@@ -254,7 +255,7 @@ class _Inquiry:
             self._mending = HomeRepair(self._bench, self._known, asked, self._patience)
 
     def reason(self, exercise: str) -> _Reason:
-        """What is known of an exercise."""
+        """Returns the findings about an exercise."""
         rehearsed = self._rehearsed.get(exercise, RerunAnswers())
         mended = self._mending.of(exercise) if self._mending is not None else None
         proved = None if mended is None else self._proved(exercise, mended)

@@ -19,10 +19,10 @@ from grader.testing.assertions.comparison import Comparison, place_of, place_of_
 
 @dataclass(eq=False)
 class Failure(TerminalRepr):
-    """What a test is about, what was wrong, and why, as far as that is known; for `longrepr`.
+    """The failure of a test, for `longrepr`: its subject, what was wrong and, if known, why.
 
-    `more` follows what `said` tells, and at last the `line` to change; the exercise `builds_on`
-    others that are wrong; `was_hurried` is whether there was no time to look for more.
+    `more` follows the text of `said`; `line`, the line to change, comes last. `builds_on` are other
+    exercises that are wrong. `was_hurried` tells whether time for a longer search was lacking.
     """
 
     about: str
@@ -36,7 +36,9 @@ class Failure(TerminalRepr):
 
     @property
     def reprcrash(self) -> ReprFileLocation:
-        """What pytest shows of it in its summary and in JUnit's XML: the sentence for a person."""
+        """Returns the sentence for a person, which pytest shows in its summary and in JUnit's
+        XML.
+        """
         return ReprFileLocation(*self.location, self.said.in_short)
 
     def lines(self) -> Iterator[str]:
@@ -53,7 +55,9 @@ class Failure(TerminalRepr):
         yield from self.line.splitlines()
 
     def account(self) -> Iterator[str]:
-        """What was wrong, and what follows: no mistake, and no line to change."""
+        """Yields the lines that say what was wrong and what follows, without the mistake and the
+        line.
+        """
         for text in (self.said.message, *self.more):
             yield from text.splitlines()
         for line in self.drawing:

@@ -14,7 +14,7 @@ from grader.worker.observing.lines import OwnLines
 
 
 class CannotCopy(Exception):
-    """What was imported once is not imported again."""
+    """An object that Python imported once cannot be imported again."""
 
 
 class Reimport:

@@ -169,7 +169,7 @@ class HomeBench:
         return Dependence()
 
     def try_edits(self, trials: Trials) -> Outcomes:
-        """What comes of trials, on what would have arrived in a worker."""
+        """Returns the outcomes of trials, as a worker would receive the trials."""
         sent = io.BytesIO(encode_trials(trials))
         arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
         began = time.monotonic()

@@ -1,4 +1,6 @@
-"""What pytest reports of each test: why it failed, in words; of what is missing one quiet line."""
+"""The report of each test to pytest: the reason of a failure in words, a quiet line if code is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ class HomeReport:
         return report
 
     def _failure(self, item: pytest.Item, belongs: Membership, exception: BaseException) -> Failure:
-        """What is said of a test that failed."""
+        """Returns the report of a test that failed."""
         drawing: list[str] = []
         status = Status.FAILED
         where = None
@@ -155,7 +157,7 @@ class HomeReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """What is missing is no failure, and no success either."""
+        """Gives the session the exit code of failed tests if code is missing and no test failed."""
         missing = any(tally.outcomes[MISSING] for tally in self.tallies.values())
         if missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -168,13 +170,13 @@ class HomeReport:
 
 
 def _about(item: pytest.Item) -> str:
-    """What a test is about: the first line of its docstring."""
+    """Returns the subject of a test: the first line of its docstring."""
     docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
     return "".join(docstring.strip().splitlines()[:1])
 
 
 def _count_as_missing(report: pytest.TestReport, item: pytest.Item, reason: str) -> None:
-    """What is not written yet is no failure: `pytest -x` goes on to what is."""
+    """Reports a test of unwritten code as skipped, not failed, so that `pytest -x` goes on."""
     path, line, _ = item.location
     report.outcome, report.longrepr = "skipped", (path, (line or 0) + 1, reason)
     report.user_properties.append((_MISSING, True))

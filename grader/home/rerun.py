@@ -27,9 +27,9 @@ Siblings = Mapping[str, Sequence[pytest.Function]]
 
 @dataclass(slots=True)
 class RerunAnswers:
-    """What came of an exercise's tests: plain answers, plain calls that raised, and who failed.
+    """The results of an exercise's tests: plain answers, plain calls that raised, and failed tests.
 
-    It `is_whole` if all of them were run.
+    `is_whole` tells whether all of the tests ran.
     """
 
     observations: list[Observation] = field(default_factory=list)
@@ -132,7 +132,7 @@ def _run(
 
 
 def _arguments(test: pytest.Function, member: Membership, bench: Bench) -> dict[str, object] | None:
-    """What the test's function is to be called with; None if it wants another fixture."""
+    """Returns the arguments for the test's function; None if it wants another fixture."""
     case = bench.case_of(test.nodeid).rewind()
     fixtures: dict[str, Callable[[], object]] = {
         "case": lambda: case,

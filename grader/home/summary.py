@@ -100,7 +100,7 @@ def in_all(tallies: Mapping[str, ExerciseCounts]) -> Iterator[str]:
 
 
 def in_words(number: int) -> str:
-    """So many hundredths as points."""
+    """Returns a number of hundredths as points, in words."""
     return f"{points_of(number):.10g}"
 
 

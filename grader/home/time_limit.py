@@ -72,11 +72,10 @@ class Limit:
         self._running: _Running | None = None
 
     def call(self, make: Callable[[], Result]) -> Result:
-        """What comes of a call.
+        """Returns the result of a call.
 
-        Raises:
-            StudentFault: if it took too long, whatever it made of being ended.
-            KeyboardInterrupt: at Ctrl-C, whatever it made of that.
+        Raises: StudentFault: if it took too long, whatever it made of being ended.
+        KeyboardInterrupt: at Ctrl-C, whatever it made of that.
         """
         if not self._seconds or threading.current_thread() is not threading.main_thread():
             return make()

@@ -1,1 +1,1 @@
-"""What people and course platforms read of grades."""
+"""The reports on grades, for people and for course platforms."""

@@ -43,7 +43,7 @@ def title(cause: Cause, longest: int = _LONGEST) -> str:
 
 
 def paragraph(cause: Cause) -> Iterator[str]:
-    """What there is to read below the title: the hint, one message in full, and the line."""
+    """Yields the text below a cause's title: the hint, one message in full, and the line."""
     if cause.hint:
         yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)
     below = message_below(cause)
@@ -62,7 +62,9 @@ def message_below(cause: Cause) -> str:
 
 
 def extent(cause: Cause) -> str:
-    """What it fails, that at the root first: "13 tests of run_x; also fails run_y: 97 tests"."""
+    """Says which tests a cause fails, the root's first: "13 tests of run_x; also fails run_y: 97
+    tests".
+    """
     if cause.shown.status is Status.MISSING:
         return f"{listed(cause.exercises, _NAMES)}: {tests(len(cause.tests))}"
     root, *others = cause.exercises
@@ -92,7 +94,7 @@ def listed(exercises: Iterable[str], most: int) -> str:
 
 
 def tests(number: int) -> str:
-    """So many tests, in words."""
+    """Returns a number of tests, in words."""
     return "1 test" if number == 1 else f"{number} tests"
 
 
@@ -102,10 +104,10 @@ _SHORT = 200
 
 
 def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
-    """What went wrong, in sentences: "Your scores are not scaled [no-scale]: run_x, run_y".
+    """Says in sentences what went wrong: "Your scores are not scaled [no-scale]: run_x, run_y".
 
-    First what makes plain answers wrong, and of that what is at the root. `found` are the causes,
-    where they are known already.
+    First come the causes that make plain answers wrong, and among those the ones at the root.
+    `found` are the causes, if the caller knows them already.
     """
     if grade.status is not GradeStatus.GRADED:
         return one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)
@@ -148,7 +150,9 @@ WRONG_VALUES = "Of an exercise whose values are not all right, the other tests c
 
 
 def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """What was remarked on tests that passed, each line for itself, and on which."""
+    """Returns each line of the remarks on tests that passed, with the verdicts that have the
+    line.
+    """
     remarked: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.status is Status.PASSED and verdict.message:

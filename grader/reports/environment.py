@@ -67,7 +67,9 @@ class PackageNeed:
 def needs_of(
     needs: ClassNeeds, own: Iterable[str] = (), is_here: Callable[[str], bool] = is_installed
 ) -> list[PackageNeed]:
-    """What a class imports, the most of it first; what is the course's `own` needs no package."""
+    """Returns the packages that a class imports, the most imported first, without the course's
+    `own`.
+    """
     found = []
     for package, importing in needs.imported.items():
         if package not in own:

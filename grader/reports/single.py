@@ -130,7 +130,7 @@ def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> Non
 
 
 def _print_carried(grade: Grade, console: Console) -> None:
-    """What comes back since it is paid for elsewhere, by the root."""
+    """Prints the points that come back because another exercise pays for the mistake, by root."""
     by_root: dict[str, list[Carried]] = {}
     for one in grade.carried:
         by_root.setdefault(one.sentence, []).append(one)

@@ -24,10 +24,10 @@ _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRA
 
 @dataclass(slots=True)
 class ExerciseTests:
-    """What the tests of one exercise make of a class.
+    """The outcomes of one exercise's tests in a class.
 
-    `passed` are the outcomes of each test, in the order of the submissions that tried the exercise;
-    `only` counts, by test, those that fail it and pass all others.
+    `passed` are the outcomes of each test, in the order of the submissions that tried the exercise.
+    `only` counts, by test, the submissions that fail it and pass all others.
     """
 
     name: str
@@ -76,7 +76,7 @@ def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
 
 
 def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
-    """What speaks against the tests of each exercise; one sentence if nothing does."""
+    """Yields the complaints about the tests of each exercise; one sentence if there are none."""
     quiet = True
     for one in exercises:
         found = list(complaints(one))
@@ -89,7 +89,7 @@ def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
 
 
 def complaints(one: ExerciseTests) -> Iterator[str]:
-    """What speaks against the tests of an exercise."""
+    """Yields the complaints about the tests of an exercise."""
     total = len(one.passed)
     wrong = sum(not all(row) for row in zip(*one.passed.values(), strict=True))
     if wrong and one.tried >= _SEVERAL and len(one.telling) < FEW:
@@ -152,7 +152,7 @@ class ErrorSpread:
 
     @property
     def doubts(self) -> list[str]:
-        """What speaks against the tolerance."""
+        """Returns the doubts about the tolerance, in words."""
         found = []
         if self.right is not None and self.right > NEAR:
             found.append(f"a right answer is at {_times(self.right)} of what is allowed")

@@ -89,13 +89,13 @@ def suspected(group: AnswerCluster, called: str | None) -> str:
 
 
 def name_of(group: AnswerCluster, names: Sequence[NamedMistake]) -> str | None:
-    """What an instructor calls a group."""
+    """Returns the instructor's name for a group, if any."""
     known = (one.diagnosis.mistake for one in names if one.is_shown_by(group.answers))
     return next(known, None)
 
 
 def case_in_words(answer: WrongAnswer) -> str:
-    """What was asked, and what came."""
+    """Says what the call's inputs were, and what answer came."""
     numbers = ", ".join(f"{number:.4g}" for number in answer.numbers[:_MOST_NUMBERS])
     more = ", …" if len(answer.numbers) > _MOST_NUMBERS else ""
     return f"for {answer.inputs or 'nothing'} the answer is {list(answer.shape)}: {numbers}{more}"
@@ -178,7 +178,7 @@ def _is_ungraded(row: Outline, finals: _Finals) -> bool:
 
 
 def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
-    """What those whom the submission counts for get; nothing if they are excused, or nobody."""
+    """Returns the points of the people whom the submission counts for; none if they are excused."""
     own = finals.get(row.submission, (row.score,))
     return tuple(points for points in own if points is not None)
 

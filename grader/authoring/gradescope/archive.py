@@ -37,7 +37,7 @@ _PINNED_TORCH = re.compile(r"^torch\s*==\s*([^\s;#+]+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Autograder:
-    """What an instructor chooses: how to grade and to show, and where pip finds torch for CPUs.
+    """The instructor's choices: how to grade, what to show, and where pip finds torch for CPUs.
 
     `torch_index` is the address of a package index; None if pip in the image knows one.
     """
@@ -117,10 +117,11 @@ def _constraints(assignment: Assignment) -> str:
 
 
 def _requirements(constraints: str, torch_index: str | None) -> str:
-    """What pip installs: what the engine needs, and torch in its build without CUDA.
+    """Returns the requirements that pip installs: the engine's own, and torch in its build without
+    CUDA.
 
-    The build is named by its local version, which only PyTorch's own indexes have: an image
-    without it does not come to be, rather than one that needs more memory than there is.
+    The local version names that build, and only PyTorch's own indexes have it. Without the build,
+    the image fails to build; otherwise pip would install one that needs more memory than there is.
     """
     try:
         needed = importlib.metadata.requires(_distribution()) or []

@@ -1,1 +1,1 @@
-"""What students get: stubs, public tests with frozen fixture tensors, and the engine."""
+"""The handout for students: stubs, public tests with frozen fixture tensors, and the engine."""

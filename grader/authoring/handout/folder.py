@@ -160,7 +160,7 @@ __pycache__/
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What a course says of its handout: where students hand in, and an index of torch for CPUs."""
+    """The course's part of a handout: where students hand in, and an index of torch for CPUs."""
 
     platform: Platform | None = None
     torch_index: str | None = None

@@ -59,7 +59,7 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
 
 
 def _rehearsed(suite: Suite) -> Rehearsal:
-    """What the references answer, on the inputs as they are."""
+    """Returns the references' answers to the tests, on the inputs as they are."""
     root = suite.assignment.root
     answer = DirectCalls(importlib.import_module("solutions"), root)
     cases = {test: fresh_case(SEED, test) for test in suite.tests}

@@ -75,9 +75,10 @@ second line:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is installed: the engine's `wheel`, with versions as in the file `constraints`, if any.
+    """The packages to install: the engine's `wheel`, with the versions of the file `constraints`,
+    if any.
 
-    `name` is the assignment's; `torch_index` where pip finds torch's builds for CPUs, if told.
+    `name` is the assignment's. `torch_index` is where pip finds torch's builds for CPUs, if told.
     """
 
     name: str
@@ -86,12 +87,14 @@ class Installation:
     torch_index: str | None = None
 
     def requirements(self) -> str:
-        """What pip and uv install."""
+        """Returns the requirements for pip and uv."""
         pinned = f"--constraint {self.constraints}\n" if self.constraints else ""
         return f"{pinned}./{self.wheel}\n"
 
     def environment(self) -> str:
-        """What conda installs: all but the engine from its own channel."""
+        """Returns the environment for conda: every package but the engine comes from conda's own
+        channel.
+        """
         packages = [re.sub(r"^torch\b", "pytorch", one) for one in PACKAGES]
         return _ENVIRONMENT.format(
             name=self._plain_name,

@@ -91,7 +91,7 @@ class Children(Generic[Task, Result]):
         return _Child(process, ours)
 
     def _after(self, one: _Busy) -> _Child:
-        """Who does the next task."""
+        """Returns the child process that does the next task."""
         one.child.tasks += 1
         return one.child if one.child.tasks < self._most_tasks else self._replaced(one)
 

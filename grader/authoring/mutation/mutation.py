@@ -49,7 +49,7 @@ class MutationTrial:
 
 @dataclass(frozen=True, slots=True)
 class Mutations:
-    """What became of all edits; `stale` are arguments about edits that nobody missed."""
+    """The outcomes of all edits; `stale` are arguments about edits that the tests do not miss."""
 
     trials: tuple[MutationTrial, ...]
     stale: tuple[str, ...]
@@ -71,7 +71,7 @@ class Mutations:
 
     @property
     def share_caught(self) -> float:
-        """Of the edits that have an effect, the share that is caught."""
+        """Returns the share of edits that the tests catch, among the edits that have an effect."""
         fates = self.fates
         effective = fates[Fate.CAUGHT] + fates[Fate.MISSED]
         return fates[Fate.CAUGHT] / effective if effective else 1.0
@@ -96,7 +96,7 @@ class Argument:
 
     @property
     def after(self) -> str:
-        """What the line becomes."""
+        """Returns the line as it is after the edit."""
         return self.pair[2]
 
 
@@ -223,7 +223,7 @@ def in_words(mutations: Mutations) -> Iterator[str]:
 
 
 def difference(trial: MutationTrial) -> Iterator[str]:
-    """What an edit changes, as a difference."""
+    """Yields the lines that an edit changes, as a difference."""
     yield f"{trial.file}:{trial.line}"
     for before, after in zip(trial.before, trial.after, strict=True):
         yield f"- {before}"

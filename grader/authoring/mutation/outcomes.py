@@ -57,10 +57,10 @@ def _essence(code: CodeType) -> Hashable:
 def answers(
     function: Function, calls: Sequence[Call], root: Path, functions: Mapping[str, Function]
 ) -> Iterator[Answer]:
-    """What a function answers to calls of an adapter, though it may write into what it is given.
+    """Yields a function's answers to calls of an adapter, though it may write into its arguments.
 
-    Steps that were taken for one are not taken again for the next. Other `functions`, by exercise,
-    are at hand where a call asks them.
+    Steps that one call takes are not taken again for the next. Other `functions`, by exercise, are
+    at hand where a call asks them.
     """
     functions = {**functions, **{call.adapter: function for call in calls}}
     with Living(functions) as living:
@@ -156,7 +156,7 @@ _TIMES, _LEAST_SECONDS = 20, 5.0
 
 
 class Fate(StrEnum):
-    """What became of an edit."""
+    """The outcome of an edit."""
 
     CAUGHT = "caught"
     EQUIVALENT = "equivalent"
@@ -212,10 +212,10 @@ class MutantRunner:
         return _LEAST_SECONDS + _TIMES * sum(self._took[role] for role in candidate.roles)
 
     def examine(self, candidate: Candidate) -> MutationOutcome:
-        """What becomes of an edit.
+        """Returns the outcome of an edit.
 
-        What a test makes of a program is a function of its answers: where all are as before, there
-        is nothing to be run.
+        A test's verdict on a program depends on the program's answers alone. If all answers are as
+        before, no test is run.
         """
         programs, module = self._programs, candidate.module
         code = programs.compiled(module, candidate.edit.applied(programs.source(module)))

@@ -108,7 +108,7 @@ class _Finder(MetaPathFinder, InspectLoader):
         return ModuleSpec(fullname, self, is_package=fullname in self._packages)
 
     def get_code(self, fullname: str) -> CodeType:
-        """What is to be run."""
+        """Returns the code of a module."""
         return self._codes[fullname]
 
     def get_source(self, fullname: str) -> None:
@@ -173,7 +173,7 @@ class _Tracing:
         self.is_further = False
 
     def ask(self, call: Call) -> Answer:
-        """What the function answers."""
+        """Returns the function's answer to a call."""
         if not call.adapter:
             return self._examinee.ask(call)
         known = encode_call(replace(call, frame=None))

@@ -1,1 +1,1 @@
-"""What course platforms and other programs read of grades, derived from the store alone."""
+"""The exports of grades to course platforms and other programs, derived from the store alone."""

@@ -135,10 +135,9 @@ def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | N
 
 
 def _worth(gradebook: Sheet, possible: int | None, column: int) -> float | None:
-    """What an assignment is worth, if the gradebook says so.
+    """Returns the points that an assignment is worth, if the gradebook says so.
 
-    Raises:
-        ExportRefused: if Canvas reads no points from the column.
+    Raises: ExportRefused: if Canvas reads no points from the column.
     """
     said = "" if possible is None else gradebook.cell(possible, column)
     if "read only" in said:

@@ -85,12 +85,12 @@ def _contested(rows: Sequence[PersonRow], claims: Mapping[int, Iterable[str]]) -
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the instructor chose.
+    """The instructor's choices for an export.
 
-    `column` is the title of the column to fill, if it was named; `by_exercise` asks for a column
-    for each exercise, or for the total alone (None: as is usual in the format); `absent_zero` for
-    0 points for absentees; `scale` to scale the points to what the platform's assignment is worth;
-    `feedback` for words beside the points.
+    `column` is the title of the column to fill, if the instructor named one. `by_exercise` asks for
+    a column for each exercise, or for the total alone (None: as is usual in the format).
+    `absent_zero` gives absentees 0 points. `scale` scales the points to those of the platform's
+    assignment. `feedback` adds words beside the points.
     """
 
     column: str | None = None

@@ -172,7 +172,7 @@ def _changes(own: Settlement) -> Iterator[str]:
 
 
 def _of_kind(own: Settlement, kind: ChangeKind) -> Cell:
-    """What all changes of a kind come to; a blank where none was made."""
+    """Returns the sum of all changes of a kind; a blank if there are none."""
     made = any(change.kind is kind for change in own.changes)
     return _cell(points_of(own.of_kind(kind))) if made else ""
 

@@ -151,7 +151,7 @@ def _no_fault_of_yours(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What becomes an entry: the verdicts that it tells of, and those whose points it shows."""
+    """The content of an entry: the verdicts that it describes, and those whose points it shows."""
 
     name: str
     number: str

@@ -47,6 +47,8 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
 
 
 def _share(grade: Grade) -> float:
-    """Of the points, in hundredths of a percent: all of them only if there are no others."""
+    """Returns the share of the points, to a hundredth of a percent; 1 only if no point is
+    lacking.
+    """
     most = hundredths(grade.max_score)
     return hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0

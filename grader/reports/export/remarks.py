@@ -1,4 +1,4 @@
-"""What an instructor must know about an export, and how its file is written whole."""
+"""The remarks for an instructor about an export, and the function that writes its file whole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Export:
 
 
 def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, ...]:
-    """What has to be said about a class whatever the format."""
+    """Returns the remarks on a class that hold in every format."""
     said = (_not_graded(scores), _undecided(scores), _absent(scores, absent_zero), _mixed(scores))
     return tuple(remark for remarks in said for remark in remarks)
 

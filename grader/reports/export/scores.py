@@ -1,4 +1,4 @@
-"""What each person of a class gets, without the tests: small enough to hold a class of them."""
+"""The points of each person of a class, without the tests: small enough to hold a whole class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.results.results import Results
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """So many points of so many."""
+    """The points that somebody got, and the most that were possible."""
 
     got: float
     of: float
@@ -28,7 +28,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What some people get for a submission; what was graded in part only has no points.
+    """The points of some people for a submission; a grade of only a part has no points.
 
     `words` say what went wrong; `suite` is the hash of the tests that judged it.
     """
@@ -44,7 +44,9 @@ class Score:
 
     @property
     def people(self) -> tuple[Author, ...]:
-        """Who gets the points; where nobody is known, the submission's name stands for them."""
+        """Returns the people who get the points; where nobody is known, the submission's name
+        stands in.
+        """
         return self.settlement.people
 
     @property
@@ -70,7 +72,7 @@ class Score:
 
     @property
     def feedback(self) -> str:
-        """What is said to whom it belongs: the comments, the changes, and what went wrong."""
+        """Returns the feedback for the people: the comments, the changes, and what went wrong."""
         changed = [in_words(change) for change in self.settlement.changes]
         return "; ".join([*self.settlement.comments, *changed, self.words])
 
@@ -91,12 +93,12 @@ class ClassScores:
 
     @property
     def max_score(self) -> float | None:
-        """What the assignment is worth, as far as something was graded."""
+        """Returns the points that the assignment is worth, as far as something was graded."""
         return max((score.total.of for score in self.scores if score.total), default=None)
 
     @property
     def exercises(self) -> dict[str, float]:
-        """What each exercise is worth, in the order of the tests."""
+        """Returns the points that each exercise is worth, in the order of the tests."""
         worth: dict[str, float] = {}
         for score in self.scores:
             for name, each in score.settlement.exercises.items():

@@ -99,11 +99,11 @@ class Sheet:
         return len(self._rows)
 
     def row(self, number: int) -> list[str]:
-        """What the cells of a row say."""
+        """Returns the texts of a row's cells."""
         return [_said(raw) for raw in self._rows[number]]
 
     def cell(self, row: int, column: int) -> str:
-        """What a cell says; nothing if the row is too short to have it."""
+        """Returns the text of a cell; an empty text if the row is too short to have the cell."""
         cells = self._rows[row]
         return _said(cells[column]) if column < len(cells) else ""
 

@@ -31,7 +31,7 @@ _Add = Callable[[Letter, Content], str]
 
 @dataclass(frozen=True, slots=True)
 class WrittenFeedback:
-    """What was written: the file or folder, how many got feedback, and who did not."""
+    """The feedback that was written: the file or folder, how many got feedback, and who did not."""
 
     place: Path
     written: int

@@ -1,4 +1,4 @@
-"""What the people behind one submission are sent: a page and a text, of nobody else."""
+"""The letter to the people behind one submission: a page and a text, about nobody else."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ _EPSILON = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """What a comparison needs of a verdict that is not simply a pass.
+    """The parts of a verdict that a comparison needs, unless the test simply passed.
 
-    `sentence` is what a person reads of it: the mistake with its id beside it, or the message.
+    `sentence` is the text for a person: the mistake with its id beside it, or the message.
     """
 
     status: Status
@@ -37,7 +37,7 @@ class VerdictSummary:
 
 @dataclass(frozen=True, slots=True)
 class FormerGrade:
-    """What a comparison needs of the grade that there was before."""
+    """The parts of the earlier grade that a comparison needs."""
 
     status: GradeStatus
     score: float | None
@@ -46,7 +46,9 @@ class FormerGrade:
 
     @classmethod
     def of(cls, grade: Grade) -> FormerGrade:
-        """What it needs of this grade, which has no score if it is not complete."""
+        """Returns the parts of a grade that a comparison needs; without a score if it is not
+        complete.
+        """
         exercises = {each.exercise: each.score for each in standings(grade)}
         tests = {test.id: test for test in grade.tests}
         return cls(grade.status, _score(grade, grade.is_complete), exercises, tests)
@@ -95,7 +97,7 @@ class TestCount:
 
 @dataclass(slots=True)
 class Changes:
-    """What is other than in an earlier batch, filled by one grade of the later after the other."""
+    """The differences from an earlier batch; the grades of the later batch fill it one by one."""
 
     same: int = 0
     up: list[GradeChange] = field(default_factory=list)

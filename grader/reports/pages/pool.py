@@ -31,7 +31,7 @@ from grader.results.results import Results
 
 @dataclass(frozen=True, slots=True)
 class PageWriting:
-    """What is written, and where: the pages of `results`, as they are settled, in `folder`.
+    """The pages to write, and where: the pages of `results`, as they are settled, in `folder`.
 
     If they are compared with another batch, `against` is that one.
     """
@@ -44,7 +44,7 @@ class PageWriting:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What the pages of the class need of some submissions that follow each other."""
+    """The data for the class pages from some submissions that follow each other."""
 
     found: ClassData
     changes: Changes | None

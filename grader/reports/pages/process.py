@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _answer(writing: PageWriting, names: tuple[str, ...]) -> Stretch | OSError | StoreError:
-    """What was found in a stretch, or why it could not be written."""
+    """Returns the data of a stretch, or the error that kept its pages from being written."""
     try:
         return write_stretch(writing, names)
     except (OSError, StoreError) as refusal:

@@ -37,7 +37,7 @@ class Numbered:
         self._drawn: set[str] = set()
 
     def __call__(self, name: str, people: Sequence[Author], origin: str) -> str:
-        """What a submission of that name is called, given where it is from."""
+        """Returns the label of a submission, given its name and origin."""
         if not origin:
             return self._mask.labels[name]
         while (label := f"No. {secrets.randbelow(900_000) + 100_000}") in self._drawn:
@@ -56,7 +56,7 @@ Called = Callable[[str, Sequence[Author], str], str]
 
 
 def by_name(name: str, _people: Sequence[Author], _origin: str) -> str:
-    """What a submission is called where people may be named."""
+    """Returns the name of a submission, where people may be named."""
     return name
 
 
@@ -104,7 +104,7 @@ class SimilarPairs:
 
 @dataclass(slots=True)
 class _Collection:
-    """What is compared, and what is to be said of what is not."""
+    """The submissions to compare, and the remarks on those that are left out."""
 
     called: Called
     found: list[Compared] = field(default_factory=list)

@@ -47,7 +47,7 @@ def tokens(sources: Sequence[str]) -> list[list[Token]]:
 
 @dataclass(slots=True)
 class _Names:
-    """What a program calls its own, what it imports under which name, and modules' names."""
+    """The names in a program: its own, its imports under their local names, and modules."""
 
     own: set[str] = field(default_factory=set)
     imported: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,9 @@ class _Names:
                 self.imported[name] = alias.name
 
     def guess_from(self, source: str) -> None:
-        """Of what cannot be parsed: what is defined, and what stands before an equals sign."""
+        """Guesses the own names of unparsable code: definitions, and names before an equals
+        sign.
+        """
         before = ""
         for _, kind, text in _LEXER.get_tokens_unprocessed(source):
             if _is(kind, Name.Function) or _is(kind, Name.Class):
@@ -171,7 +173,7 @@ def _is(kind: _TokenType, parent: _TokenType) -> bool:
 
 
 def windows(found: Sequence[Token], length: int) -> Iterator[tuple[str, int, int]]:
-    """So many tokens that follow each other, as one text, with their first and last lines."""
+    """Yields each run of `length` tokens as one text, with its first and last lines."""
     views = itertools.tee(found, length)
     for skipped, view in enumerate(views):
         next(itertools.islice(view, skipped, skipped), None)

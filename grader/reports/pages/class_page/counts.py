@@ -1,4 +1,4 @@
-"""What a class got wrong, and how many made each mistake."""
+"""The counts of a class's problems, and of the submissions that made each mistake."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def ranked(kinds: Iterable[ProblemCount]) -> tuple[list[ProblemCount], int]:
 
 
 def _kind_of(exercise: ExerciseStanding) -> str:
-    """What an exercise has in common with others that went wrong in the same way."""
+    """Returns the words that an exercise shares with others that went wrong in the same way."""
     telling = exercise.telling
     if exercise.standing is Standing.ERROR and telling is not None:
         return one_line(f"error {FailedTest.of(telling).outcome}")

@@ -220,7 +220,9 @@ class ClassData:
         return [place for place, entry in enumerate(self.entries) if entry.status is status]
 
     def exercise_tests(self) -> list[ExerciseTests]:
-        """What the tests of each exercise make of the class, as far as it could be read."""
+        """Returns each exercise's tests with their outcomes in the class, for readable
+        submissions.
+        """
         tests = self._ordered_tests()
         told = {
             (test, letter): self._tests[test]._replace(status=status)
@@ -335,7 +337,7 @@ def person_in_words(author: Author) -> str:
 
 
 def _option(kind: ProblemCount) -> str:
-    """What a kind is called where one is chosen of many: the sentence, the id beside it."""
+    """Returns the label of a kind in a list of choices: the sentence, with the id beside it."""
     return f"{one_line(kind.explanation, 80)} [{kind.words}]" if kind.explanation else kind.words
 
 

@@ -1,4 +1,4 @@
-"""What of a class waits for a decision: clusters of unnamed answers, and what was not graded."""
+"""The parts of a class that wait for a decision: clusters of unnamed answers, and ungraded work."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def _all(
 
 
 def weak(found: ClassData) -> Iterator[str]:
-    """What speaks against tests, each with its exercise."""
+    """Yields the complaints about tests, each with its exercise."""
     for one in found.exercise_tests():
         for said in complaints(one):
             yield f"{one_line(one.name)}: {said}"

@@ -34,7 +34,7 @@ class Graded:
 
     @classmethod
     def of(cls, grade: Grade) -> Graded:
-        """What there is to say of a grade."""
+        """Returns a grade with all that a page says about it."""
         exercises = [standing_of(of_one) for of_one in by_exercise(grade.tests).values()]
         credited = credited_tests(grade)
         tests, causes = by_exercise(credited), causes_of(credited)
@@ -66,7 +66,7 @@ class Settled:
 
 
 def settled_in_words(settled: tuple[Settlement, ...]) -> Settled:
-    """What the people of a submission have in common."""
+    """Returns the settlement that the people of a submission have in common, in words."""
     own = common(settled)
     if own is None:
         return Settled("", "", "", counts=False)
