@@ -49,12 +49,12 @@ class Steadiness:
 
     @property
     def unjust(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        """The right functions that fail a test."""
+        """Returns the right functions that fail a test."""
         return [(one, came) for one, came in self.came if one.is_right and any(_failed(came))]
 
     @property
     def uncaught(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        """The wrong functions that pass every test under some seed."""
+        """Returns the wrong functions that pass every test under some seed."""
         return [
             (one, came)
             for one, came in self.came

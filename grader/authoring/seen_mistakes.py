@@ -57,7 +57,7 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
 
 
 def stub_of(named: Sequence[NamedMistake], name: str) -> str:
-    """The beginning of a variant that its author goes on with."""
+    """Returns the beginning of a variant that its author goes on with."""
     said = named[0].diagnosis
     return _STUB.format(
         id=said.mistake,

@@ -79,12 +79,12 @@ class Verification:
 
     @property
     def uncaught(self) -> list[MistakeTrial]:
-        """The wrong functions that pass every test."""
+        """Returns the wrong functions that pass every test."""
         return [trial for trial in self.trials if not trial.caught_by]
 
     @property
     def misnamed(self) -> list[MistakeTrial]:
-        """The wrong functions to which another mistake's name was given."""
+        """Returns the wrong functions to which another mistake's name was given."""
         return [trial for trial in self.trials if trial.named not in (None, trial.mistake)]
 
     @property
@@ -162,7 +162,7 @@ class Remembered:
         self._answers = answers
 
     def ask(self, call: Call) -> Answer:
-        """The remembered answer; raises StudentFault if there is none."""
+        """Returns the remembered answer; raises StudentFault if there is none."""
         if _asked(call) not in self._answers:
             raise StudentFault(Status.FAILED, f"{call.adapter} was never called like this")
         return self._answers[_asked(call)]

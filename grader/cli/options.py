@@ -160,7 +160,7 @@ def chosen_options(
     explain_timeout: float,
     require_isolation: bool,
 ) -> tuple[Assignment, Options]:
-    """The assignment, and what was chosen of `grading_options`.
+    """Returns the assignment, and what was chosen of `grading_options`.
 
     Raises:
         BadAssignment: if there is no usable assignment.

@@ -202,7 +202,7 @@ class _Standing:
         self._unchanged: dict[str, set[str]] = {}
 
     def applied_to(self, task: Task) -> Task:
-        """The task, with those on tests that are as they were, and with what came back.
+        """Returns the task, with those on tests that are as they were, and with what came back.
 
         None stands if the submission, its options or all that tests share have changed. Where time
         ran out, what was reached by then stands: what hung is not waited for again.

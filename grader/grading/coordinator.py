@@ -47,7 +47,7 @@ def attempted(
 
 
 def not_graded(task: Task, settings: Settings, problem: str) -> Grade:
-    """The grade of a submission that got none, for a reason that is ours."""
+    """Returns the grade of a submission that got none, for a reason that is ours."""
     return Grade(
         submission=task.entry.name,
         status=GradeStatus.NOT_GRADED,
@@ -94,7 +94,7 @@ class ExplanationQueue:
             return question
 
     def _next(self, last: bytes | None) -> bytes:
-        """The verdicts to go on with after the `last` ones."""
+        """Returns the verdicts to go on with after the `last` ones."""
         if last is not None and last in self._waiting:
             return last
         begun = set(self._at.values())
@@ -151,7 +151,7 @@ class Coordinator:
             thread.join()
 
     def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
-        """The grade of every task, in the order in which they arrive.
+        """Returns the grade of every task, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
@@ -168,7 +168,7 @@ class Coordinator:
         return self._done([graded(task) for task in tasks])
 
     def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
-        """The words for every question, in the order in which they arrive.
+        """Returns the words for every question, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.

@@ -35,7 +35,7 @@ def questions(
 
 
 def answered(pool: JobPool, store: Store, asked: Iterable[ExplanationTask]) -> Iterator[Explained]:
-    """The words for all questions: each is stored, then yielded.
+    """Yields the words for all questions: each is stored, then yielded.
 
     Of submissions that are the same, to the last byte and the last verdict, one is explained.
     """
@@ -118,7 +118,7 @@ def explain_folder(
 
 
 def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[Entry]:
-    """The submissions that lack words and are as they were when they were graded."""
+    """Returns the submissions that lack words and are as they were when they were graded."""
     if not lacking:
         return []
     hashes = store.submission_hashes()

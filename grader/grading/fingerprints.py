@@ -63,7 +63,7 @@ def _text(file: Path) -> str:
 
 
 def _mentions(text: str, name: str) -> bool:
-    """Whether the name occurs, other than where a function of that name is defined."""
+    """Returns whether the name occurs, other than where a function of that name is defined."""
     if name not in text:
         return False
     word = re.escape(name)
@@ -71,7 +71,7 @@ def _mentions(text: str, name: str) -> bool:
 
 
 def _taken_apart(source: str) -> TestFile | None:
-    """A file's tests and the rest; None if one may be another's, or come from elsewhere."""
+    """Returns a file's tests and the rest; None if one may be another's, or come from elsewhere."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -116,7 +116,7 @@ class _Rest(ast.NodeTransformer):
 
 
 def _is_mark(node: ast.AST) -> bool:
-    """Whether it is `exercise("…")`, or the same from a module."""
+    """Returns whether it is `exercise("…")`, or the same from a module."""
     called = node.func if isinstance(node, ast.Call) and _name(node) is not None else None
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
     return name == _MARK
@@ -153,7 +153,7 @@ def _is_test(name: str) -> bool:
 
 
 def _tests(scope: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Function]]:
-    """The test functions of a module and of its classes, each as pytest names it."""
+    """Yields the test functions of a module and of its classes, each as pytest names it."""
     for node in scope.body:
         if isinstance(node, Function) and _is_test(node.name):
             yield f"{prefix}{node.name}", node
@@ -215,7 +215,7 @@ def hashes_by_test(assignment: Assignment, exercises: Collection[str] = ()) -> d
 
 
 def without_parameters(test: str) -> str:
-    """A test's id as `hashes_by_test` has it: those of one function are one."""
+    """Returns a test's id as `hashes_by_test` has it: those of one function are one."""
     return test.partition("[")[0]
 
 
@@ -242,7 +242,7 @@ def grade_key(settings: Settings, submission_hash: str, suite: str | None = None
 
 
 def _files_of_tests(assignment: Assignment, files: Sequence[Path]) -> Mapping[Path, TestFile]:
-    """The modules of tests that matter to their own tests only."""
+    """Returns the modules of tests that matter to their own tests only."""
     folders = (assignment.public_tests, assignment.hidden_tests)
     modules = [file for file in files if any(file.is_relative_to(it) for it in folders)]
     others = [file for file in files if file not in modules]
@@ -261,7 +261,7 @@ def _frozen_beside(module: Path) -> Path:
 
 
 def _settings(root: Path) -> dict[str, Any]:
-    """The assignment's `pyproject.toml` without what no verdict depends on."""
+    """Returns the assignment's `pyproject.toml` without what no verdict depends on."""
     content = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     table = content["tool"]["grader"]
     for name in _NOT_SHARED:

@@ -54,7 +54,7 @@ class Options:
     explain_seconds: float = 20.0
 
     def settings(self, assignment: Assignment) -> Settings:
-        """The settings for the judges of an assignment.
+        """Returns the settings for the judges of an assignment.
 
         Raises:
             BadAssignment: if an exercise is not one of the assignment's.
@@ -86,7 +86,7 @@ class Options:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Options:
-        """The options that `as_json` wrote."""
+        """Returns the options that `as_json` wrote."""
         return cls(**{**row, "exercises": tuple(row["exercises"])})
 
 

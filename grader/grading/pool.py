@@ -74,7 +74,7 @@ class JobPool(Protocol):
     ) -> None: ...
 
     def grade(self, tasks: Sequence[Task], /) -> Iterator[GradedTask]:
-        """The grade of every task, each once, in the order in which they arrive.
+        """Returns the grade of every task, each once, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
@@ -82,7 +82,7 @@ class JobPool(Protocol):
         ...
 
     def explain(self, questions: Sequence[ExplanationTask], /) -> Iterator[Explained]:
-        """The words for every question, each once, in the order in which they arrive.
+        """Returns the words for every question, each once, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.

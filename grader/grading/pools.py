@@ -26,7 +26,7 @@ def graded_alone(
     explain: bool = True,
     follow: Follow | None = None,
 ) -> Grade:
-    """The grade of one submission, with its words if these are wanted.
+    """Returns the grade of one submission, with its words if these are wanted.
 
     `follow` is given each verdict when it is reached.
 

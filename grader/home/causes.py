@@ -61,7 +61,7 @@ class FrozenMistakes:
         ]
 
     def right(self, observation: Observation) -> Prediction | None:
-        """A sample of what the reference answers to a call."""
+        """Returns a sample of what the reference answers to a call."""
         predictions = self.predictions(_RIGHT, observation)
         return predictions[0] if predictions else None
 
@@ -70,11 +70,11 @@ class FrozenMistakes:
         return self._module(observation).ignored_by
 
     def echoes(self, name: str, observation: Observation) -> bool:
-        """Whether a mistake looks like another one in a call's exercise."""
+        """Returns whether a mistake looks like another one in a call's exercise."""
         return observation.call.adapter in self._module(observation).echoed_in.get(name, ())
 
     def diagnosis(self, name: str, observation: Observation) -> Diagnosis:
-        """The explanation and hint of a mistake, or of two made together."""
+        """Returns the explanation and hint of a mistake, or of two made together."""
         return self._module(observation).diagnoses[name]
 
     def steps(self, observation: Observation) -> Steps | None:
@@ -220,7 +220,7 @@ class _Inquiry:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing was left out for want of time."""
+        """Returns whether nothing was left out for want of time."""
         is_whole = all(one.is_whole for one in self._rehearsed.values())
         return is_whole and (self._mending is None or self._mending.is_complete)
 
@@ -359,7 +359,7 @@ class _Inquiry:
 
 
 def _is_silent(test: pytest.Function) -> bool:
-    """Whether a test tells no answers, and was not rehearsed."""
+    """Returns whether a test tells no answers, and was not rehearsed."""
     member = membership(test)
     return member is not None and member.aspect in NOT_TELLING
 

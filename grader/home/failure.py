@@ -42,7 +42,7 @@ class Failure(TerminalRepr):
         return ReprFileLocation(*self.location, self.said.in_short)
 
     def lines(self) -> Iterator[str]:
-        """The paragraph, without what the test is about."""
+        """Yields the paragraph, without what the test is about."""
         message, *rest = self.account()
         yield message
         mistake = self.said.mistake
@@ -71,13 +71,13 @@ class Failure(TerminalRepr):
             tw.line(line)
 
     def as_json(self) -> str:
-        """The failure as text, to cross from one process to another."""
+        """Returns the failure as text, to cross from one process to another."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         return json.dumps(fields | {"said": dataclasses.asdict(self.said)})
 
     @classmethod
     def from_json(cls, text: str) -> Failure:
-        """The failure that `as_json` wrote."""
+        """Returns the failure that `as_json` wrote."""
         fields = json.loads(text)
         said = fields.pop("said")
         said |= {"status": Status(said["status"]), "aspect": Aspect(said["aspect"])}
@@ -115,7 +115,7 @@ def ink_for(encoding: str | None) -> Ink:
 
 
 def picture(comparison: Comparison, axes: Sequence[str], ink: Ink) -> list[str]:
-    """The worst slices as matrices: expected, got, and how far off, on one scale each.
+    """Returns the worst slices as matrices: expected, got, and how far off, on one scale each.
 
     Nothing for a single number. A matrix is cut to 12 by 12 around its worst number.
     """

@@ -106,7 +106,7 @@ class SeveralProcesses:
 
 
 def is_one_of_several(config: pytest.Config) -> bool:
-    """Whether this process runs some of the tests, and tells another one."""
+    """Returns whether this process runs some of the tests, and tells another one."""
     return hasattr(config, "workerinput")
 
 

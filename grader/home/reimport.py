@@ -39,7 +39,7 @@ class Reimport:
 
     @property
     def modules(self) -> Sequence[ModuleType]:
-        """The modules of the copy."""
+        """Returns the modules of the copy."""
         return list(self._copies.values())
 
     @property

@@ -207,7 +207,7 @@ class _Searches:
             self._left = RepairBudget(self._left.edits, self._end - time.monotonic())
 
     def new(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
-        """A search for what mends an exercise, with what is left."""
+        """Returns a search for what mends an exercise, with what is left."""
         edits = self._left.edits - sum(one.cost.edits for one in self._begun)
         seconds = self._end - time.monotonic()
         if edits <= 0 or seconds <= 0:
@@ -221,7 +221,7 @@ class _Searches:
 
 
 def _can_be_stopped() -> bool:
-    """Whether a call can be ended in its midst: in any other thread nothing can."""
+    """Returns whether a call can be ended in its midst: in any other thread nothing can."""
     return threading.current_thread() is threading.main_thread()
 
 

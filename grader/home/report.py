@@ -183,7 +183,7 @@ def _count_as_missing(report: pytest.TestReport, item: pytest.Item, reason: str)
 
 
 def _own_fault(exception: BaseException, root: Path) -> str:
-    """An error of the tests or the grader, at the line of a file of the course."""
+    """Returns an error of the tests or the grader, at the line of a file of the course."""
     words = f"{type(exception).__name__}: {' '.join(str(exception).split())[:_LONGEST]}"
     if isinstance(exception, pytest.FixtureLookupError):
         words = f"there is no fixture {exception.argname}"

@@ -38,7 +38,7 @@ class ExerciseCounts:
 
     @property
     def points(self) -> int:
-        """The hundredths that count."""
+        """Returns the hundredths that count."""
         return self._gate.right + self._gate.counted_of(self._others)
 
     @property
@@ -48,16 +48,16 @@ class ExerciseCounts:
 
     @property
     def is_missing(self) -> bool:
-        """Whether nothing of it is written."""
+        """Returns whether nothing of it is written."""
         return self.outcomes[MISSING] == self.outcomes.total()
 
     @property
     def is_right(self) -> bool:
-        """Whether every test passed."""
+        """Returns whether every test passed."""
         return self.outcomes[PASSED] == self.outcomes.total()
 
     def in_words(self) -> str:
-        """The tests that passed, and the points."""
+        """Returns the tests that passed, and the points."""
         if self.is_missing:
             return "not implemented yet"
         reached, carried = in_words(self.points), in_words(self.possible)
@@ -86,7 +86,7 @@ def table(tallies: Mapping[str, ExerciseCounts], all_rows: bool) -> Iterator[str
 
 
 def in_all(tallies: Mapping[str, ExerciseCounts]) -> Iterator[str]:
-    """The points of all exercises, and what becomes of them in class."""
+    """Yields the points of all exercises, and what becomes of them in class."""
     carried = sum(tally.possible for tally in tallies.values())
     if not carried:
         return
@@ -163,7 +163,7 @@ class Folding:
 
 
 def _printed(report: pytest.TestReport, which: str) -> Iterator[str]:
-    """The last lines that a test had printed, as far as these are to be shown."""
+    """Yields the last lines that a test had printed, as far as these are to be shown."""
     for name, text in report.sections:
         if which == "all" or which in name:
             yield from printed_in_words(text)
@@ -218,7 +218,7 @@ class Summary:
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
 ) -> Iterator[str]:
-    """The causes, the first ones with one of their failures each."""
+    """Yields the causes, the first ones with one of their failures each."""
     yield in_short(found)
     for number, cause in enumerate(found, 1):
         is_told = in_full and number <= _MOST_IN_FULL
@@ -234,7 +234,7 @@ def _told(
 
 
 def _example(cause: Cause, failures: Failures, printed: Sequence[str]) -> Iterator[str]:
-    """The hint, and one failure in full, with what it printed."""
+    """Yields the hint, and one failure in full, with what it printed."""
     if cause.hint:
         yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
     failure = failures[cause.shown.id]
@@ -250,7 +250,7 @@ def _example(cause: Cause, failures: Failures, printed: Sequence[str]) -> Iterat
 
 
 def _extent(cause: Cause, is_one: bool) -> Iterator[str]:
-    """The exercises that it fails, if there is more to say of them."""
+    """Yields the exercises that it fails, if there is more to say of them."""
     counted = Counter(test.exercise for test in cause.tests)
     if len(counted) == 1:
         if is_one and len(cause.tests) > 1:

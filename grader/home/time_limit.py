@@ -151,7 +151,7 @@ class Limit:
         raise TimeLimitExceeded
 
     def _allowed(self, frames: Iterable[FrameType]) -> float:
-        """The seconds that a call may take which is in these functions."""
+        """Returns the seconds that a call may take which is in these functions."""
         times = max(len(self._hung.get(frame.f_code, ())) for frame in frames)
         if not times:
             return self._seconds
@@ -167,7 +167,7 @@ class Limit:
         return places[0]
 
     def _own_frames(self, frame: FrameType | None) -> list[FrameType]:
-        """The frames of the student's files in the call, innermost first."""
+        """Returns the frames of the student's files in the call, innermost first."""
         found: list[FrameType] = []
         while frame is not None and frame.f_code is not Limit.call.__code__:
             if self._lines.holds(frame.f_code.co_filename):
@@ -177,7 +177,7 @@ class Limit:
 
 
 def is_debugged() -> bool:
-    """Whether a debugger follows this thread; what measures coverage is none."""
+    """Returns whether a debugger follows this thread; what measures coverage is none."""
     trace = sys.gettrace()
     tracer = inspect.getmodule(trace) or inspect.getmodule(type(trace)) if trace else None
     parts = tracer.__name__.split(".") if tracer else []

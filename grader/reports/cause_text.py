@@ -35,7 +35,7 @@ def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
 
 
 def title(cause: Cause, longest: int = _LONGEST) -> str:
-    """The sentence, and the id of the mistake beside it."""
+    """Returns the sentence, and the id of the mistake beside it."""
     said = one_line(cause.sentence, longest)
     if cause.shown.status is Status.NOT_GRADED:
         said = f"Not graded, which costs nothing: {said}"
@@ -76,18 +76,18 @@ def extent(cause: Cause) -> str:
 
 
 def cost(cause: Cause) -> str:
-    """The points that its tests cost, in parentheses; "" if these are none."""
+    """Returns the points that its tests cost, in parentheses; "" if these are none."""
     lost = points(cause.lost)
     return "" if lost == "0" or cause.shown.status is Status.NOT_GRADED else f"(-{lost} points)"
 
 
 def is_of_values(cause: Cause) -> bool:
-    """Whether plain answers are wrong, which counts most."""
+    """Returns whether plain answers are wrong, which counts most."""
     return any(test.aspect is Aspect.VALUES for test in cause.tests)
 
 
 def listed(exercises: Iterable[str], most: int) -> str:
-    """The names of exercises, so many of them: "run_x, run_y and 3 more"."""
+    """Returns the names of exercises, so many of them: "run_x, run_y and 3 more"."""
     names = [one_line(name) for name in exercises]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
@@ -127,7 +127,7 @@ def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
 
 
 def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
-    """The sentence, with the id beside it, the line, and the exercises.
+    """Returns the sentence, with the id beside it, the line, and the exercises.
 
     Values are right only of exercises that are not among the `wrong` ones for another cause.
     """

@@ -27,7 +27,7 @@ _OTHERWISE_CALLED = {
 
 
 def distribution_of(package: str) -> str | None:
-    """The distribution that holds a well-known package; None of any other.
+    """Returns the distribution that holds a well-known package; None of any other.
 
     What a stranger's file imports is no reason to install what happens to have that name.
     """
@@ -55,12 +55,12 @@ class PackageNeed:
 
     @property
     def is_spared(self) -> bool:
-        """Whether it is not here, and what takes its place does all that matters."""
+        """Returns whether it is not here, and what takes its place does all that matters."""
         return not self.is_here and self.package in DO_WITHOUT
 
     @property
     def is_wanted(self) -> bool:
-        """Whether code that uses it would fail here."""
+        """Returns whether code that uses it would fail here."""
         return not self.is_here and not self.is_spared
 
 
@@ -120,7 +120,7 @@ def lacking_in_words(imports: ClassImports) -> Iterator[str]:
 
 
 def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[str]:
-    """A sentence for each import that costs a class a second or more, the slowest first.
+    """Yields a sentence for each import that costs a class a second or more, the slowest first.
 
     Those that are loaded ahead already (`preload`), or with what is, need no advice.
     """

@@ -98,7 +98,7 @@ def _headline(grade: Grade) -> str:
 
 
 def _table(exercises: Sequence[ExerciseStanding], widest: int) -> Table:
-    """A row for each exercise; names up to `widest` cells are never broken."""
+    """Returns a row for each exercise; names up to `widest` cells are never broken."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     longest = max(cell_len(one_line(each.exercise)) for each in exercises)
     table.add_column("exercise", overflow="fold", no_wrap=longest <= widest)

@@ -59,7 +59,7 @@ class ExerciseStanding:
 
     @property
     def words(self) -> str:
-        """The standing as people say it: "values right, generality not yet"."""
+        """Returns the standing as people say it: "values right, generality not yet"."""
         if self.standing is Standing.PARTIAL:
             return f"values right, {enumerated(self.lacking)} not yet"
         return _WORDS[self.standing]
@@ -71,7 +71,7 @@ def standings(grade: Grade) -> tuple[ExerciseStanding, ...]:
 
 
 def by_exercise(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """The verdicts of each exercise, in the order of the tests."""
+    """Returns the verdicts of each exercise, in the order of the tests."""
     found: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         found.setdefault(verdict.exercise, []).append(verdict)
@@ -79,7 +79,7 @@ def by_exercise(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """The names as in a sentence: "a, b and c"."""
+    """Returns the names as in a sentence: "a, b and c"."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
@@ -117,7 +117,7 @@ def _outcome(tests: Sequence[Verdict], wrong: Sequence[Verdict]) -> tuple[Standi
 
 
 def _telling(verdicts: Sequence[Verdict]) -> Verdict:
-    """The first verdict with a diagnosis, or else the first."""
+    """Returns the first verdict with a diagnosis, or else the first."""
     return next((verdict for verdict in verdicts if verdict.diagnosis), verdicts[0])
 
 
@@ -144,7 +144,7 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """The text, cut off after `longest` characters."""
+    """Returns the text, cut off after `longest` characters."""
     return text if len(text) <= longest else f"{text[:longest].rstrip()}…"
 
 

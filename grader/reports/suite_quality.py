@@ -50,19 +50,19 @@ class ExerciseTests:
 
     @property
     def telling(self) -> list[str]:
-        """The tests that some pass and others fail."""
+        """Returns the tests that some pass and others fail."""
         return [test for test, own in self.passed.items() if any(own) and not all(own)]
 
     @property
     def hopeless(self) -> list[str]:
-        """The tests that nobody passes, though somebody passes another one."""
+        """Returns the tests that nobody passes, though somebody passes another one."""
         if not any(any(own) for own in self.passed.values()):
             return []
         return [test for test, own in self.passed.items() if not any(own)]
 
 
 def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
-    """The exercises of a class, in their order; only what was graded says anything."""
+    """Returns the exercises of a class, in their order; only what was graded says anything."""
     found: dict[str, ExerciseTests] = {}
     for grade in grades:
         if grade.status is not GradeStatus.GRADED:
@@ -215,7 +215,7 @@ def _table(found: Sequence[ErrorSpread], bars: str) -> Table:
 
 
 def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
-    """A bar for each power of ten, with a line at what is allowed."""
+    """Returns a bar for each power of ten, with a line at what is allowed."""
     most = max(counts, default=0)
     highest = len(levels) - 1
     bars = [levels[math.ceil(highest * count / most)] if most else " " for count in counts]

@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 def author_in_words(author: Author) -> str:
-    """The author's name, or else what is known."""
+    """Returns the author's name, or else what is known."""
     return one_line(author.name or author.email or author.id)
 
 
@@ -55,7 +55,7 @@ AT_LEAST = 2
 def in_words(
     groups: Sequence[AnswerCluster], names: Sequence[NamedMistake], everyone: bool = False
 ) -> Iterator[str]:
-    """The groups, the largest first, each with its tests and its smallest case."""
+    """Yields the groups, the largest first, each with its tests and its smallest case."""
     called = {group.id: name_of(group, names) for group in groups}
     shown = [group for group in groups if everyone or len(group.members) >= AT_LEAST]
     for group in shown:
@@ -83,7 +83,7 @@ def heading(group: AnswerCluster, called: str | None) -> str:
 
 
 def suspected(group: AnswerCluster, called: str | None) -> str:
-    """The exercise, and what it may be."""
+    """Returns the exercise, and what it may be."""
     known = f"named {called}" if called else one_line(group.suspicion or "why", 160)
     return f"{one_line(group.exercise)}: {known}{'' if called else '?'}"
 

@@ -56,7 +56,7 @@ class Autograder:
 
 
 def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
-    """The zip's content.
+    """Returns the zip's content.
 
     Raises:
         BadAssignment: if an exercise is not one of the assignment's, or the engine's requirements

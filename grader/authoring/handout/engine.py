@@ -49,7 +49,7 @@ def _files_of(module: str, package: Path) -> Iterator[Path]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """The names that a file may import: some are of modules, others of what is in them."""
+    """Yields the names that a file may import: some are of modules, others of what is in them."""
     for node in _run_time_nodes(ast.parse(file.read_bytes(), file)):
         match node:
             case ast.Import(names=names):
@@ -134,7 +134,7 @@ def write_wheel(tests: Iterable[Path], folder: Path) -> str:
 
 
 def _label(files: Sequence[Path]) -> str:
-    """A local version that changes with the files."""
+    """Returns a local version that changes with the files."""
     digest = hashlib.sha256()
     for file in files:
         digest.update(file.relative_to(_PACKAGE).as_posix().encode() + b"\0")

@@ -33,7 +33,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def frozen_contract(adapters: str) -> str:
-    """The adapters of a module without their bodies, and what their annotations need.
+    """Returns the adapters of a module without their bodies, and what their annotations need.
 
     What only bodies use is left out: a student's own modules, which may not even be importable.
     """
@@ -66,7 +66,7 @@ def _is_for_all(node: ast.ImportFrom) -> bool:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds at the top level."""
+    """Yields the names that a statement binds at the top level."""
     for node in ast.walk(statement):
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             yield node.name
@@ -77,7 +77,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _used(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement reads, those in annotations that are texts included."""
+    """Yields the names that a statement reads, those in annotations that are texts included."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
             yield node.id
@@ -106,7 +106,7 @@ running in a terminal.
 
 
 def readme(name: str, page: str | None, installing: str, handing_in: str) -> str:
-    """The README; `page` is what the author wrote for students, if anything.
+    """Returns the README; `page` is what the author wrote for students, if anything.
 
     How to install comes before its first section, how to hand in after its last one.
     """

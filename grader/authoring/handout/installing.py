@@ -104,7 +104,7 @@ class Installation:
         )
 
     def section(self) -> str:
-        """The part of the README on installing."""
+        """Returns the part of the README on installing."""
         index = self.torch_index
         return _SECTION.format(
             uv=_UV,
@@ -192,5 +192,5 @@ of your repository.
 
 
 def section(platform: Platform | None) -> str:
-    """The part of the README on handing in."""
+    """Returns the part of the README on handing in."""
     return f"{_WHAT}\n{_HOW[platform]}"

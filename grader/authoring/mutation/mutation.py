@@ -56,7 +56,7 @@ class Mutations:
 
     @property
     def missed(self) -> list[MutationTrial]:
-        """The wrong programs that pass every test."""
+        """Returns the wrong programs that pass every test."""
         return [trial for trial in self.trials if trial.fate is Fate.MISSED]
 
     @property
@@ -78,7 +78,7 @@ class Mutations:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is missed that was not argued about."""
+        """Returns whether nothing is missed that was not argued about."""
         return not self.missed and not self.stale
 
 
@@ -206,7 +206,7 @@ def _listed(texts: str | list[str]) -> list[str]:
 
 
 def in_words(mutations: Mutations) -> Iterator[str]:
-    """The lines that a terminal shows."""
+    """Yields the lines that a terminal shows."""
     for trial in mutations.missed:
         yield from difference(trial)
         yield ""

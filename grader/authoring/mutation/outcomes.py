@@ -40,7 +40,7 @@ Function = Callable[..., Any]
 
 
 def same_code(one: CodeType, other: CodeType) -> bool:
-    """Whether two modules were compiled to the same, wherever their texts stand."""
+    """Returns whether two modules were compiled to the same, wherever their texts stand."""
     return _essence(one) == _essence(other)
 
 
@@ -83,7 +83,7 @@ def answers_exactly(
     root: Path,
     functions: Mapping[str, Function],
 ) -> bool:
-    """Whether a function gives these answers to the last bit, for the same work."""
+    """Returns whether a function gives these answers to the last bit, for the same work."""
     given = answers(function, calls, root, functions)
     return all(
         answer.work == right.work and _same(answer, right, 0.0)
@@ -127,7 +127,7 @@ def _in_float64(call: Call) -> Call:
 
 
 def _same(one: Answer, other: Answer, rounding: float) -> bool:
-    """Whether two answers are the same, however much work they were."""
+    """Returns whether two answers are the same, however much work they were."""
     if one.raised is not None or other.raised is not None:
         return one.raised is not None and other.raised is not None
     return (
@@ -244,7 +244,7 @@ class MutantRunner:
         return answers_exactly(function, calls, answers, self._root, self._right[REFERENCES])
 
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
-        """The first test that an edited function fails."""
+        """Returns the first test that an edited function fails."""
         name, exercise = role
         examinee = Examinee(self._root, edited[name], self._right[REFERENCES])
         for verdict in self._judge.grade(examinee, (exercise,)):

@@ -44,11 +44,11 @@ class RightPrograms:
         self._all = {_named(file, root): file for file in files}
 
     def source(self, module: str) -> str:
-        """The source of a module."""
+        """Returns the source of a module."""
         return self._all[module].read_text(encoding="utf-8")
 
     def place(self, module: str) -> str:
-        """The file of a module, below the assignment's folder."""
+        """Returns the file of a module, below the assignment's folder."""
         return self._all[module].relative_to(self._root).as_posix()
 
     def code(self, module: str) -> CodeType:
@@ -58,11 +58,11 @@ class RightPrograms:
         return self._codes[module]
 
     def compiled(self, module: str, source: str) -> CodeType:
-        """A module with another source, compiled."""
+        """Returns a module with another source, compiled."""
         return compile(source, str(self._all[module]), "exec", dont_inherit=True)
 
     def load(self, changed: Mapping[str, CodeType]) -> dict[str, Functions]:
-        """The functions by exercise, of the references and of each variant.
+        """Returns the functions by exercise, of the references and of each variant.
 
         Whatever the modules raise when they are imported comes out.
         """
@@ -101,7 +101,7 @@ class _Finder(MetaPathFinder, InspectLoader):
     def find_spec(
         self, fullname: str, path: object = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module, if it is one of those."""
+        """Returns the module, if it is one of those."""
         del path, target
         if fullname not in self._codes:
             return None
@@ -148,13 +148,13 @@ class Reach:
     further: dict[str, list[Call]] = field(default_factory=dict)
 
     def calls(self, role: Role) -> list[Call]:
-        """The calls by which an edit of a role's function is told from the function."""
+        """Returns the calls by which an edit of a role's function is told from the function."""
         name, exercise = role
         further = self.further.get(exercise, []) if name == REFERENCES else []
         return [*self.own.get(exercise, ()), *further]
 
     def of(self, module: str, lines: Set[int]) -> set[Role]:
-        """The roles in which any of the lines is run."""
+        """Returns the roles in which any of the lines is run."""
         known = self.roles.get(module, {})
         return set().union(*(known.get(line, set()) for line in lines))
 
@@ -211,7 +211,7 @@ def reach_of(
     seeds: tuple[int, ...],
     exercises: Collection[str],
 ) -> tuple[Reach, dict[str, Functions]]:
-    """The reach of the right programs, whose tests are run by `judge`; and these programs.
+    """Returns the reach of the right programs, whose tests are run by `judge`; and these programs.
 
     The calls are those of the tests of `exercises` in this draw and, of the references, in those
     of `seeds`.

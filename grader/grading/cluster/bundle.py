@@ -112,7 +112,7 @@ def result_in(
 
 
 def unpacked_reply(data: object) -> dict[str, Any]:
-    """The reply that `packed_reply` wrote, bounded before memory is taken.
+    """Returns the reply that `packed_reply` wrote, bounded before memory is taken.
 
     Raises:
         BadReply: if it is no such reply.
@@ -135,7 +135,7 @@ _SUITE = "suite"
 
 
 def packed_assignment(assignment: Assignment) -> bytes:
-    """The parts of an assignment that its grades depend on, as a compressed tar.
+    """Returns the parts of an assignment that its grades depend on, as a compressed tar.
 
     Raises:
         BadAssignment: if they are too large to travel.

@@ -160,7 +160,7 @@ class ClusterPool:
         closing.join(_CLOSE_SECONDS)
 
     def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
-        """The grade of every task, in the order in which they arrive.
+        """Yields the grade of every task, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
@@ -169,7 +169,7 @@ class ClusterPool:
         yield from self._results(tasks, GradedTask)
 
     def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
-        """The words for every question, in the order in which they arrive.
+        """Yields the words for every question, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.

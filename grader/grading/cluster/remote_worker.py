@@ -54,7 +54,7 @@ class RemoteJob:
         self._thread.start()
 
     def fulfil(self, wish: Wish) -> Result:
-        """The grade of a submission, or the words for one.
+        """Returns the grade of a submission, or the words for one.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
@@ -120,7 +120,7 @@ class RemoteWorker(WorkerPlugin):
             self._free.put(seat)
 
     def run(self, errand: RemoteRequest) -> dict[str, Any]:
-        """The reply to an errand: the grade, the words, or why there are none."""
+        """Returns the reply to an errand: the grade, the words, or why there are none."""
         with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
             entry = unpack(errand.parcel, errand.name, place)
             seat = self._free.get()

@@ -32,12 +32,12 @@ class RemoteWorkers:
 
     @property
     def addresses(self) -> list[str]:
-        """Those that grade, or may have begun to."""
+        """Returns those that grade, or may have begun to."""
         return [*self._open, *self._opening]
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether every Dask worker that is there was refused."""
+        """Returns whether every Dask worker that is there was refused."""
         return bool(self.refused) and not self._open and not self._opening
 
     def ask(self, addresses: Collection[str]) -> list[str]:

@@ -76,7 +76,7 @@ class JobClient:
         carried: Sequence[Carried] = (),
         late_import: str | None = None,
     ) -> Grade:
-        """The grade of a submission; `follow` is given each verdict when it is reached.
+        """Returns the grade of a submission; `follow` is given each verdict when it is reached.
 
         Tests of which a verdict is `kept` from an earlier grade are not run; `carried` is what came
         back in that. With a `late_import`, nothing is run at all.
@@ -155,7 +155,7 @@ class JobClient:
             process.kill()
 
     def _read(self, row: Mapping[str, Any]) -> Grade:
-        """The grade that a judge wrote; one that cannot be read is no judge's."""
+        """Returns the grade that a judge wrote; one that cannot be read is no judge's."""
         try:
             return self._shorthand.read(row)
         except (LookupError, TypeError, ValueError) as error:
@@ -222,7 +222,7 @@ class JobClient:
     def _receive(
         self, seconds: float, deadline: float, is_patient: bool = False
     ) -> Mapping[str, Any]:
-        """The next line; the `seconds` that it may take end at `deadline`.
+        """Returns the next line; the `seconds` that it may take end at `deadline`.
 
         If none came by then, the job is lost; whoever is patient gets an empty one.
         """

@@ -86,7 +86,7 @@ class JobProcess:
         return self._collector.release()
 
     def _has_ended(self, seconds: float) -> bool:
-        """Whether it hangs up by then, whatever it has to say before."""
+        """Returns whether it hangs up by then, whatever it has to say before."""
         deadline = time.monotonic() + seconds
         while select.select([self.answer], [], [], max(0.0, deadline - time.monotonic()))[0]:
             if not os.read(self.answer, 1 << 20):

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _granted(assignment: Assignment) -> tuple[str, ...]:
-    """The system calls that an assignment grants.
+    """Returns the system calls that an assignment grants.
 
     Raises:
         BadAssignment: if one of them cannot be.

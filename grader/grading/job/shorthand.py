@@ -33,7 +33,7 @@ class ShorthandWriter:
         self._numbers: dict[Verdict, int] = {}
 
     def written(self, grade: Grade) -> dict[str, Any]:
-        """The grade as plain data; what is remembered of it stays bounded."""
+        """Returns the grade as plain data; what is remembered of it stays bounded."""
         if len(self._numbers) >= _MOST:
             self._numbers.clear()
         known = len(self._numbers)
@@ -58,7 +58,7 @@ class ShorthandReader:
         self._verdicts: dict[int, Verdict] = {}
 
     def read(self, row: Mapping[str, Any]) -> Grade:
-        """The grade that `ShorthandWriter.written` wrote.
+        """Returns the grade that `ShorthandWriter.written` wrote.
 
         Raises:
             ValueError: if the writer counts otherwise: a line was left out, or is another's.

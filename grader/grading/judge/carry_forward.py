@@ -247,7 +247,7 @@ def carried_points(
 
 
 def _as_if(verdict: Verdict, mended: frozenset[str]) -> Verdict:
-    """A verdict before any rule, with a test that is mended among those passed."""
+    """Returns a verdict before any rule, with a test that is mended among those passed."""
     passed = verdict.status is Status.PASSED or verdict.id in mended
     status = Status.PASSED if passed else verdict.status
     return verdict._replace(status=status, score=verdict.max_score if passed else 0.0)

@@ -35,7 +35,7 @@ class Examinee(Protocol):
     """Whoever answers the calls of the tests for one submission."""
 
     def ask(self, call: Call) -> Reply:
-        """The answer to a call; raises StudentFault if there is none."""
+        """Returns the answer to a call; raises StudentFault if there is none."""
 
 
 class Judge:
@@ -65,7 +65,7 @@ class Judge:
         kept: Mapping[str, Verdict] = _NONE,
         charge: Callable[[float], None] = _nobody,
     ) -> Iterator[Verdict]:
-        """The verdict of every test (of `exercises`) on a submission, as each is reached.
+        """Yields the verdict of every test (of `exercises`) on a submission, as each is reached.
 
         Of tests that have one among those that are `kept` from an earlier grade, it stands, with
         the points that the test carries now. `charge` is told the seconds of a processor that it

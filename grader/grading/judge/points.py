@@ -15,7 +15,7 @@ from grader.testing.wording import WISH, in_words
 
 
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """The verdicts with the points that count, each as it is reached.
+    """Yields the verdicts with the points that count, each as it is reached.
 
     The values of an exercise come before the rest of it, so that a verdict that was said stands.
     """
@@ -34,7 +34,7 @@ def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
 
 
 def ungated(verdict: Verdict) -> Verdict:
-    """A verdict as `gated` got it, but for its points."""
+    """Returns a verdict as `gated` got it, but for its points."""
     *others, last = (verdict.message or "").split("\n")
     if not last.endswith(OF_THE_VALUES):
         return verdict
@@ -42,14 +42,14 @@ def ungated(verdict: Verdict) -> Verdict:
 
 
 def remarked(message: str | None, remark: str) -> str:
-    """A verdict's message, with a remark on a line of its own."""
+    """Returns a verdict's message, with a remark on a line of its own."""
     return f"{message}\n{remark}" if message else remark
 
 
 def applied(
     tests: Sequence[Verdict], uses: Uses, costs: Mapping[str, float]
 ) -> tuple[Verdict, ...]:
-    """The verdicts with what the rules take off, and a note on a test of each exercise.
+    """Returns the verdicts with what the rules take off, and a note on a test of each exercise.
 
     `costs` are the percentages of its points that an exercise loses which calls a forbidden name.
     """

@@ -95,7 +95,7 @@ class JudgeService:
         return {"max_score": self._suite.max_score}
 
     def grade(self, job: Mapping[str, Any]) -> Grade:
-        """The grade that a job asks for."""
+        """Returns the grade that a job asks for."""
         if self._graded < _SUBMISSIONS_THAT_LEAVE_MUCH:
             _spare_the_collector()
         self._graded += 1
@@ -217,7 +217,7 @@ class JudgeService:
         return Imports(seconds, tuple(seat.environment.lacking), failed)
 
     def _told(self, verdicts: Iterable[Verdict], follow: bool) -> Iterator[Verdict]:
-        """The verdicts; each is said when it is reached, if somebody follows."""
+        """Yields the verdicts; each is said when it is reached, if somebody follows."""
         for verdict in verdicts:
             if follow:
                 self._say({"verdict": verdict.as_json()})

@@ -112,7 +112,7 @@ class Variants:
         )
 
     def _case(self, test: str, way: Way) -> Case:
-        """The same inputs as everybody's, with what the mistake makes of them."""
+        """Returns the same inputs as everybody's, with what the mistake makes of them."""
         if (test, way) not in self._cases:
             drawn = self._case_of(test)
             self._cases[test, way] = Case(drawn.generator, drawn.drawn)

@@ -28,7 +28,7 @@ _NO_STUDENT = re.compile(r"\s*(Muted|Manual Posting.*)?\s*", re.IGNORECASE | re.
 
 
 def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> Export:
-    """The instructor's gradebook with the points in the assignment's column.
+    """Returns the instructor's gradebook with the points in the assignment's column.
 
     Raises:
         ExportRefused: if it is no gradebook, or the column is not sure.
@@ -149,7 +149,7 @@ def _worth(gradebook: Sheet, possible: int | None, column: int) -> float | None:
 def _students(
     gradebook: Sheet, names: Sequence[int], keys: Mapping[str, int], possible: int | None
 ) -> Iterator[PersonRow]:
-    """The rows of students: neither the points nor what Canvas says of hidden grades."""
+    """Yields the rows of students: neither the points nor what Canvas says of hidden grades."""
     for number in range(1, len(gradebook)):
         cells = gradebook.row(number)
         if number == possible or all(map(_NO_STUDENT.fullmatch, cells)):
@@ -163,7 +163,7 @@ def _students(
 def _chosen(
     columns: Mapping[int, str], scores: ClassScores, choices: Choices
 ) -> Iterator[tuple[int, float | None, str | None]]:
-    """The columns to fill, with what they are worth here and whose points they take."""
+    """Yields the columns to fill, with what they are worth here and whose points they take."""
     if not choices.by_exercise:
         yield _column(columns, scores.assignment, choices.column), scores.max_score, None
         return
@@ -178,7 +178,7 @@ def _chosen(
 
 
 def _column(columns: Mapping[int, str], assignment: str, wanted: str | None) -> int:
-    """The column called `wanted`; if none is wanted, the assignment's, or the only one."""
+    """Returns the column called `wanted`; if none is wanted, the assignment's, or the only one."""
     if wanted is not None:
         found = _called(columns, wanted)
     else:
@@ -197,7 +197,7 @@ def _column(columns: Mapping[int, str], assignment: str, wanted: str | None) -> 
 
 
 def _called(columns: Mapping[int, str], wanted: str) -> list[int]:
-    """The columns with this title, its number in Canvas, or both."""
+    """Returns the columns with this title, its number in Canvas, or both."""
     found = []
     for column, header in columns.items():
         parts = _TITLE_AND_ID.fullmatch(header.strip())

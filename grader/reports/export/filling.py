@@ -116,13 +116,13 @@ class ColumnTarget:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether our points are out of another sum than the platform's."""
+        """Returns whether our points are out of another sum than the platform's."""
         if not self.possible or not self.ours:
             return False
         return not math.isclose(self.possible, self.ours)
 
     def points(self, score: Score) -> Points | None:
-        """The points that the column wants of a score."""
+        """Returns the points that the column wants of a score."""
         return score.exercises.get(self.exercise) if self.exercise else score.total
 
 
@@ -143,7 +143,7 @@ class FillableSheet:
 
 
 def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
-    """The file with the points of the class put in."""
+    """Returns the file with the points of the class put in."""
     placement = place(form.rows, scores)
     decimal = decimal_of(form.sheet)
     kept = _Kept()

@@ -93,7 +93,7 @@ def _change(change: PointsChange) -> dict[str, Any]:
 
 
 def _final(settlement: Settlement, exercise: str) -> float | None:
-    """An exercise with its own changes, but not those of the whole."""
+    """Returns an exercise with its own changes, but not those of the whole."""
     found = settlement.exercises.get(exercise)
     return None if found is None else points_of(found.final)
 

@@ -75,14 +75,14 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
 
 
 def encoded(result: Mapping[str, Any]) -> str:
-    """The result as a step's output `result` holds it: base64 of JSON."""
+    """Returns the result as a step's output `result` holds it: base64 of JSON."""
     return base64.b64encode(json.dumps(result, allow_nan=False).encode()).decode()
 
 
 def _points(
     exercise: ExerciseStanding, reason: str, unit: int, passes: int
 ) -> Iterator[dict[str, Any]]:
-    """A test for each point of an exercise; the first that is not earned says why."""
+    """Yields a test for each point of an exercise; the first that is not earned says why."""
     number = _number(exercise, unit)
     left = hundredths(exercise.score)
     for place in range(1, number + 1):
@@ -171,7 +171,7 @@ class Annotation:
 
     @property
     def command(self) -> str:
-        """The workflow command that makes the annotation; always a single line."""
+        """Returns the workflow command that makes the annotation; always a single line."""
         properties = {"file": self.file, "line": self.line, "title": self.title}
         listed = ",".join(
             f"{name}={_escaped_property(str(value))}"
@@ -193,7 +193,7 @@ class SourcePaths:
     repository: Path
 
     def place(self, where: Where | None, exercise: str) -> Place:
-        """The file relative to the repository, and the line; None for what is not there.
+        """Returns the file relative to the repository, and the line; None for what is not there.
 
         Where nothing is known, it is the adapter of the exercise. What is inside an archive has no
         file in the repository, a notebook's cells have no line.
@@ -215,7 +215,7 @@ class SourcePaths:
         return None, 0
 
     def _file(self, name: str) -> Path | None:
-        """The file in the repository that a submission calls so, links followed."""
+        """Returns the file in the repository that a submission calls so, links followed."""
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or parts[0] == "/":
             return None
@@ -245,7 +245,7 @@ def annotated(grade: Grade, sources: SourcePaths) -> list[Annotation]:
 
 
 def step_summary(grade: Grade) -> str:
-    """The grade as GitHub's Markdown, small enough to be shown."""
+    """Returns the grade as GitHub's Markdown, small enough to be shown."""
     parts = [f"## {_headline(grade)}\n"]
     if grade.message:
         parts.append(f"{_fenced(shortened(plain(grade.message)))}\n")
@@ -282,7 +282,7 @@ def _sections(grade: Grade) -> Iterator[str]:
 
 
 def _written(grade: Grade) -> list[Cause]:
-    """The causes, without what is not written yet: that has no line to look at."""
+    """Returns the causes, without what is not written yet: that has no line to look at."""
     found = causes_of(grade.tests)
     return [cause for cause in found if cause.shown.status is not Status.MISSING]
 
@@ -323,7 +323,7 @@ def _headline_of_none(grade: Grade) -> str:
 
 
 def _tops(folder: Path) -> Iterator[Path]:
-    """A folder, then the one folder in it, as the intake looks for a submission."""
+    """Yields a folder, then the one folder in it, as the intake looks for a submission."""
     yield folder
     for _ in range(_NESTED):
         if not folder.is_dir():
@@ -336,7 +336,7 @@ def _tops(folder: Path) -> Iterator[Path]:
 
 
 def _fenced(text: str) -> str:
-    """The text as a block of code that it cannot close."""
+    """Returns the text as a block of code that it cannot close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"

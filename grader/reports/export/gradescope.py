@@ -56,7 +56,7 @@ class Display:
 
 
 def results(grade: Grade, display: Display) -> dict[str, Any]:
-    """The results of a grading that ended."""
+    """Returns the results of a grading that ended."""
     entries = [] if grade.status is GradeStatus.UNREADABLE else _entries(grade, display)
     score = total(entry["score"] for entry in entries)
     found = {
@@ -208,7 +208,7 @@ def _parted(
 
 
 def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """The verdicts without what they say of their exercise's values."""
+    """Yields the verdicts without what they say of their exercise's values."""
     for verdict in verdicts:
         lines = (verdict.message or "").splitlines()
         left = "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES))

@@ -95,7 +95,7 @@ def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
 
 
 def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
-    """A test, which says all that is known of it: it may be the only one that is read."""
+    """Returns a test, which says all that is known of it: it may be the only one that is read."""
     case = _element(
         "testcase",
         classname=verdict.exercise,
@@ -159,7 +159,7 @@ def _properties(values: Mapping[str, str]) -> ET.Element:
 
 
 def _element(tag: str, **attributes: str) -> ET.Element:
-    """An element whose attributes XML can hold: control characters have no escape in it."""
+    """Returns an element whose attributes XML can hold: control characters have no escape in it."""
     return ET.Element(tag, {name: plain(value) for name, value in attributes.items()})
 
 

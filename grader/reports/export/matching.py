@@ -58,7 +58,7 @@ class Directory:
                 self._by_group[_key(group)].add(row.number)
 
     def rows_of(self, person: Author) -> tuple[PersonRow, ...]:
-        """The person's row; the rows of its members if the person is a group.
+        """Returns the person's row; the rows of its members if the person is a group.
 
         Raises:
             NoRow: if there is none, or it is not certain which it is.
@@ -84,7 +84,7 @@ class Directory:
         return tuple(self._rows[number] for number in sorted(members))
 
     def _with_key(self, key: str, name: str = "") -> set[int]:
-        """The rows with this key, of the most trustworthy kind that has any.
+        """Returns the rows with this key, of the most trustworthy kind that has any.
 
         A platform's own numbers are small, and other numbers, of rosters and groups, are equal to
         them by chance: there, the names must have something in common.
@@ -112,7 +112,7 @@ class Directory:
 
 
 def _agreed(witnesses: Mapping[str, set[int]]) -> int:
-    """The one row that no witness speaks against."""
+    """Returns the one row that no witness speaks against."""
     (first, rows), *others = witnesses.items()
     for by, found in others:
         if len(rows) > 1 and rows & found:

@@ -33,7 +33,7 @@ _YES = {
 
 
 def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> Export:
-    """The instructor's worksheet with the points in its column of grades.
+    """Returns the instructor's worksheet with the points in its column of grades.
 
     Raises:
         ExportRefused: if it is no worksheet, or one without points.
@@ -79,7 +79,7 @@ def _identifier(worksheet: Sheet, number: int) -> re.Match[str] | None:
 def _grade_and_maximum(
     worksheet: Sheet, people: Sequence[int], wanted: str | None
 ) -> tuple[int, int | None]:
-    """The columns of the grade and of its maximum, which stands behind it."""
+    """Returns the columns of the grade and of its maximum, which stands behind it."""
     header = [title.strip().casefold() for title in worksheet.row(0)]
     if wanted is not None:
         found = [at for at, title in enumerate(header) if title == wanted.strip().casefold()]
@@ -122,7 +122,7 @@ def _worth(worksheet: Sheet, people: Sequence[int], maximum: int) -> float:
 
 
 def _locked(worksheet: Sheet, people: Sequence[int], grade: int) -> Mapping[int, str]:
-    """The rows whose grade Moodle does not let change."""
+    """Returns the rows whose grade Moodle does not let change."""
     for column in range(grade + 1, len(worksheet.row(0))):
         cells = {number: worksheet.cell(number, column).strip().casefold() for number in people}
         if set(cells.values()) <= _YES | _NO:
@@ -132,7 +132,7 @@ def _locked(worksheet: Sheet, people: Sequence[int], grade: int) -> Mapping[int,
 
 
 def _feedback(worksheet: Sheet, people: Sequence[int], grade: int) -> int:
-    """The column of comments: so called, or the last one if nobody's date stands there."""
+    """Returns the column of comments: so called, or the last one if nobody's date stands there."""
     header = worksheet.row(0)
     for column, title in enumerate(header):
         if title.strip().casefold() == _FEEDBACK:

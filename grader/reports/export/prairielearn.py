@@ -16,7 +16,7 @@ _MESSAGE = 2000
 
 
 def prairielearn_results(grade: Grade) -> dict[str, Any]:
-    """The results as an object: every test has its points, or there is no test.
+    """Returns the results as an object: every test has its points, or there is no test.
 
     What could not be graded is not gradable, which costs no attempt.
     """

@@ -44,14 +44,14 @@ def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, 
 
 
 def described(person: Author) -> str:
-    """A person as far as known: "Jane Doe (123, jane@uni.example)"."""
+    """Returns a person as far as known: "Jane Doe (123, jane@uni.example)"."""
     known = [text for text in (person.name, person.id, person.email) if text]
     first, *others = known or ["somebody without a name"]
     return f"{first} ({', '.join(others)})" if others else first
 
 
 def handed_in(person: Author, submission: str) -> str:
-    """A person and the submission that speaks for them, if its name says more."""
+    """Returns a person and the submission that speaks for them, if its name says more."""
     who = described(person)
     return who if submission == who else f"{who}, submission {submission}"
 

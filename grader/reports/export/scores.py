@@ -22,7 +22,7 @@ class Points:
     of: float
 
     def scaled(self, of: float | None) -> float:
-        """The points out of `of`; as they are if there is nothing to scale them to."""
+        """Returns the points out of `of`; as they are if there is nothing to scale them to."""
         return self.got * of / self.of if of and self.of else self.got
 
 
@@ -39,7 +39,7 @@ class Score:
 
     @property
     def submission(self) -> str:
-        """The submission's name."""
+        """Returns the submission's name."""
         return self.settlement.submission
 
     @property
@@ -56,13 +56,13 @@ class Score:
 
     @property
     def total(self) -> Points | None:
-        """The final points."""
+        """Returns the final points."""
         final = self.settlement.final
         return None if final is None else Points(final, points_of(self.settlement.worth))
 
     @property
     def exercises(self) -> dict[str, Points]:
-        """The final points in parts that add up to the total."""
+        """Returns the final points in parts that add up to the total."""
         if not self.settlement.has_points:
             return {}
         return {
@@ -107,7 +107,7 @@ class ClassScores:
 
 
 def scores_of(grade: Grade, settling: Settling) -> tuple[Score, ...]:
-    """The scores of one grade: one, unless its people get different points."""
+    """Returns the scores of one grade: one, unless its people get different points."""
     words = complaints(grade)
     return tuple(Score(own, words, grade.suite_hash) for own in settling.settle(grade))
 

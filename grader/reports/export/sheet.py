@@ -72,7 +72,7 @@ class Sheet:
 
     @classmethod
     def read(cls, file: Path) -> Sheet:
-        """The sheet in a file.
+        """Returns the sheet in a file.
 
         Raises:
             ExportRefused: if it cannot be read, or is no CSV in UTF-8.
@@ -116,12 +116,12 @@ class Sheet:
 
 
 def row_text(cells: list[str]) -> str:
-    """A line for a new sheet."""
+    """Returns a line for a new sheet."""
     return ",".join(_written(cell, ",") for cell in cells) + "\n"
 
 
 def _written(text: str, separator: str) -> str:
-    """A cell, in quotes if some reader would otherwise end it too early."""
+    """Returns a cell, in quotes if some reader would otherwise end it too early."""
     return _quoted(text) if any(mark in text for mark in f'{separator};"\t\r\n') else text
 
 

@@ -116,7 +116,7 @@ def _folders(folder: Path) -> Iterator[_Add]:
 
 
 def _free(submission: str, taken: set[str]) -> str:
-    """A folder's name that every file system takes, after a submission's."""
+    """Returns a folder's name that every file system takes, after a submission's."""
     name = _OTHERS.sub("_", submission).strip(" .")[:_LONGEST] or "submission"
     free, number = name, 1
     while free.casefold() in taken or free == README:

@@ -47,7 +47,7 @@ def add_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> st
 
 
 def _is_understood(name: str) -> bool:
-    """Whether Canvas reads off a name what it wrote into it."""
+    """Returns whether Canvas reads off a name what it wrote into it."""
     found = _DOWNLOADED.fullmatch(name)
     numbers = [part for part in name.split("_") if _NUMBER.fullmatch(part)]
     return found is not None and numbers[:2] == [found["user"], found["attachment"]]

@@ -47,7 +47,7 @@ class LeftOut:
 
 
 def letters(results: Results, settling: Settling, apart: bool) -> Iterator[Letter | LeftOut]:
-    """The feedback of each submission, in the order of the class, one at a time.
+    """Yields the feedback of each submission, in the order of the class, one at a time.
 
     Members of a group who get different points have letters `apart`, or one that says what they
     have in common.
@@ -117,7 +117,7 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
 
 
 def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
-    """The points that an exercise gives in the end, as the sum has them."""
+    """Returns the points that an exercise gives in the end, as the sum has them."""
     own = settled.exercises.get(each.exercise)
     if own is None:
         return f"{points(each.score)} of {points(each.max_score)}"

@@ -68,7 +68,7 @@ def _tar(name: str) -> str | None:
 
 
 def _tarred(files: dict[str, bytes], compression: str) -> bytes:
-    """A tar of these files."""
+    """Returns a tar of these files."""
     buffer = io.BytesIO()
     with tarfile.open(mode="w", fileobj=buffer) as archive:
         for name, content in files.items():
@@ -81,7 +81,7 @@ def _tarred(files: dict[str, bytes], compression: str) -> bytes:
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
-    """A zip of these files, the same bytes for the same content."""
+    """Returns a zip of these files, the same bytes for the same content."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -98,7 +98,7 @@ def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) 
 
 
 def _notebook(text: str) -> str:
-    """A notebook with one cell, in which nothing of the text is Markdown."""
+    """Returns a notebook with one cell, in which nothing of the text is Markdown."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     cell = {
@@ -142,7 +142,7 @@ class Printer:
         self._command = [found, *_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
 
     def printed(self, page: str) -> bytes:
-        """The page as PDF.
+        """Returns the page as PDF.
 
         Raises:
             NoBrowser: if the browser fails.

@@ -77,7 +77,7 @@ class GradeChange:
 
     @property
     def difference(self) -> float:
-        """The points that it gained, or lost where it is negative."""
+        """Returns the points that it gained, or lost where it is negative."""
         return (self.after or 0.0) - (self.before or 0.0)
 
 
@@ -91,7 +91,7 @@ class TestCount:
 
     @property
     def count(self) -> int:
-        """The submissions for which it did."""
+        """Returns the submissions for which it did."""
         return self.ways.total()
 
 
@@ -154,7 +154,7 @@ class Changes:
 
     @property
     def means(self) -> tuple[float, float] | None:
-        """The mean before and after, of those that have a grade in both."""
+        """Returns the mean before and after, of those that have a grade in both."""
         if not self._scores:
             return None
         before, after = zip(*self._scores, strict=True)

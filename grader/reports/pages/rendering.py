@@ -36,7 +36,7 @@ _LONGEST = 40
 
 
 def page_name(grade: Grade) -> str:
-    """A name that any file system takes and that is no other submission's.
+    """Returns a name that any file system takes and that is no other submission's.
 
     It depends on the content of the submission and the seed of the batch: who has seen one page's
     name, on a server for instance, cannot tell that of another's.
@@ -116,14 +116,14 @@ class Assets:
 
 @cache
 def assets(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Assets:
-    """The assets that these files of the package make up, in their order."""
+    """Returns the assets that these files of the package make up, in their order."""
     style, script = "\n".join(map(_text, styles)), "\n".join(map(_text, scripts))
     policy = _POLICY.format(script=_hash(script), style=_hash(style))
     return Assets(Markup(style), Markup(script), policy)
 
 
 def render(template: str, **content: object) -> str:
-    """The page that a template makes of its content; every text in it is escaped."""
+    """Returns the page that a template makes of its content; every text in it is escaped."""
     return _environment().get_template(template).render(content)
 
 
@@ -159,11 +159,11 @@ def _environment() -> Environment:
 
 
 def _text(file: str) -> str:
-    """A file of the package, without indentation: it is in every page."""
+    """Returns a file of the package, without indentation: it is in every page."""
     lines = files("grader.reports.pages").joinpath(file).read_text(encoding="utf-8").splitlines()
     return "\n".join(stripped for line in lines if (stripped := line.strip()))
 
 
 def _hash(text: str) -> str:
-    """The text as a source of a content security policy (CSP level 3, "hash-source")."""
+    """Returns the text as a source of a content security policy (CSP level 3, "hash-source")."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

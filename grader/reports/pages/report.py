@@ -50,7 +50,7 @@ def write_report(
 
 
 def is_current(results: Results, folder: Path) -> bool:
-    """Whether the report that lies there was made of these very results, by this grader.
+    """Returns whether the report that lies there was made of these very results, by this grader.
 
     Raises:
         BadDecisions: if what was decided of them cannot be used.
@@ -109,5 +109,5 @@ def _write(
 
 
 def _names(results: Results) -> list[str]:
-    """The submissions in the order of the class."""
+    """Returns the submissions in the order of the class."""
     return [outline.submission for outline in results.outlines()]

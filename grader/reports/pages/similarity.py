@@ -49,7 +49,7 @@ def alike_page(
 
 
 def percent(share: float) -> int:
-    """A share as a whole number of hundredths."""
+    """Returns a share as a whole number of hundredths."""
     return round(100 * min(max(share, 0.0), 1.0))
 
 
@@ -86,7 +86,7 @@ class Column:
 
 
 def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redacted) -> str:
-    """The page of a pair; `redacted` is what becomes of the texts of both."""
+    """Returns the page of a pair; `redacted` is what becomes of the texts of both."""
     columns = [
         _column(
             "abc"[place],

@@ -244,7 +244,7 @@ def _read_all(
     shelf: Shelf,
     advance: Callable[[int, int], None] | None,
 ) -> list[Numbers]:
-    """The fingerprints of each submission, which is read once and kept on the shelf."""
+    """Returns the fingerprints of each submission, which is read once and kept on the shelf."""
     prints: list[Numbers] = []
     unread: list[str] = []
     partly: list[str] = []
@@ -291,7 +291,7 @@ def _read(
     shelf: Shelf | None = None,
     place: int = 0,
 ) -> ComparedSources:
-    """The code of a submission; its texts as well go to its place on the shelf.
+    """Returns the code of a submission; its texts as well go to its place on the shelf.
 
     Raises:
         Unreadable: if there is none that can be read.

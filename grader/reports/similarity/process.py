@@ -52,7 +52,7 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:
-    """The code in a folder but the files that the course handed out, up to the bounds."""
+    """Returns the code in a folder but the files that the course handed out, up to the bounds."""
     chosen: list[tuple[str, str, str]] = []
     left, partly = MOST_CHARACTERS, False
     for name, text in _sources(folder):

@@ -49,7 +49,7 @@ def passages(
     given: Collection[int],
     commonness: Mapping[int, int],
 ) -> list[Passage]:
-    """The longest passages that two programs share, those that fewest others have first.
+    """Returns the longest passages that two programs share, those that fewest others have first.
 
     What was given to all, and what stands in most submissions, begins none.
     """
@@ -147,7 +147,7 @@ class Ranking:
 
 
 def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ranking:
-    """The `most` alike pairs of submissions of which at least one is of the class.
+    """Returns the `most` alike pairs of submissions of which at least one is of the class.
 
     `prints` are the fingerprints of each submission; the first `own` of them are the class's, the
     others are compared with these only. What was `given` to all is left out. A fingerprint weighs

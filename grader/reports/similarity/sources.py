@@ -54,13 +54,13 @@ class ComparedSources:
 
     @property
     def prints(self) -> Numbers:
-        """The fingerprints of all files, each once, in order."""
+        """Returns the fingerprints of all files, each once, in order."""
         every = [file.prints for file in self.files]
         return np.unique(np.concatenate(every)) if every else np.empty(0, np.int64)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> ComparedSources:
-        """The sources that `as_json` wrote.
+        """Returns the sources that `as_json` wrote.
 
         Raises:
             LookupError, TypeError, ValueError, OverflowError: if it did not.
@@ -138,7 +138,7 @@ class SourcesClient(IntakeClient):
     def read(
         self, entry: Entry, into: Path, given: Collection[str] = (), texts: bool = False
     ) -> ComparedSources:
-        """The code of a submission, which is copied into the empty folder `into` for that.
+        """Returns the code of a submission, which is copied into the empty folder `into` for that.
 
         Files whose digests are `given` are left out.
 

@@ -34,7 +34,7 @@ class Token(NamedTuple):
 
 
 def tokens(sources: Sequence[str]) -> list[list[Token]]:
-    """The tokens of each file of one program, whether it can be parsed or not."""
+    """Returns the tokens of each file of one program, whether it can be parsed or not."""
     trees = [_parsed(source) for source in sources]
     names = _Names()
     for source, tree in zip(sources, trees, strict=True):
@@ -136,7 +136,7 @@ def _end(node: ast.expr | ast.stmt) -> _Position:
 def _tokens(
     source: str, told: Sequence[tuple[_Position, _Position]], names: _Names
 ) -> Iterator[Token]:
-    """The tokens of one file but those between the places in `told`, which are in order."""
+    """Yields the tokens of one file but those between the places in `told`, which are in order."""
     place, line, start = 0, 1, 0
     in_text = False
     for offset, kind, text in _LEXER.get_tokens_unprocessed(source):

@@ -98,7 +98,7 @@ class MistakeCounts:
 
 
 def ranked(kinds: Iterable[ProblemCount]) -> tuple[list[ProblemCount], int]:
-    """The kinds that most submissions share, first, and how many more there are."""
+    """Returns the kinds that most submissions share, first, and how many more there are."""
     ordered = sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))
     return ordered[:_MOST], max(len(ordered) - _MOST, 0)
 

@@ -40,7 +40,7 @@ def by_similarity(patterns: Sequence[str], right: str) -> list[int]:
 
 
 def _failing(pattern: str, right: str) -> int:
-    """A number with a bit for each test that is not right."""
+    """Returns a number with a bit for each test that is not right."""
     return int("1" + "".join("0" if letter in right else "1" for letter in pattern), 2)
 
 
@@ -91,7 +91,7 @@ class ExerciseCount:
 
     @property
     def mean(self) -> float:
-        """The mean of the points."""
+        """Returns the mean of the points."""
         return statistics.fmean(self.scores) if self.scores else 0.0
 
     def add(self, standing: Standing, score: float, max_score: float) -> None:
@@ -194,7 +194,7 @@ class ClassData:
             self._spreads.setdefault(test, ErrorSpread(spread.exercise, test)).extend(spread)
 
     def _add_tests(self, grade: Grade) -> str:
-        """The letters of the outcomes, in the order in which the tests were first seen."""
+        """Returns the letters of the outcomes, in the order in which the tests were first seen."""
         letters = {}
         for test in grade.tests:
             self._tests.setdefault(test.id, test)
@@ -208,7 +208,7 @@ class ClassData:
 
     @property
     def scores(self) -> list[float]:
-        """The scores of those that could be graded, and that count for somebody."""
+        """Returns the scores of those that could be graded, and that count for somebody."""
         return [
             entry.score
             for entry in self.entries
@@ -216,7 +216,7 @@ class ClassData:
         ]
 
     def places(self, status: GradeStatus) -> list[int]:
-        """The places of the submissions with a status."""
+        """Returns the places of the submissions with a status."""
         return [place for place, entry in enumerate(self.entries) if entry.status is status]
 
     def exercise_tests(self) -> list[ExerciseTests]:
@@ -240,7 +240,7 @@ class ClassData:
         return [*found.values()]
 
     def columns(self, kinds: Sequence[ProblemCount]) -> dict[str, Any]:
-        """The class for the page's script, by columns: an array has no names to repeat."""
+        """Returns the class for the page's script, by columns: an array has no names to repeat."""
         tests = self._ordered_tests()
         numbers = {test: number for number, test in enumerate(tests)}
         own = self._patterns(tests)
@@ -279,7 +279,7 @@ class ClassData:
         }
 
     def _patterns(self, tests: Sequence[str]) -> list[str]:
-        """The letters of each submission's outcomes, in the order of `tests`."""
+        """Returns the letters of each submission's outcomes, in the order of `tests`."""
         seen = {test: number for number, test in enumerate(self._tests)}
         order = [seen.get(test, len(seen)) for test in tests]
         whole = (letters.ljust(len(seen) + 1, _ABSENT) for letters in self._outcomes)
@@ -332,7 +332,7 @@ def _marks(settled: Sequence[Settlement]) -> Iterator[str]:
 
 
 def person_in_words(author: Author) -> str:
-    """A person's name, or whatever else is known of them."""
+    """Returns a person's name, or whatever else is known of them."""
     return one_line(author.name or author.email or author.id)
 
 

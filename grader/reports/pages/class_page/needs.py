@@ -64,7 +64,7 @@ class UnknownCluster:
 
 
 def nameless(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownCluster]:
-    """The groups of a class with two members or more, the largest first.
+    """Returns the groups of a class with two members or more, the largest first.
 
     Raises:
         BadNames: if what an instructor named cannot be read.
@@ -97,7 +97,7 @@ def _shown(
 
 
 def _picture(group: AnswerCluster, results: Results) -> ShownTensor | None:
-    """The smallest picture of a member in which the group is wrong."""
+    """Returns the smallest picture of a member in which the group is wrong."""
     grades = results.grades_of(group.members[:1], whole=True)
     seen = [one for grade in grades for one in grade.evidence.pictures if one.test in group.tests]
     return _beginning(min(seen, key=lambda one: len(one.expected))) if seen else None

@@ -50,7 +50,7 @@ def class_page(
     made_of: str,
     alike: str,
 ) -> str:
-    """The page of a class; `compared` if there is a page of what changed beside it.
+    """Returns the page of a class; `compared` if there is a page of what changed beside it.
 
     `alike` is where the page of who has code in common lies, if there is one.
 

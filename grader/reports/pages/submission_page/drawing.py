@@ -43,7 +43,7 @@ class SourceLine:
 
 
 def highlighted(excerpt: Excerpt, marked: int) -> tuple[SourceLine, ...]:
-    """The lines of an excerpt, that with the number `marked` told from the others."""
+    """Returns the lines of an excerpt, that with the number `marked` told from the others."""
     # A line break of another kind within a line would move every line after it.
     lines = [plain(line).replace("\n", " ") for line in excerpt.lines]
     if not excerpt.opening:
@@ -104,7 +104,7 @@ class Album:
         self._room = _NUMBERS
 
     def of(self, tests: Sequence[str]) -> tuple[Drawing, ...]:
-        """The pictures of a few of the tests, which are then no longer there."""
+        """Returns the pictures of a few of the tests, which are then no longer there."""
         found: list[Drawing] = []
         for test in tests:
             picture = self._pictures.get(test)

@@ -118,7 +118,7 @@ class _Looking:
         self._album = Album(evidence.pictures, self._public)
 
     def told(self, cause: Cause) -> ToldCause:
-        """A cause in full."""
+        """Returns a cause in full."""
         own = [test.id for test in (cause.shown, *cause.tests) if test.id in self._public]
         is_written = cause.shown.status is not Status.MISSING
         return ToldCause(
@@ -137,11 +137,11 @@ class _Looking:
         )
 
     def first_source(self) -> SourceExcerpt | None:
-        """The lines that explain why nothing could be read."""
+        """Returns the lines that explain why nothing could be read."""
         return self._source([(t.where.file, t.where.line) for t in self._tests if t.where])
 
     def _source(self, places: Iterable[Place]) -> SourceExcerpt | None:
-        """The lines around the first of the places that there are."""
+        """Returns the lines around the first of the places that there are."""
         return next(filter(None, (_source(self._excerpts, *place) for place in places)), None)
 
     def _walk(self, cause: Cause) -> StepWalk | None:
@@ -165,7 +165,7 @@ class _Looking:
 
 
 def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt | None:
-    """The lines around a place, as close to its middle as there are."""
+    """Returns the lines around a place, as close to its middle as there are."""
     around = [
         excerpt
         for excerpt in excerpts
