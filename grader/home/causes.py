@@ -106,7 +106,7 @@ class _Reason:
     """The findings about an exercise: its mistake, the exercise at the mistake's root, and its
     lines.
 
-    `builds_on` are exercises below that are wrong as well.
+    `builds_on` are exercises that are wrong as well.
     """
 
     mistake: Diagnosis | None

@@ -100,7 +100,7 @@ def in_all(tallies: Mapping[str, ExerciseCounts]) -> Iterator[str]:
 
 
 def in_words(number: int) -> str:
-    """Returns a number of hundredths as points, in words."""
+    """Returns a number of hundredths as points."""
     return f"{points_of(number):.10g}"
 
 

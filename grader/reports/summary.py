@@ -178,7 +178,9 @@ def _is_ungraded(row: Outline, finals: _Finals) -> bool:
 
 
 def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
-    """Returns the points of the people whom the submission counts for; none if they are excused."""
+    """Returns the points of those whom the submission counts for; none if they are excused, or
+    nobody.
+    """
     own = finals.get(row.submission, (row.score,))
     return tuple(points for points in own if points is not None)
 
