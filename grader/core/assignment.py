@@ -83,7 +83,7 @@ class NoAssignment(BadAssignment):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What `[tool.grader]` in the `pyproject.toml` of `root` says.
+    """The settings in the `[tool.grader]` table of the `pyproject.toml` in `root`.
 
     `points` are those of each exercise, by the name of its adapter; `aspects` the shares of an
     exercise's points; `call_timeout` the seconds that one call may take. `forbidden` are dotted

@@ -83,7 +83,7 @@ class FailedTest:
 
     @property
     def sentence(self) -> str:
-        """What a person says of it: the mistake, or of wrong answers what to look at."""
+        """Returns the mistake's explanation, the advice on a wrong answer, or the outcome."""
         if self.mistake is not None:
             return self.mistake.explanation
         if self.advice and self.status is Status.FAILED:
@@ -126,7 +126,7 @@ class Cause:
 
     @property
     def sentence(self) -> str:
-        """What a person says of it."""
+        """Returns the sentence that names the cause to a person."""
         if self.mistake is not None:
             return self.mistake.explanation
         if self.shown.status is Status.MISSING and len(self.exercises) > 1:
@@ -135,7 +135,7 @@ class Cause:
 
     @property
     def hint(self) -> str:
-        """What to ask oneself, or what to look at; "" if that is not known, or the sentence."""
+        """Returns the mistake's hint, or the advice; "" if unknown or the same as the sentence."""
         if self.mistake is not None:
             return self.mistake.hint
         advice = next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
@@ -237,7 +237,7 @@ def _ranked(failed: Iterable[FailedTest], order: Sequence[str]) -> list[FailedTe
 
 
 def _marks(test: FailedTest) -> Iterator[Hashable]:
-    """What a test has in common with others of the same cause."""
+    """Yields the marks of a test; tests that share a mark have the same cause."""
     if test.status is Status.MISSING:
         yield test.status
         return
@@ -324,7 +324,7 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Of the exercise at the root the test that says most: what is plain, named, with a line."""
+    """Returns the root exercise's test that says most: by mistake, then line, then values."""
     own = [test for test in group if test.exercise == group[0].exercise]
     return max(
         own,

@@ -18,7 +18,7 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """torch asks. What hides a mode from its compiler takes longer than counting does."""
+        """Tells torch not to hide this mode from its compiler: hiding costs more than counting."""
         return False
 
     def __torch_dispatch__(

@@ -1,4 +1,4 @@
-"""What reports show of a submission beside its verdicts: tensors, steps, source, printed output."""
+"""The evidence that reports show beside verdicts: tensors, steps, source, printed output."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What there is to see of one submission; `printed` is the end of what it printed."""
+    """The evidence of one submission; `printed` is the end of its printed output."""
 
     pictures: tuple[Picture, ...] = ()
     walks: tuple[StepWalk, ...] = ()

@@ -149,7 +149,7 @@ PENDING = "no words were added yet"
 
 
 class Told(NamedTuple):
-    """What is said of one test that was not passed; its numbers are those of inputs at home."""
+    """The explanation of one test that did not pass; its numbers come from inputs at home."""
 
     message: str
     measurement: Measurement | None = None
@@ -181,7 +181,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What explains one submission's verdicts: by test, as a whole, and what there is to see.
+    """The explanation of one submission's verdicts: by test, as a whole, and its evidence.
 
     `message` is said of the submission as a whole where its judge says less; `missing` is why
     there are no words, or not all; None if nothing is missing. `wrong` are the answers that no

@@ -19,7 +19,7 @@ class BadRule(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LateRule:
-    """What handing in late costs.
+    """The rule that says how many points a late submission costs.
 
     `due` and `last` are moments as written in the table; those without an offset are in `zone`.
     `grace` is in minutes. Each started day costs `points`, or `percent` of the points that were

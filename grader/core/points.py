@@ -23,7 +23,7 @@ def hundredths(points: float) -> int:
 
 
 def points_of(number: int) -> float:
-    """So many hundredths as points, written with two decimals at most."""
+    """Returns a number of hundredths as points, with two decimals at most."""
     return number / 100
 
 
@@ -91,7 +91,7 @@ class Gate:
 
     @property
     def remark(self) -> str:
-        """What people read of a test that passed and counts less."""
+        """Returns the remark on a test that passed and counts less."""
         percent = min(max(round(100 * self.share), 1), 99) if self.share else 0
         counts, right = _IN_WORDS.get(percent, (f"{percent} %", f"{percent} %"))
         return f"counts {counts}: {right} {OF_THE_VALUES}"

@@ -1,4 +1,4 @@
-"""What of the machine this process may use."""
+"""The number of processors that this process may use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Returns how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

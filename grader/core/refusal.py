@@ -1,4 +1,4 @@
-"""What a command says no to: one sentence, and exit code 2."""
+"""The exception for input that a command refuses, with one sentence and exit code 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a call: an answer, or one whose very bytes were opened before and stay sealed."""
+"""Replies to calls: opened answers, and sealed ones whose exact bytes were opened before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge must know before its first submission."""
+"""The settings that a judge reads before its first submission."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXPLAINING_WALL_FACTOR = 3
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the grades of a batch depend on beside the submissions.
+    """The values, beside the submissions, on which the grades of a batch depend.
 
     `assignment` is the assignment's folder; `exercises` those that are graded (none: all of them);
     `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that

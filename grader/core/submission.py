@@ -1,4 +1,4 @@
-"""What one student or group handed in, and what it imports of installed packages."""
+"""A submission of one student or group, and the installed packages that it imports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """What one submission needs of the course's environment.
+    """The imports of one submission from the course's environment.
 
     `seconds` are those that modules of installed packages took to be imported, by their names, as
     the worker claims: good for advice alone. `lacking` are packages that are not installed;
@@ -38,7 +38,7 @@ class Imports:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What one submission's files say that it needs, read and not run.
+    """The packages that one submission's files name; the files are read and not run.
 
     `imported` are packages by the names that imports have, `declared` distributions by theirs.
     """
@@ -70,7 +70,7 @@ class ClassNeeds:
 
 @dataclass(frozen=True, slots=True)
 class ClassImports:
-    """What a class needs: by name, how many submissions, and the seconds that it cost them all."""
+    """The imports of a class: by name, how many submissions import it, and the total seconds."""
 
     imported: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     lacking: Mapping[str, int] = field(default_factory=dict)

@@ -37,7 +37,7 @@ class GradeStatus(enum.StrEnum):
 
 
 class Aspect(enum.StrEnum):
-    """What a test looks at; each carries a share of its exercise's points."""
+    """The aspect that a test checks; each aspect carries a share of its exercise's points."""
 
     VALUES = "values"
     GENERALITY = "generality"

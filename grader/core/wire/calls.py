@@ -24,7 +24,7 @@ _LINES = 1 << 31
 
 
 class Traced(enum.StrEnum):
-    """What of a result is traced to the line that made it so."""
+    """The property of a result that is traced to the line that caused it."""
 
     TYPE = "type"
     DTYPE = "dtype"
@@ -182,7 +182,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call: a value or what was raised, and what was observed.
+    """The answer to a call: a value or an exception, and the observations.
 
     `origin` is the line of the submission that a traced call found.
     Equal digests are equal answers, and `size` is about how many bytes one holds; who receives an
@@ -306,7 +306,7 @@ def _counts_of_work(numbers: object) -> tuple[int, int, int]:
 
 
 def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
-    """What was raised, as a JSON object."""
+    """Returns an exception as a JSON object, and None for None."""
     if raised is None:
         return None
     return {
@@ -324,7 +324,7 @@ def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
 
 
 def raised_from_json(entry: object) -> Raised | None:
-    """What `raised_as_json` wrote, its texts bounded.
+    """Reads the exception that `raised_as_json` wrote, and bounds its texts.
 
     Raises:
         BadFrame: if it is something else.
@@ -378,7 +378,7 @@ def _operands(rows: object) -> tuple[Operand, ...]:
 
 
 def cell_errors_from_json(entry: object) -> tuple[Raised, ...]:
-    """What cells of a notebook raised, bounded.
+    """Reads the exceptions of a notebook's cells, and bounds their number and texts.
 
     Raises:
         BadFrame: if it is something else.
@@ -395,7 +395,7 @@ def uses_as_json(uses: Sequence[Use]) -> list[Any]:
 
 
 def uses_from_json(entry: object) -> tuple[Use, ...]:
-    """What `uses_as_json` wrote, its texts and number bounded.
+    """Reads the uses that `uses_as_json` wrote, and bounds their number and texts.
 
     Raises:
         BadFrame: if it is something else.

@@ -1,4 +1,4 @@
-"""What a call computed on its way, the seconds that imports took, and signals."""
+"""Records of the operations in a call, the seconds that imports took, and signals."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def imports_as_json(seconds: Mapping[str, float]) -> list[Any]:
 
 
 def imports_from_json(entry: object, at_most: float) -> dict[str, float]:
-    """What `imports_as_json` wrote: names as imports have them, `at_most` so many seconds in all.
+    """Reads the imports that `imports_as_json` wrote, with at most `at_most` seconds in all.
 
     Raises:
         BadFrame: if it is something else.
@@ -142,7 +142,7 @@ def imports_from_json(entry: object, at_most: float) -> dict[str, float]:
 
 
 def texts_from_json(entry: object) -> tuple[str, ...]:
-    """What a worker says is not there, or was not done: texts, bounded.
+    """Reads a worker's list of texts on absent or undone things, and bounds it.
 
     Raises:
         BadFrame: if it is something else.

@@ -20,7 +20,7 @@ GIVEN = "grader-given-"
 
 
 class Doing(enum.StrEnum):
-    """What a step does: to the thing that it is on, but for the last two."""
+    """The kind of a step; all but the last two act on the thing that the step is on."""
 
     CALL = "call"
     READ = "read"

@@ -110,12 +110,12 @@ class Outcomes:
         return number
 
     def of(self, edit: int, call: int) -> torch.Tensor | None:
-        """What an edit answered to a call."""
+        """Returns the answer of an edited program to a call; None if there is none."""
         number = self.given.get((edit, call))
         return None if number is None else self.answers[number]
 
     def unedited(self, call: int) -> torch.Tensor | None:
-        """What the unedited program answered to a call."""
+        """Returns the answer of the unedited program to a call; None if there is none."""
         number = self.control.get(call)
         return None if number is None else self.answers[number]
 
@@ -172,7 +172,7 @@ def encode_outcomes(outcomes: Outcomes) -> bytes:
 
 
 def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
-    """What a worker says came of trials.
+    """Reads the outcomes of trials from the frame that a worker sent.
 
     Raises:
         BadFrame: if that cannot have come of them.
