@@ -41,7 +41,7 @@ _Value = TypeVar("_Value")
 
 
 def called(number: int) -> str:
-    """What a submission of a number is called."""
+    """Returns the label of the submission with this number."""
     return f"Submission {number}"
 
 
@@ -224,7 +224,7 @@ class AnonymousResults(Results):
         return AnonymousResults, (self.named, self.mask)
 
     def outlines(self) -> list[Outline]:
-        """What a table of the class says of each submission, in the order of their numbers."""
+        """Returns the submissions' outlines for a table of the class, in order of their numbers."""
         labelled = [
             dataclasses.replace(outline, submission=self.mask.labels[outline.submission])
             for outline in self.named.outlines()

@@ -230,7 +230,7 @@ def _wants_recovery(database: sqlite3.Connection) -> bool:
 
 @contextlib.contextmanager
 def saying(file: Path, done: str) -> Iterator[None]:
-    """What SQLite raises inside is raised again as a `StoreError`: the file cannot be `done`."""
+    """Turns an SQLite error inside into a `StoreError`: the file cannot be `done`."""
     try:
         yield
     except sqlite3.Error as error:
@@ -239,7 +239,7 @@ def saying(file: Path, done: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """What is done inside is kept as a whole, or not at all if something is raised."""
+    """Commits all changes made inside, or rolls all back if something raises."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -81,7 +81,7 @@ class Results:
 
     @property
     def people(self) -> People:
-        """Who handed in what, and who nothing."""
+        """Returns the people of the batch: authors of submissions, and absentees."""
         return self._people
 
     @property
@@ -91,7 +91,7 @@ class Results:
 
     @property
     def authors(self) -> Mapping[str, tuple[Author, ...]]:
-        """Who handed each submission in, by its name; those of unknown authors are left out."""
+        """Returns each submission's authors by its name, without submissions of unknown authors."""
         return self._people.authors
 
     @property
@@ -111,7 +111,7 @@ class Results:
 
     @property
     def absentees(self) -> tuple[Author, ...]:
-        """Who is on the roster and handed in nothing; nobody where no roster was given."""
+        """Returns the people on the roster without a submission; nobody if there is no roster."""
         return self._people.absentees
 
     def grades(self, first: int = -1) -> Iterator[Grade]:
@@ -202,7 +202,7 @@ class Results:
         return next(self.grades_of([submission]), None)
 
     def outlines(self) -> list[Outline]:
-        """What a table of the class says of each submission, in the order of the class.
+        """Returns each submission's outline for a table of the class, in the order of the class.
 
         Raises:
             StoreError: if the file is damaged.
@@ -230,7 +230,7 @@ class Results:
             return tuple(verdict_of(tests, row) for row in of_one)
 
     def late_rule(self) -> LateRule | None:
-        """What handing in late costs, as the assignment said when the batch ran.
+        """Returns the late rule that the assignment had when the batch ran; None if it had none.
 
         Raises:
             StoreError: if the file is damaged.
@@ -262,7 +262,7 @@ class Results:
             return int(db.execute(counted).fetchone()[0])
 
     def class_imports(self) -> ClassImports:
-        """What the submissions import of installed packages, and which are not there.
+        """Returns the installed packages that the submissions import, and the packages they lack.
 
         Raises:
             StoreError: if the file is damaged.
@@ -317,7 +317,7 @@ class Results:
         return {} if value is None else dict(json.loads(value))
 
     def _of_the_batch(self, key: str) -> str | None:
-        """What is remembered of the batch as a whole."""
+        """Returns the stored value of a key of the batch; None if there is none."""
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             row = db.execute("SELECT value FROM batch WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
@@ -369,6 +369,6 @@ def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequenc
 
 
 def _evidence(database: sqlite3.Connection, number: int) -> Evidence:
-    """What there is to see of the submission with a number."""
+    """Returns the evidence of the submission with this number."""
     row = database.execute(_EVIDENCE_OF_ONE, (number,)).fetchone()
     return Evidence() if row is None else Evidence.unpacked(row[0])

@@ -135,7 +135,7 @@ def carried_row(carried: Carried) -> tuple[str, str, str, float]:
 
 
 def words_row(told: Told) -> tuple[Any, ...]:
-    """What is told of one verdict, in the order of the table."""
+    """Returns the explanation of one verdict as a row, in the order of the table."""
     measurement, diagnosis, where = told.measurement, told.diagnosis, told.where
     place = (well_formed(where.file), where.line, well_formed(where.step)) if where else None
     return (
@@ -278,7 +278,7 @@ class GradeLines:
         return _in_one_line(f"{bare}[{', '.join(tests)}]}}")
 
     def _around_the_duration(self, untimed: tuple[Any, ...]) -> tuple[str, str]:
-        """What is written before and after the duration of a verdict."""
+        """Returns the JSON of a verdict before and after its duration."""
         fields = verdict_of(self._tests, (*untimed, 0.0)).as_json()
         before, field, after = _ENCODER.encode(fields).partition(_UNTIMED)
         return before + field.removesuffix("0.0"), after

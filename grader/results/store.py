@@ -207,7 +207,7 @@ class Store(Results):
             return read_earlier(self._database, numbered_tests(self._database), submission)
 
     def test_hashes(self, suite_hash: str) -> dict[str, str]:
-        """What `set_test_hashes` was given for a suite; nothing, where it is not known."""
+        """Returns the hashes that `set_test_hashes` stored for a suite; none if unknown."""
         with self._one_at_a_time, saying(self._file, "read"):
             return read_test_hashes(self._database, suite_hash)
 

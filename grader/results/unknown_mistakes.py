@@ -94,7 +94,7 @@ def read_lacking(database: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def read_class_imports(database: sqlite3.Connection) -> ClassImports:
-    """What the class imports and lacks, the most of it first."""
+    """Returns the imports by their total seconds and the lacking packages by count, most first."""
     imported = database.execute(
         "SELECT name, COUNT(*), SUM(seconds) FROM import GROUP BY name ORDER BY 3 DESC, name"
     )

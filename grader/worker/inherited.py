@@ -16,7 +16,7 @@ class Mapped:
 
     @classmethod
     def by_this_process(cls) -> Mapped:
-        """What the kernel tells of this process in its status."""
+        """Returns the sizes that the kernel reports in the status of this process."""
         if sys.platform != "linux":
             return cls()
         lines = Path("/proc/self/status").read_text().splitlines()

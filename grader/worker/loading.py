@@ -183,13 +183,13 @@ def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
 
 
 def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:
-    """What modules of the submission are called, wherever in it they lie."""
+    """Returns the names that modules of the submission may have, wherever they lie."""
     folders = [root, *map(Path, own_paths), *(path for path in root.glob("*/") if path.is_dir())]
     return sorted({path.stem for folder in folders for path in folder.glob("*")})
 
 
 def _described(raised: Iterable[BaseException], root: Path) -> tuple[Raised, ...]:
-    """What cells of notebooks raised."""
+    """Returns descriptions of the exceptions that cells of notebooks raised."""
     return tuple(describe_exception(error, root) for error in [*raised][:MAX_CELL_ERRORS])
 
 

@@ -39,7 +39,7 @@ class ScriptFiles:
         self._numbers = itertools.count()
 
     def make(self, name: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """What a step asks for by this name."""
+        """Makes the thing that a step asks for by this name."""
         self.flush()
         return _MAKERS[name](self, *positional, **keywords)
 
@@ -160,7 +160,7 @@ def _exists(_shop: ScriptFiles, path: Path) -> bool:
 
 
 def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
-    """What lies in a folder, folders aside, or why that cannot be told."""
+    """Returns the files below a folder, or a word that says why they cannot be listed."""
     if not folder.is_dir() or folder.is_symlink():
         return ABSENT if not os.path.lexists(folder) else IRREGULAR
     found = list(itertools.islice(_below(str(folder)), MAX_ENTRIES + 1))

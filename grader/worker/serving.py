@@ -152,7 +152,7 @@ def _answer(call: Call, loaded: Loaded, root: Path, watch: CallWatch, living: Li
 
 
 def _nothing() -> None:
-    """What a call without an adapter calls."""
+    """Stands in for the adapter in a call that has none."""
 
 
 def _redirect(output: int) -> None:

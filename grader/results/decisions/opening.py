@@ -160,7 +160,7 @@ def masked(settling: Settling, mask: Mask) -> Settling:
 
 
 def _masked_names(settling: Settling, mask: Mask) -> dict[Author, Author]:
-    """What each person is called."""
+    """Returns the masked name of each person."""
     found: dict[Author, Author] = {}
     for name, people in settling.people.items():
         for author, said in zip(people, _members(mask.labels[name], people), strict=True):
@@ -214,7 +214,7 @@ def open_settling(
 
 
 def late_rule(results: Results, start: Path) -> LateRule | None:
-    """What handing in late costs."""
+    """Returns the assignment's late rule, or the batch's if the assignment is another or absent."""
     try:
         assignment = find_assignment(start)
     except NoAssignment:

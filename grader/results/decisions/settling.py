@@ -21,7 +21,7 @@ _Kind = TypeVar("_Kind", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class DecisionTarget:
-    """What a decision is about, found in the class: whom, which exercise, which tests of it."""
+    """The target of a decision in the class: the people, the exercise and its tests."""
 
     whom: Whom
     exercise: str = ""
@@ -69,7 +69,7 @@ class Settling:
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def settle(self, grade: Grade) -> tuple[Settlement, ...]:
-        """What the people of a submission get, those who get the same together."""
+        """Returns the settlements of a submission; people with equal settlements share one."""
         settled: dict[tuple[object, ...], Settlement] = {}
         for person in self.people.get(grade.submission, (Author(name=grade.submission),)):
             own = PersonsPoints(self, grade, person).settled()
@@ -120,7 +120,7 @@ def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
 
 
 def common(settled: tuple[Settlement, ...]) -> Settlement | None:
-    """What all who share a submission get; None if it counts for nobody."""
+    """Returns what all settlements of a submission have in common; None if there are none."""
     if len(settled) < 2:
         return settled[0] if settled else None
     first = settled[0]

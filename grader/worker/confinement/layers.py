@@ -31,7 +31,7 @@ def device_files(device: str) -> list[Path]:
 
 
 def driver_files(device: str) -> list[Path]:
-    """What CUDA reads before it computes; nothing for the CPU."""
+    """Returns the files that CUDA reads before it computes; none for the CPU."""
     return [Path(path) for path in _TOLD] if is_cuda(device) else []
 
 
@@ -128,7 +128,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Territory:
-    """What a worker may see: folders to read, one folder to write to, files of devices to use."""
+    """The files open to a worker: folders to read, one folder to write to, device files."""
 
     readable: Sequence[Path]
     writable: Path
@@ -154,7 +154,7 @@ def prepare_confinement(granted: Sequence[str] = ()) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Confined:
-    """What each layer came to, by its name; and which limits the kernel keeps by itself."""
+    """The result of each layer by its name, and the limits that the kernel keeps by itself."""
 
     isolation: dict[str, str]
     kept: tuple[str, ...]

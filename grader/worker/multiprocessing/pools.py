@@ -20,7 +20,7 @@ from grader.worker.multiprocessing.scheduler import TURNS, Packed, crossed, inhe
 
 
 class AsyncResult:
-    """What becomes of tasks, as `multiprocessing.pool.AsyncResult`."""
+    """The future result of tasks, as `multiprocessing.pool.AsyncResult`."""
 
     def __init__(self, tasks: list[Future[Any]], of_one: bool) -> None:
         self._tasks = tasks
@@ -60,7 +60,7 @@ class AsyncResult:
 
 
 class MapResult(AsyncResult):
-    """What becomes of a whole `map`."""
+    """The future result of a whole `map`."""
 
 
 class MappedResults:
