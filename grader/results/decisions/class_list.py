@@ -149,7 +149,7 @@ def _is_called(test: str, name: str) -> bool:
 
 
 def _names(test: str) -> tuple[str, str, str, str]:
-    """What a test may be called: the id, with or without its file and its parameters."""
+    """Returns the possible names of a test: the id, with or without its file and its parameters."""
     _, _, function = test.partition("::")
     return test, test.partition("[")[0], function, function.partition("[")[0]
 

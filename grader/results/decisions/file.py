@@ -167,7 +167,7 @@ def _refuse_markers(file: Path, lines: list[str]) -> None:
 
 
 def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
-    """What is wrong with the TOML, with the line counted in the file."""
+    """Returns the error in the TOML, with the line counted in the file."""
     said = str(error)
     place = re.search(r"\(at line (\d+), column \d+\)|\(at end of document\)", said)
     line = first + int(place[1]) if place and place[1] else first + 1

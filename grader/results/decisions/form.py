@@ -73,7 +73,7 @@ def decision_of(kind: str, table: Mapping[str, Any], file: str, line: int) -> De
 
 
 def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a table: the key that it is about, or nothing, and a sentence."""
+    """Yields each fault of a table: its key, or "" if it has none, and a sentence."""
     if kind not in FORMS:
         yield "", f"nothing is decided by [[{kind}]]: {meant(kind, FORMS)}"
         return

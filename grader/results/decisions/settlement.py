@@ -68,7 +68,7 @@ def lateness(
     reached: int,
     possible: int,
 ) -> Lateness:
-    """What the rule says; `reached` and `possible` are the hundredths without it."""
+    """Applies the late rule; `reached` and `possible` are the hundredths without the rule."""
     if rule is None:
         why = f"marked late by the platform, and there is no {RULE}" if handing_in.marked else ""
         return Lateness(handing_in.marked and not allowance.extends, undecided=why)

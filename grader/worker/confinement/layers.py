@@ -56,9 +56,9 @@ _COUNTS_PER_NAMESPACE = (5, 14)
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What a worker may use: bytes of memory, on disk and in one file, files, threads.
+    """The limits of a worker: bytes of memory, on disk and in one file, files, threads.
 
-    And seconds of processor time.
+    The processor time in seconds is limited as well.
     """
 
     memory: int

@@ -145,7 +145,7 @@ def _state_key(
 
 
 def _names_in(trace: TracebackType, kind: type) -> object | None:
-    """What the first name in the line that raised stands for that is of a kind."""
+    """Returns the first value of a kind that a name in the line that raised stands for."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if isinstance(node, ast.Name) and isinstance(

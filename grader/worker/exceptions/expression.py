@@ -134,7 +134,7 @@ def dotted_name(node: ast.AST) -> list[str] | None:
 
 
 def value_of(name: Sequence[str], frame: FrameType) -> object:
-    """What a dotted name stands for in a frame; something of no use if that cannot be told."""
+    """Returns the value of a dotted name in a frame; a useless value if it is unknown."""
     value: object = frame.f_locals.get(name[0], frame.f_globals.get(name[0], _NOTHING))
     for attribute in name[1:]:
         value = _attribute(value, attribute)
@@ -142,7 +142,7 @@ def value_of(name: Sequence[str], frame: FrameType) -> object:
 
 
 def _attribute(owner: object, name: str) -> object:
-    """What an attribute holds, without running anything that would compute it."""
+    """Returns the value of an attribute, without running anything that would compute it."""
     own = getattr(owner, "__dict__", {})
     places = [own]
     if isinstance(owner, torch.nn.Module):
@@ -207,7 +207,7 @@ def is_numpy_array(value: object) -> bool:
 
 
 def foreign(value: object) -> Foreign:
-    """What can be told of a result that cannot cross."""
+    """Returns a description of a result that cannot cross."""
     kind = type(value).__name__[:_LONGEST_NAME]
     if isinstance(value, Iterator):
         return Foreign(f"an iterator of type {kind}")
@@ -276,7 +276,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def callee(node: ast.expr, frame: FrameType) -> object:
-    """What a call calls; also of `MultiHead(8)(x)` and `MultiHead(8).scores(x)`."""
+    """Returns the called thing; also of `MultiHead(8)(x)` and `MultiHead(8).scores(x)`."""
     dotted = dotted_name(node)
     if dotted is not None:
         return value_of(dotted, frame)

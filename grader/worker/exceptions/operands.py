@@ -178,7 +178,7 @@ def _type_name(value: object) -> str:
 
 
 class _Unknown:
-    """What stands for a value that nobody knows yet."""
+    """The placeholder for a value that is not known yet."""
 
 
 def _is_same(one: object, other: object) -> bool:

@@ -72,7 +72,7 @@ _REPLACED = (
 
 
 def _memory(kind: Any) -> Any:
-    """What `multiprocessing.Value` and `Array` lie in: all threads see it."""
+    """Returns the memory of a `multiprocessing.Value` or `Array`, which all threads see."""
     return kind()
 
 

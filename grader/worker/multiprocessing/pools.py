@@ -104,7 +104,7 @@ class Hands:
                 initializer(*inherited(self._initargs))
 
     def do(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Future[Any]:
-        """What becomes of a call; everything in it is copied, and so is the result."""
+        """Returns the future of a call; the call and its result are copied."""
         done: Future[Any] = Future()
         try:
             call = Packed((function, args, kwargs))
@@ -138,7 +138,7 @@ class Threads(Hands):
     """Does tasks in threads that share everything."""
 
     def do(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Future[Any]:
-        """What becomes of a call."""
+        """Returns the future of a call."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._most)
         with small_stacks():
@@ -194,7 +194,7 @@ class Pool:
         callback: Any = None,
         error_callback: Any = None,
     ) -> AsyncResult:
-        """What becomes of one call."""
+        """Returns the future result of one call."""
         self._check_open()
         result = AsyncResult([self._hands.do(func, tuple(args), dict(kwds))], of_one=True)
         return self._told(result, callback, error_callback)
@@ -215,7 +215,7 @@ class Pool:
         callback: Any = None,
         error_callback: Any = None,
     ) -> AsyncResult:
-        """What becomes of all."""
+        """Returns the future results of all calls."""
         each = ((item,) for item in iterable)
         return self.starmap_async(func, each, chunksize, callback, error_callback)
 
@@ -336,7 +336,7 @@ class ProcessPoolExecutor(Executor):
         self._is_open, self._is_broken = True, False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """What becomes of a call."""
+        """Returns the future of a call."""
         if self._is_broken:
             raise BrokenProcessPool("A child process terminated abruptly")
         if not self._is_open:

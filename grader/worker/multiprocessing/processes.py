@@ -57,7 +57,7 @@ class _InPlace(BaseProcess):
 
 
 def pool_process(name: str) -> BaseProcess:
-    """What somebody finds who asks which process of a pool does the work."""
+    """Returns the process that code in a pool finds as its current process."""
     return _InPlace(name=name, daemon=True)
 
 
@@ -70,7 +70,7 @@ def current_process() -> BaseProcess:
 
 
 class Sentinel:
-    """What `Process.sentinel` is, for those who wait for its end."""
+    """The `Process.sentinel` of a process, for callers that wait for its end."""
 
     def __init__(self, ended: threading.Event) -> None:
         self.is_ready = ended.is_set

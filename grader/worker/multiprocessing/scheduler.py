@@ -144,7 +144,7 @@ class _Unpacking(pickle.Unpickler):
         return thing.crossed() if isinstance(thing, Shared) else thing
 
     def find_class(self, module: str, name: str) -> Any:
-        """What is called so; of a module that another thread is just importing, without waiting."""
+        """Returns the object of a name, and never waits for a thread that imports its module."""
         if module not in sys.modules:
             return super().find_class(module, name)
         return functools.reduce(getattr, name.split("."), sys.modules[module])

@@ -33,7 +33,7 @@ class Captured:
 
 
 class Lines(list[str]):
-    """What `!command` gives, as a list, a text (`s`, `n`) or paths (`p`)."""
+    """The result of `!command`, as a list, a text (`s`, `n`) or paths (`p`)."""
 
     @property
     def l(self) -> list[str]:  # noqa: E743  # IPython's name
@@ -286,5 +286,5 @@ class WrittenFiles(importlib.abc.MetaPathFinder):
 
 
 def _names(module: str) -> tuple[str, str]:
-    """What a notebook may be called that is imported by a module's name."""
+    """Returns the names that a notebook may have if a module's name imports it."""
     return module, module.replace("_", " ")

@@ -65,7 +65,7 @@ class Shell:
 
     @property
     def not_run(self) -> tuple[str, ...]:
-        """What was not run, in order, each once."""
+        """Returns the magics and commands that were not run, in order, each once."""
         return tuple(self._not_run)
 
     @property

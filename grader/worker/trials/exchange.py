@@ -152,7 +152,7 @@ def likeness(code: CodeType) -> tuple[object, ...]:
 
 
 def content(code: CodeType) -> tuple[object, ...]:
-    """What a function does, with those inside it."""
+    """Returns the content of a function's code, with the functions inside it."""
     constants = tuple(
         content(one) if isinstance(one, CodeType) else (type(one), repr(one))
         for one in code.co_consts
@@ -185,7 +185,7 @@ class Swap:
 
     @classmethod
     def of_name(cls, holder: dict[str, Any], name: str, value: object) -> Swap:
-        """What a name stands for in a module."""
+        """Returns the swap of a name's value in a module."""
         if name not in holder:
             return cls(lambda: holder.update({name: value}), lambda: holder.pop(name, None))
         old = holder[name]

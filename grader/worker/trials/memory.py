@@ -188,7 +188,7 @@ class State:
 
 
 class _Container:
-    """What a container held."""
+    """The content that a container held."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -270,7 +270,7 @@ def _look_into(cell: CellType) -> object:
 
 
 def _ids(value: Iterable[object]) -> object:
-    """What a container holds, by identity: two things that are equal may be two."""
+    """Returns the ids of a container's items: two equal items may be different objects."""
     if isinstance(value, dict):
         return [*map(id, value)], [*map(id, value.values())]
     return {*map(id, value)} if isinstance(value, set) else [*map(id, value)]

@@ -122,7 +122,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What becomes of a system call: the action of the first check that holds, or `otherwise`."""
+    """The ruling on a system call: the action of the first check that holds, or `otherwise`."""
 
     otherwise: int
     checks: tuple[Check, ...] = ()
