@@ -1,4 +1,4 @@
-"""What explains verdicts and never decides them: words, and answers of no known mistake.
+"""Explanations of verdicts, which decide nothing: words, and answers of no known mistake.
 
 They are answers to the inputs that students have at home: of the graded draw nothing is kept.
 """

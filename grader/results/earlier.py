@@ -1,4 +1,4 @@
-"""What an earlier grade leaves to the next one: verdicts that stand, and words for them."""
+"""Verdicts of an earlier grade that stand in the next one, and their explanations."""
 
 from __future__ import annotations
 

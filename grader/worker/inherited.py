@@ -1,4 +1,4 @@
-"""What a worker has from the fork server that it was forked from."""
+"""The state that a worker inherits from its fork server."""
 
 from __future__ import annotations
 

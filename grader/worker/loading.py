@@ -41,7 +41,7 @@ class Endings:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What was not run, with the line that ended it."""
+        """Returns, in words, the code that was not run, with the line that ended it."""
         return tuple(dict.fromkeys(map(self._place, self.ended)))
 
     def are_ends(self) -> None:

@@ -75,7 +75,7 @@ class Trials:
 
 @dataclass(slots=True)
 class Outcomes:
-    """What edited programs answered: by edit and call, the number of one of the `answers`.
+    """The answers of edited programs: by edit and call, the number of one of the `answers`.
 
     `control` is the same of the unedited program, for calls that are to change. `tried` edits were
     begun, with so many `calls` made; `passed` are lines that were followed. Of calls in one state,

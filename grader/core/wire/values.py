@@ -44,7 +44,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What an earlier step of a script gave (`scripts.py`), which stays where it is.
+    """The result of an earlier step of a script (`scripts.py`), which stays in the worker.
 
     `kind` says what that is, in a word or two; it does not cross.
     """

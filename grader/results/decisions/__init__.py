@@ -1,1 +1,1 @@
-"""What instructors decide after grading, and what a submission gets in the end."""
+"""Decisions of instructors after grading, and the final points of a submission."""

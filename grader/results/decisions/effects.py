@@ -1,4 +1,4 @@
-"""What came of each decision: who got other points by it, or was told something."""
+"""The effects of each decision: the people whose points it changed or whom it told something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each table of `decisions.toml` holds, and what is wrong with one that does not."""
+"""The form of each table of `decisions.toml`, and the faults of a table that breaks it."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _rows(file: Path) -> list[list[str]]:
 def of_submissions(
     told: Sequence[tuple[Whom, Told]], authors: Mapping[str, Sequence[Author]]
 ) -> dict[str, Told]:
-    """What is told of people, by submissions; of several things for one, the last."""
+    """Returns the words told to people, by submission; the last ones where there are several."""
     by_author: dict[Author, list[str]] = {}
     for name, there in authors.items():
         for author in there:

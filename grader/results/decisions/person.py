@@ -73,7 +73,7 @@ def excused_points(points: Mapping[str, tuple[int, int]], exercise: str) -> int:
 
 
 def _gated(tests: Sequence[Verdict]) -> int:
-    """What the outcomes give, without what is taken off for forbidden calls."""
+    """Returns the hundredths that the outcomes give, before any loss for forbidden calls."""
     gate, others = Gate(), 0
     for test in tests:
         right = test.status is Status.PASSED

@@ -92,7 +92,7 @@ class Settling:
                 yield one.decision, one.target
 
     def allowance(self, submission: str, person: Author) -> LateAllowance:
-        """What a person may hand in later: an extension of a group's member is the group's."""
+        """Returns a person's late allowance: an extension of a group's member is the group's."""
         group = (person, *self.people.get(submission, ()))
         extensions = [one for own in group for one, _ in self.of(Extension, submission, own)]
         moments = [one.until for one in extensions if one.until is not None]

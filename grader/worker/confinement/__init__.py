@@ -1,1 +1,1 @@
-"""What confines a worker before the first line of a submission runs."""
+"""The layers that confine a worker before the first line of a submission runs."""

@@ -1,1 +1,1 @@
-"""What is told of something that was raised."""
+"""Descriptions of exceptions that a submission raised."""

@@ -21,7 +21,7 @@ _OPTIONS = re.compile(r"(?:-[nrplsTDv]\s*\S+\s+|-[tcqo]+\s+|--no-raise-error\s+)
 
 
 class Captured:
-    """What `%%capture` gives: nothing was captured, and it is printed nowhere."""
+    """The result of `%%capture`: nothing was captured, and it is printed nowhere."""
 
     stdout = stderr = ""
     outputs: tuple[object, ...] = ()

@@ -42,7 +42,7 @@ _FOR_SHOW = frozenset({
 
 
 class Shell:
-    """What `get_ipython()` gives where cells are run.
+    """The shell that `get_ipython()` returns where cells are run.
 
     `not_run` are the magics and commands that were not run, each with its place, of which those in
     `missed` may have been to define something.

@@ -1,1 +1,1 @@
-"""What is observed of a call beside its answer."""
+"""Observations of a call beside its answer."""

@@ -37,7 +37,7 @@ def watch_operation(name: str, seen: Callable[[], None]) -> object:
 
 
 def _kernel(operation: Any, key: str) -> Callable[..., Any]:
-    """What the operation does for a dispatch key; takes the keys that are set, and its arguments.
+    """Returns the kernel of an operation for a dispatch key; it takes the set keys and arguments.
 
     Raises:
         RuntimeError: if it does nothing of its own there.

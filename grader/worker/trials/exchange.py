@@ -51,7 +51,7 @@ class Part:
 
 
 def parts_of(text: str, compiled: Compile) -> Iterator[Part]:
-    """What stands at the top level of a file, but for what does not compile."""
+    """Yields the parts at the top level of a file that compile."""
     source = _Source(text, compiled)
     for node, first in source.each(ast.parse(text).body):
         members: tuple[Part, ...] = ()

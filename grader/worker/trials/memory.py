@@ -109,7 +109,7 @@ class State:
                 setting.write(value)
 
     def changes(self) -> Iterator[StateChange]:
-        """What is held otherwise than after the import, each thing by itself."""
+        """Yields each single change of the state since the import."""
         for names, before in self._names:
             for name in _differing(names, before):
                 undo = functools.partial(_put_back_name, names, name, before)
@@ -135,7 +135,7 @@ class State:
                 yield StateChange(cache.cache_clear, cache.cache_info, (_file_of(cache), line))
 
     def _keep_held(self, function: FunctionType) -> None:
-        """What a function holds that is neither its own variable nor its module's."""
+        """Keeps the values of a function's closure, defaults and attributes."""
         for cell in function.__closure__ or ():
             with contextlib.suppress(ValueError):  # nothing was put into it yet
                 value = cell.cell_contents
@@ -282,7 +282,7 @@ def _bytes(tensor: torch.Tensor) -> object:
 
 
 def _caches_of_packages() -> list[Any]:
-    """What packages cache by numbers: the collector no longer knows what was loaded ahead."""
+    """Returns package caches keyed by numbers; the collector no longer knows preloaded objects."""
     return [
         one
         for name, module in list(sys.modules.items())

@@ -207,7 +207,7 @@ class Trying:
                 outcomes.add(number, place, answer)
 
     def _swaps_of(self, edit: Edit) -> Sequence[Swap] | None:
-        """What is to be exchanged from the state after the import; None if that cannot be."""
+        """Returns the swaps of an edit from the state after the import; None if impossible."""
         self._state.restore()
         try:
             return [swap for file, own in edit.items() for swap in self._swaps(file, own)]
