@@ -58,7 +58,7 @@ class Exchange:
             raise
 
     def rest(self, at_most: int, seconds: float) -> bytes:
-        """What still comes before the worker hangs up: so many bytes, in so many seconds."""
+        """Returns at most `at_most` bytes that arrive within `seconds`, before the worker hangs up."""
         data, end = b"", time.monotonic() + seconds
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)

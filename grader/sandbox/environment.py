@@ -41,7 +41,7 @@ class Environment:
         self._has_adapters = True
 
     def checked(self, raised: Raised, asked: bool = False) -> Raised:
-        """What was raised, with the name of the package that it lacks only if that is true.
+        """Returns what the submission raised; names the package that it lacks only if that is true.
 
         Once the submission was `asked`, a name may tell what for: of those that it lacks then, none
         is kept but one that the assignment lists.
@@ -57,7 +57,9 @@ class Environment:
         return self._located(dataclasses.replace(raised, lacks=lacks), raised.lacks)
 
     def _located(self, raised: Raised, module: str = "") -> Raised:
-        """What was raised; of what is absent and was handed in elsewhere, where it lies."""
+        """Returns what the submission raised, with the place of an absent file that was handed in
+        elsewhere.
+        """
         is_file = raised.kind in _ABSENT and GIVEN not in raised.message
         missing = _MISSING_FILE.search(raised.message) if is_file else None
         names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
@@ -104,7 +106,7 @@ class Environment:
 
     @property
     def absence(self) -> str:
-        """What is absent, as Python says it: where nothing can be done without it."""
+        """Returns the absent modules in Python's own words, for a submission that needs them all."""
         names = " and ".join(repr(name) for name in self._absent[:_TOLD])
         return f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
 
@@ -137,7 +139,7 @@ class Environment:
 
     @functools.cached_property
     def _own_names(self) -> set[str]:
-        """What the submission's files and folders are called: each call may lack another name."""
+        """Returns the names of the submission's files and folders: each call may lack another name."""
         return {name for _, folders, files in os.walk(self._root) for name in (*folders, *files)}
 
 
@@ -146,7 +148,7 @@ def _wants_a_module(test: Verdict) -> bool:
 
 
 def in_words(package: str) -> str:
-    """What is to be done about a package that submissions may import."""
+    """Returns advice on a package that submissions may import and the environment lacks."""
     return (
         f"the course's environment lacks {package}, which submissions may import: install it "
         "where the grader is installed"

@@ -1,4 +1,4 @@
-"""What a submission uses of what its assignment forbids, as its worker tells: bounded and checked.
+"""Forbidden names that a submission uses, as its worker reports them: bounded and checked.
 
 No matter of security: code that wants to hide a call can.
 """

@@ -261,7 +261,7 @@ def _ask_for_senders(channel: socket.socket) -> None:
 
 
 def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
-    """What comes next, and the process id of its sender as this process sees it (Linux; else 0).
+    """Returns the next message and its sender's process id as this process sees it (Linux; else 0).
 
     In a process namespace, the sender itself has another one.
     """

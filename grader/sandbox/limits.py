@@ -23,7 +23,7 @@ class Taken:
 
     @property
     def own(self) -> float:
-        """What is the worker's own doing: it computed, or did nothing though it could have."""
+        """Returns the seconds that the worker computed, or did nothing though it could compute."""
         return max(self.processor, self.wall - self.waiting)
 
     def with_reading(self, seconds: float) -> Taken:
@@ -52,7 +52,7 @@ class Clock:
         self._started = time.monotonic()
 
     def stop(self) -> Taken:
-        """What was taken since the start, at the end of it."""
+        """Ends the measurement and returns the time taken since the start."""
         taken = self.taken()
         if taken.wall < _SHORT:
             self._untold += taken.wall
@@ -62,7 +62,7 @@ class Clock:
         return taken
 
     def taken(self) -> Taken:
-        """What was taken since the start, by now."""
+        """Returns the time taken from the start until now."""
         wall = time.monotonic() - self._started
         if wall < _SHORT:
             return Taken(wall, wall)
@@ -113,7 +113,7 @@ def _delayed(descriptor: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one worker may use: bytes of memory, bytes and files on disk, threads, processor time.
+    """The bytes of memory, bytes and files on disk, threads and processor time of one worker.
 
     The last in seconds. Beside the CPU, the `device`, as torch names it.
     """

@@ -29,7 +29,7 @@ _ENGINE = Path(__file__).resolve().parents[2]
 
 
 def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
-    """What was raised, its texts without the places of this machine."""
+    """Returns what the submission raised, without this machine's paths in the texts."""
     rule = _RULE if _is_refusal(raised) else ""
     rule = rule or (_NO_NETWORK if _UNREACHED.search(raised.message) else "")
     operands = tuple(
@@ -72,7 +72,7 @@ def _is_refusal(raised: Raised) -> bool:
 
 
 def _names(root: Path, scratch: Path) -> Mapping[str, str]:
-    """What stands in a text for a folder, by the folder."""
+    """Returns the text that stands for each folder, by the folder's path."""
     paths = sysconfig.get_paths()
     names = {str(Path.home()): "~/", str(_ENGINE): "grader/", sys.prefix: "", sys.base_prefix: ""}
     names |= dict.fromkeys((*site.getsitepackages(), paths["stdlib"], paths["platstdlib"]), "")
@@ -84,7 +84,9 @@ _SHOWN = 3
 
 
 def with_what_was_missed(raised: Raised, missed: Sequence[str]) -> Raised:
-    """What was raised, with what may have defined what is missing and was not run."""
+    """Returns what the submission raised, with the skipped commands that may define what is
+    missing.
+    """
     is_absent = raised.kind in _ABSENCES or (raised.missing and not raised.frames)
     if not missed or not is_absent:
         return raised

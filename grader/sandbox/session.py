@@ -39,7 +39,7 @@ _PRINTED = 4096
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """What a submission may use: seconds in all, bytes of memory, a device.
+    """The limits of a session: seconds in all, bytes of memory, and the device.
 
     And the seconds for one call, which may take `call_wall` seconds on the wall while the machine
     is busy, and for the import, if these are fewer than all. If one `tells_where`, a worker is
@@ -79,7 +79,7 @@ class TrialWorker:
             self.seconds += self._worker.taken.own
 
     def try_edits(self, trials: Trials) -> Outcomes:
-        """What comes of trials.
+        """Tries the edits in the worker and returns their outcomes.
 
         Raises:
             WorkerLost: if the worker does not tell.
@@ -317,7 +317,7 @@ class Session:
         return Worker.in_new_folder(self._server(), self._scratch, allowance)
 
     def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
-        """What was raised, and printed before, without the folders of this machine."""
+        """Returns what the submission raised and printed before, without this machine's folders."""
         raised = dataclasses.replace(raised, printed=worker.printed_text)
         checked = with_what_was_missed(self._environment.checked(raised, asked), self._missed)
         return redacted(checked, self._submission.root, self._scratch)

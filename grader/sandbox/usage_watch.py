@@ -28,7 +28,9 @@ class Usage:
 
     @classmethod
     def of(cls, pids: Iterable[int]) -> Usage:
-        """What processes use (Linux; elsewhere nothing is known)."""
+        """Returns the memory and the threads that processes use (Linux; elsewhere nothing is
+        known).
+        """
         memory = threads = 0
         for pid in pids:
             with contextlib.suppress(OSError):
@@ -71,7 +73,7 @@ _BLOCK = 512  # bytes, whatever the file system's own are (stat(2))
 
 @dataclass(slots=True)
 class Room:
-    """What is left of the bytes, and of names of files, that may be taken.
+    """The number of bytes and of file names that may still be taken.
 
     What a file holds counts once, however many names it has.
     """
@@ -249,5 +251,5 @@ class UsageWatch:
 
 
 def out_of_memory(allowance: Allowance) -> Exceeded:
-    """What is said of a worker that took too much memory."""
+    """Returns the reason for ending a worker that took too much memory."""
     return Exceeded(f"it used more than the {allowance.memory >> 20} MB of memory that it may")

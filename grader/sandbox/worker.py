@@ -65,7 +65,7 @@ class WorkerLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What a worker said of the submission's import; `seconds` by imported module.
+    """A worker's report on the submission's import; `seconds` by imported module.
 
     `absent` are the packages that were imported and, it says, are not installed; `not_run` the
     magics and commands of a notebook, of which those that may have defined something are `missed`.
@@ -194,7 +194,7 @@ class Worker:
             self.taken = self.taken.with_reading(time.thread_time() - before)
 
     def try_edits(self, trials: Trials, patience: Patience) -> Outcomes:
-        """What the worker says came of trials.
+        """Returns the outcomes of trials as the worker reports them.
 
         Raises:
             WorkerLost: if nothing came that can be believed to be that.
@@ -212,7 +212,7 @@ class Worker:
 
     @property
     def printed_text(self) -> str:
-        """What it printed since it was last asked for something, or the end of it, as text."""
+        """Returns as text what the worker printed since the last request, or the end of that."""
         return self.printed.decode("utf-8", "replace")
 
     @property
@@ -312,13 +312,15 @@ class Worker:
 
 
 def _be_killed_first(pid: int) -> None:
-    """Of a control group that has no memory left, the worker ends, and not its fork server."""
+    """Makes the kernel kill the worker before its fork server when the control group's memory is
+    full.
+    """
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 
 
 def _bounds(allowance: Allowance) -> GroupBounds:
-    """What the control group of a worker and its fork server is bounded to.
+    """Returns the bounds of the control group of a worker and its fork server.
 
     What it changes of the memory that it was forked with is charged to it, and is not its doing.
     """

@@ -121,7 +121,7 @@ class Zygote:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """What a worker may see: nothing of the course's, the grader's or the user's.
+    """Returns the environment of a worker: nothing of the course's, the grader's or the user's.
 
     It adds up in the order in which its judge does: whoever holds instructions of the processor
     back holds them back for both.

@@ -26,7 +26,7 @@ def write(file: Path, value: int | str) -> None:
 
 
 def words(file: Path) -> list[str]:
-    """What a file lists; nothing if it cannot be read."""
+    """Returns the words of a file, or nothing if the file cannot be read."""
     try:
         return file.read_text().split()
     except OSError:

@@ -43,7 +43,7 @@ def _namespace() -> int:
 
 @dataclass(frozen=True, slots=True)
 class GroupBounds:
-    """What the members of a group may have together.
+    """The bounds on the memory and the tasks of all members of a control group together.
 
     `memory` is in bytes, with what the kernel holds for them, and none of it is swapped out.
     `tasks` are processes and threads.

@@ -245,7 +245,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What each layer came to, as a worker says, and how the attempts went."""
+    """The state of each layer of isolation, as a worker reports it, and the result of each attempt."""
 
     isolation: Mapping[str, str]
     attempts: tuple[Attempt, ...]

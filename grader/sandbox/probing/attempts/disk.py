@@ -80,7 +80,7 @@ def run_disk_below_deep_folders(most: int) -> bool:
 
 
 def run_disk_in_a_closed_folder(most: int) -> bool:
-    """Who may enter and write may not be able to list."""
+    """Fills a folder that its owner may enter and write, but not list."""
     os.umask(0)
     Path(tempfile.gettempdir(), "closed").mkdir(0o300)
     return holds(_written(lambda number: _new(f"closed/{number}")), most)

@@ -67,7 +67,7 @@ def run_memory_mapped_twice(most: int) -> bool:
 
 
 def run_memory_read_only(most: int) -> bool:
-    """What cannot be written any more is no data, by the limit of data."""
+    """Maps memory and makes it read-only, because the limit on data does not count such memory."""
     return holds(_mapped(_PRIVATE, _made_read_only), most)
 
 
@@ -101,7 +101,7 @@ def run_memory_of_page_tables(most: int) -> bool:
 
 
 def run_memory_in_sockets(most: int) -> bool:
-    """What was written to pipes and sockets and not read is the kernel's."""
+    """Fills pipes and sockets that nobody reads, because the kernel holds those bytes."""
 
     def take() -> Held:
         kept: list[socket.socket] = []

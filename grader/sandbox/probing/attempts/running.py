@@ -36,7 +36,7 @@ def run_threads(most: int) -> bool:
 
 
 def run_processor(most: int) -> bool:
-    """So many seconds of processor time, of four threads at once."""
+    """Uses `most` seconds of processor time in four threads at once."""
     end = time.process_time() + most
 
     def spin() -> None:
