@@ -1,4 +1,4 @@
-"""What an assignment's tests are written with.
+"""The functions and fixtures with which an author writes an assignment's tests.
 
 A test calls `student` and `reference` on inputs from `draw`, and asserts:
 

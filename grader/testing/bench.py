@@ -25,7 +25,7 @@ _NUMBERS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a test needs: the contract, a way to ask the student, the references, the cases, words.
+    """The tools of a test: contract, a way to ask the student, references, cases and wording.
 
     Where nothing else is asked for, the student's functions are called on `device`.
 

@@ -26,7 +26,7 @@ class CaseExhausted(Exception):
 
 @dataclass(slots=True)
 class Case:
-    """What one test draws and expects: remembered the first time, played back ever after.
+    """The inputs and expected values of one test, remembered at first and played back ever after.
 
     Fresh inputs come from `generator`; a case without one was frozen and only plays back. Every
     submission of a batch thereby gets the same inputs, and references are computed once.
@@ -120,7 +120,7 @@ class Draw:
         return self._case.draw(lambda g: torch.randperm(size, generator=g))
 
     def text(self, size: int, alphabet: str) -> str:
-        """So many independent characters of an alphabet."""
+        """Returns a text of `size` independent characters of an alphabet."""
         return "".join(alphabet[place] for place in self.integers(0, len(alphabet), size).tolist())
 
     def module(self, module: torch.nn.Module, scale: float = 0.5) -> torch.nn.Module:

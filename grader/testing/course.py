@@ -30,7 +30,7 @@ def make_importable(root: Path) -> None:
 
 @contextlib.contextmanager
 def course_code(what: str, root: Path) -> Iterator[None]:
-    """What is raised inside by the course's own code is its author's to mend.
+    """Turns an exception of the course's own code into a BadAssignment, for its author to mend.
 
     Raises:
         BadAssignment: in place of whatever was raised; the text says in which line.
@@ -47,7 +47,7 @@ def course_code(what: str, root: Path) -> Iterator[None]:
 
 
 def _of_a_protocol(exception: BaseException) -> str | None:
-    """What to do where a type checker met a Protocol, which none can check at runtime."""
+    """Returns advice where a type checker met a Protocol, which none can check at runtime."""
     is_checkers = type(exception).__module__.partition(".")[0] == "beartype"
     if not is_checkers or "Protocol" not in str(exception):
         return None
@@ -110,7 +110,7 @@ class Foundations:
 
 
 def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
-    """What `BUILDS_ON` in `solutions.mistakes` says, and the `MISTAKES` beside it.
+    """Reads `BUILDS_ON` in `solutions.mistakes`, and the `MISTAKES` beside it.
 
     Raises:
         BadAssignment: if they cannot be imported, or it names no exercise, or goes in a circle.

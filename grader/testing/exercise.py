@@ -36,7 +36,7 @@ def aspect(name: str) -> pytest.MarkDecorator:
 
 
 def membership(item: pytest.Item) -> Membership | None:
-    """What a collected test was marked with; None if it belongs to no exercise."""
+    """Returns the marks of a collected test, or None if the test belongs to no exercise."""
     mark = item.get_closest_marker("exercise")
     if mark is None:
         return None

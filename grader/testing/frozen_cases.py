@@ -102,7 +102,7 @@ def freeze(file: Path, module: FrozenModule) -> None:
 
 
 def thaw(file: Path) -> FrozenModule:
-    """What `freeze` wrote; nothing if there is no such file."""
+    """Reads the file that `freeze` wrote; returns no tests if there is no such file."""
     if not file.is_file():
         return FrozenModule({})
     with safe_open(file, framework="pt") as stored:
@@ -203,7 +203,7 @@ class HomeCases:
         return self._cases[test_id]
 
     def module(self, path: str) -> FrozenModule:
-        """What was frozen for a module of tests, by its path below the root."""
+        """Returns the frozen cases of a module of tests, by the module's path below the root."""
         if path not in self._modules:
             self._modules[path] = thaw(fixture_file(self._root / path))
         return self._modules[path]

@@ -1,4 +1,4 @@
-"""What a test says of a submission, and the answers that it observed."""
+"""The outcome of a test on a submission, and the answers that the test observed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Question:
 
 
 class Prediction(Protocol):
-    """What a known function answers to a call, in the form in which it is known."""
+    """The answer of a known function to a call, in the form in which it is known."""
 
     @property
     def tells(self) -> bool:
@@ -112,7 +112,7 @@ class Returned:
 
 @dataclass(slots=True)
 class Observations:
-    """What a running test measures and notes beside its outcome.
+    """The measurements and notes of a running test, beside its outcome.
 
     `shows_expected` is whether its messages may hold expected values; `returned` are the tensors
     that came from the submission, `names` what other values are called that did. `seconds` of a
@@ -196,7 +196,7 @@ def named(value: object, name: str) -> None:
 
 
 def name_of(value: object) -> str | None:
-    """What a value is called that came from the submission, if it has one name."""
+    """Returns the name of a value that came from the submission, if it has one name."""
     observations = _current.get()
     known = observations.names if observations is not None else ()
     names = {name for one, name in known if one is value}
@@ -204,7 +204,7 @@ def name_of(value: object) -> str | None:
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
-    """What the axes of a tensor are called: by their number, where nothing else is known."""
+    """Returns the names of a tensor's axes: their numbers, where no other names are known."""
     known = known_of(tensor)
     if known is not None:
         return known.axes
@@ -220,7 +220,7 @@ def precision_of(tensor: torch.Tensor) -> torch.dtype:
 
 
 def known_of(tensor: torch.Tensor) -> Returned | None:
-    """What is remembered of a tensor, if the submission returned it."""
+    """Returns what is remembered of a tensor, if the submission returned the tensor."""
     observations = _current.get()
     for known in observations.returned if observations is not None else ():
         if known.tensor is tensor:

@@ -9,7 +9,7 @@ import pytest
 
 
 def _not_installed(missing: ModuleNotFoundError) -> str:
-    """What a student is told whose Python is another one than the assignment's."""
+    """Returns advice for a student who runs another Python than the assignment's."""
     return (
         f"{missing.name} is not installed for this Python, {sys.executable}: run the pytest of "
         "the environment into which you installed the assignment, such as .venv/bin/pytest"
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> Case:
-    """What this test draws and expects."""
+    """Returns the inputs and expected values of this test, from the first on."""
     return _bench(request).case_of(request.node.nodeid).rewind()
 
 

@@ -47,7 +47,7 @@ Trace = Callable[[Traced], Line | None]
 
 
 class Wording(Protocol):
-    """What is said of a submission's doings. Whatever it says, the outcome is the same."""
+    """The wording of faults: the words for a submission's doings, which never change the outcome."""
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """The fault for what was raised while `call` ran, or the import if that is None."""
@@ -99,7 +99,7 @@ def _with_not_run(said: str, raised: Raised) -> str:
 
 
 def _import_in_words(raised: Raised) -> str:
-    """What was raised, on which line."""
+    """Returns the kind and the message of an exception, with its file and line."""
     message = " ".join(raised.message.split())[:_LONGEST]
     said = plain(f"{raised.kind}: {message}" if message else raised.kind)
     last = raised.frames[-1] if raised.frames else None

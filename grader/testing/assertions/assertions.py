@@ -126,7 +126,7 @@ class WrongNumbers(AssertionError):
         return where_of(conversion.line) if conversion and conversion.explains else None
 
     def pictures(self, test: str) -> Iterator[Picture]:
-        """What was expected beside what came, if it is not too large to be looked at."""
+        """Yields a picture of expected and actual values, unless they are too many to look at."""
         expected, got = self.comparison.want, self.comparison.got
         if 0 < expected.numel() <= LARGEST_PICTURE:
             yield Picture(

@@ -34,7 +34,7 @@ BFLOAT16 = Tolerance(rtol=1.6e-2, atol=4e-2)
 
 
 def tolerance_for(dtype: torch.dtype) -> Tolerance:
-    """What an honest implementation in this dtype may stray; float64 is not asked for more."""
+    """Returns the tolerance of an honest implementation in this dtype; float64 gets float32's."""
     return {torch.bfloat16: BFLOAT16, torch.float16: FLOAT16}.get(dtype, FLOAT32)
 
 

@@ -63,7 +63,7 @@ class Conversion:
         return cls(actual.dtype, known.asked_in, line, explains, known.by_inputs)
 
     def in_words(self, what: str) -> Iterator[str]:
-        """What the dtypes are, and where it was changed."""
+        """Yields sentences on both dtypes and on the line where the dtype changes."""
         dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.asked_in))
         digits = _DIGITS.get(self.dtype)
         coarse = f" {dtype} holds {digits} digits of a number." if digits else ""
@@ -112,7 +112,7 @@ def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
 
 
 def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
-    """What is behind answers in half precision that are all 0, infinite or NaN where wrong."""
+    """Yields why all wrong answers in half precision are 0, infinite or NaN."""
     got, wrong = comparison.got, comparison.ratio > 1
     if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
         yield (

@@ -1,4 +1,4 @@
-"""What is wrong with the structure of a value: where two first differ, and shapes."""
+"""Sentences on a wrong structure: the first place where two values differ, and wrong shapes."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ _MOST_AXES = 6
 def wrong_shape(
     adapter: Adapter, wanted: TensorType, arguments: Mapping[str, Value], shape: Shape, got: Shape
 ) -> list[str]:
-    """What was wanted and what came, with the names of the axes, and what explains it, if known.
+    """Returns lines on the wanted and the actual shape, with axis names and a known explanation.
 
     `shape` is the right one for these arguments.
     """

@@ -279,7 +279,7 @@ class Adapter:
 
     @property
     def tensors(self) -> Mapping[str, TensorType]:
-        """Of the parameters that take a tensor or an array, or may, of which type it is."""
+        """Returns the type of each parameter that takes, or may take, a tensor or an array."""
         found = {name: _tensor_in(kind) for name, kind in self.kinds.items()}
         return {name: kind for name, kind in found.items() if kind is not None}
 

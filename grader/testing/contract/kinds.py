@@ -22,7 +22,7 @@ TEXT_PATH = "the path of a file"
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the arguments of a call say of axes: the sizes of named ones, and the leading ones.
+    """The sizes of the named axes and of the leading axes, as the arguments of a call give them.
 
     `lead` is None where leading axes may be any: in the members of a list, a dict or a set, which
     have each their own.
@@ -52,7 +52,9 @@ class Misfit:
 
 
 class Kind(Protocol):
-    """What an annotation says of a value; in words, that of a return value: "a list of ints"."""
+    """The kind of value that an annotation asks for; as text, that of a return value: "a list of
+    ints".
+    """
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "", /) -> Iterator[Misfit]:
         """The parts of a value that are not of this kind, in order."""
@@ -317,7 +319,7 @@ class Choice(_AsItIs):
 
 @dataclass(frozen=True, slots=True)
 class Anything(_AsItIs):
-    """Whatever crosses."""
+    """The kind that every value fits which can cross between processes."""
 
     def misfits(self, _value: Value, _sizes: Sizes, _place: str = "") -> Iterator[Misfit]:
         """None."""

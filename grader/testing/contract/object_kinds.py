@@ -74,7 +74,7 @@ class ClassType(_Staying):
 
 @dataclass(frozen=True, slots=True)
 class IteratorType(_Staying):
-    """What gives one item after another: an iterator, or a list of all."""
+    """The kind of a value that gives one item after another: an iterator, or a list of all."""
 
     item: Kind
 
@@ -121,7 +121,7 @@ class NumbersType(_Staying):
 
 @dataclass(frozen=True, slots=True)
 class GivenType(_Staying):
-    """What only tests make, and adapters take: as handles say of it, with what else will do."""
+    """The kind of an object that only tests make and adapters take, with the kinds that also do."""
 
     what: str
     also: tuple[str, ...] = ()

@@ -300,7 +300,7 @@ class Reference(Maker):
         self._case = case
 
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
-        """What a right solution returns, in float64, or a handle of it."""
+        """Returns the value of a right solution, in float64, or a handle of that value."""
         return self.asked(self.adapter, args, kwargs)
 
     def answer(self, script: Script, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
@@ -321,7 +321,7 @@ class Reference(Maker):
         return BrokenReference(f"the reference of {self.adapter.name}: {text}")
 
     def _carried_out(self, script: Script) -> Value:
-        """What the last step of a script gives."""
+        """Returns the value of a script's last step."""
         script.kept = script.kept or Living(self._functions)
         exactly = call_of(_steps_in_float64(script), self.adapter.name)
         function = self._functions.get(exactly.adapter)

@@ -54,7 +54,7 @@ class ModuleHandle(Handle):
     _what = MODULE
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """What it computes."""
+        """Returns the function's value for these inputs."""
         kinds: dict[str, Kind] = {f"input {number}": NUMBERS for number in range(len(inputs))}
         result: torch.Tensor = self._called("", self._name, Signature(kinds, NUMBERS), inputs, {})
         return result
@@ -121,7 +121,7 @@ class _Path(Handle):
         return self._seen("exists") is True
 
     def _seen(self, how: str) -> Any:
-        """What is found there.
+        """Returns what the worker reads from the object in the way `how`.
 
         Raises:
             StudentFault: if that cannot be told; the text says why.
@@ -241,11 +241,11 @@ class Maker:
         raise NotImplementedError
 
     def fault(self, text: str) -> Exception:
-        """What is raised where something that was made is not as it must be."""
+        """Returns the exception for an object that a test made and that is not as it must be."""
         raise NotImplementedError
 
     def asked(self, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What a call of an adapter gives; its arguments may hold handles."""
+        """Returns the value of a call of an adapter; the arguments may hold handles."""
         return asked(script_of(args, kwargs) or Script(self), adapter, args, kwargs)
 
     def other(self, name: str) -> Callable[..., Any]:

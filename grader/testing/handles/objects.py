@@ -35,7 +35,7 @@ _MOST_ITEMS = 100_000
 
 
 def handle(kind: Kind, value: Any, thing: Thing, name: str) -> Any:
-    """What a test gets of a kind: a value as it is, or a handle of what stays where it is.
+    """Returns a value as a test gets it: as it is, or as a handle if the value stays where it is.
 
     `name` is what messages call it.
     """
@@ -58,7 +58,7 @@ def stays(kind: Kind) -> bool:
 def asked(
     script: Script, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
-    """What a call of an adapter gives, as one more step; its arguments may hold handles."""
+    """Adds a call of an adapter to a script and returns its value; the arguments may hold handles."""
     script = joined(script, args, kwargs)
     bound = adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
     return _taken(script, Step(0, Doing.ASK, adapter.name, (), bound), adapter, bound)
@@ -197,7 +197,7 @@ class ParameterHandle(Handle):
 
 
 def _taken(script: Script, step: Step, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-    """What a step gives, as a test sees it."""
+    """Adds a step to a script and returns the step's value as a test sees it."""
     thing = script.take(step)
     value = script.answer(adapter, arguments)
     return handle(adapter.result, value, thing, adapter.name)

@@ -25,7 +25,7 @@ _FUNCTIONS = ("a function (",)
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What came of a step and stays in the worker: who gave it, of which kind it must be."""
+    """A step's value that stays in the worker, with its giver and the kind that it must have."""
 
     giver: str
     kind: Kind
@@ -33,7 +33,7 @@ class Came:
 
 
 def remarked(raised: Raised, step: Step | None, came: Came | None) -> Raised:
-    """What was raised in a step on what had come, with what that tells of it."""
+    """Returns the exception of a step, with a remark on the value that the step used."""
     if step is None or came is None or step.doing not in _ASKING or raised.frames:
         return raised
     if raised.kind not in ("AttributeError", "TypeError"):
@@ -49,7 +49,7 @@ def remarked(raised: Raised, step: Step | None, came: Came | None) -> Raised:
 
 
 def _mistaken(came: Came) -> str:
-    """What to do where a class came for an object, or an object for a class."""
+    """Returns advice where a class came for an object, or an object for a class."""
     words = came.value.description if isinstance(came.value, Foreign) else ""
     if isinstance(came.kind, ClassType) and words.startswith(_OBJECTS):
         return "The class itself is wanted: leave out the round brackets that make an object of it."
@@ -61,7 +61,7 @@ def _mistaken(came: Came) -> str:
 
 
 def _lacking(raised: Raised, name: str, kind: ObjectType) -> Raised:
-    """Of a method or attribute that is not there, that adapters.py declares it."""
+    """Adds to the exception that adapters.py declares the missing method or attribute."""
     if f"no attribute '{name}'" not in raised.message:
         return raised
     declared = {*kind.methods, *kind.attributes}
@@ -79,7 +79,7 @@ class EndOfItems(Exception):
 
 
 class Owner(Protocol):
-    """Who carries scripts out: the student's side, or the reference's."""
+    """The side that carries scripts out: the student's or the reference's."""
 
     def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
         """The answer to the last step, of the kind that `adapter` says; its `arguments` by name.
@@ -89,7 +89,7 @@ class Owner(Protocol):
         """
 
     def fault(self, text: str) -> Exception:
-        """What is raised where something that was made is not as it must be."""
+        """Returns the exception for an object that a test made and that is not as it must be."""
 
 
 class Script:
@@ -109,7 +109,7 @@ class Script:
         self._joined: tuple[Script, int] | None = None
 
     def take(self, step: Step) -> Thing:
-        """What one more step gives."""
+        """Adds a step to the script and returns the thing that the step gives."""
         self.steps.append(step)
         return Thing(self, len(self.steps) - 1)
 
@@ -135,7 +135,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What a step of a script gave, which stays where it was made."""
+    """The value of a script's step, which stays where it was made."""
 
     _script: Script
     _place: int
@@ -190,7 +190,7 @@ def note_source(value: Any, step: Step | None) -> None:
 
 
 def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
-    """What a tensor is that was read of a parameter, if it is as it was put there; else ""."""
+    """Returns the name of a tensor read of a parameter, if it is as it was put there; else ""."""
     if step is None or step.doing is not Doing.READ or not isinstance(value, torch.Tensor):
         return ""
     if step.name not in ("", "grad"):
@@ -201,7 +201,7 @@ def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
 
 
 def _put(steps: Sequence[Step], read: Step) -> Value:
-    """What a test put where it reads now: the parameter's numbers, or its latest gradient."""
+    """Returns the value that a test put where it reads: the parameter's numbers or latest gradient."""
     for one in reversed(steps) if read.name else ():
         if one.doing is Doing.WRITE and one.on == read.on and one.name == read.name:
             return one.positional[0]

@@ -1,4 +1,4 @@
-"""What came of tests when the same answers were given before: a test is a function of them."""
+"""Remembered outcomes of tests: a test with the same answers has the same outcome."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class FailedTests:
             self._asked.popitem(last=False)
 
     def asked(self, test: str) -> Sequence[AnsweredCall]:
-        """What a test was answered; nothing if that is not kept."""
+        """Returns the answers that a test got, or nothing if they are not kept."""
         return self._asked.get(test, ())
 
     @property

@@ -80,7 +80,7 @@ def _of_aspects(
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """What every verdict on a test says of the test; `about` is a sentence for its readers."""
+    """The facts on a test that every verdict repeats; `about` is a sentence for its readers."""
 
     id: str
     exercise: str
@@ -308,7 +308,7 @@ class Suite:
 
     @contextmanager
     def _stopping(self) -> Iterator[None]:
-        """What is raised inside ends pytest quietly, and is raised again by `open`."""
+        """Ends pytest quietly at an exception, which `open` raises again."""
         try:
             yield
         except Exception as problem:
